@@ -1,0 +1,29 @@
+import type { Recorded } from "#streams/event.ts";
+
+/** The one thing a projector may use of the database: its transaction, whose search_path names the schema its tables are in. */
+export type Tx = {
+  query<Row extends Record<string, unknown> = Record<string, any>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number | null }>;
+};
+
+/**
+ * A read model: how events become rows. Deterministic: no clock, no randomness, no calls out, so that a replay gives the same rows.
+ * Table names in its SQL are unqualified: a rebuild runs the same projector in another schema.
+ */
+export type Projection = {
+  /** The folder's name, for example `drafts`. */
+  name: string;
+  /** Raised when tables or projector change in a way that needs a rebuild. */
+  version: number;
+  /** Every table of tables.sql, in an order in which they can be dropped backwards. */
+  tables: readonly string[];
+  /** The event types it looks at; others are not handed to it. */
+  handles: readonly string[];
+  /** Events in position order; set-based: a few statements a batch, whatever its size. */
+  project(tx: Tx, events: readonly Recorded[]): Promise<void>;
+};
+
+/** Events as one JSON parameter for json_to_recordset / jsonb_array_elements. */
+export const json = (value: unknown): string => JSON.stringify(value);

@@ -1,0 +1,84 @@
+import type { Event, Metadata, Recorded } from "#streams/event.ts";
+
+/** The revision of a stream that does not exist yet. */
+export const noStream = -1;
+
+/** An event on its way in. The id makes a retry recognisable: same ids at the same expected revision succeed again. */
+export type NewEvent<E extends Event = Event> = E & { id: string; schemaVersion?: number; metadata: Metadata };
+
+/** Where an append ended up: the revision and position of the last event written. */
+export type Appended = { revision: number; position: number };
+
+export type AppendOptions = {
+  /**
+   * Refuse the append (StreamMoved on `stream`) unless that other stream stands at this revision. Exact where `guards` is true;
+   * elsewhere checked just before the append.
+   */
+  unlessMoved?: { stream: string; revision: number };
+};
+
+export type SubscribeOptions = {
+  /** Exclusive: the first event delivered has a higher position. 0 is the beginning. */
+  after: number;
+  /** Only streams of these categories; all where absent. */
+  categories?: readonly string[];
+  /** At most this many events a batch (default 500). */
+  batchSize?: number;
+  signal: AbortSignal;
+};
+
+/**
+ * What a subscription delivers: events in position order, never one twice, none left out. `position` is how far the log was read,
+ * also over events of other categories: a checkpoint may move there once the batch is consumed. `caughtUp` is true when the
+ * batch reached the end of the log as it was.
+ */
+export type Batch = { events: Recorded[]; position: number; caughtUp: boolean };
+
+/** The event log. Both adapters pass test/eventStore/contract.ts. */
+export type EventStore = {
+  /** True where `unlessMoved` is judged in the same transaction as the append. */
+  readonly guards: boolean;
+  /**
+   * Appends atomically at exactly this revision (noStream = must not exist). Resolves when durable.
+   * Throws StreamMoved, InvalidAppend, or Unavailable: then nothing is known and nobody may go on as if it were; the adapter
+   * has already retried the same ids for as long as `timeoutMs` allowed.
+   */
+  append(stream: string, expectedRevision: number, events: readonly NewEvent[], options?: AppendOptions): Promise<Appended>;
+  /** The events of one stream from `fromRevision` on (inclusive, default 0), oldest first, [] for a stream that does not exist. Linearisable. */
+  read(stream: string, fromRevision?: number, maxCount?: number): Promise<Recorded[]>;
+  /** The last event of a stream. Linearisable. */
+  readLast(stream: string): Promise<Recorded | undefined>;
+  /** Batches in position order until aborted; heals itself over lost connections. Consume one batch before asking for the next. */
+  subscribe(options: SubscribeOptions): AsyncIterable<Batch>;
+  /** The position of the newest event, 0 for an empty log. */
+  head(): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** Somebody else appended first. `actualRevision` is where the stream stands. */
+export class StreamMoved extends Error {
+  readonly stream: string;
+  readonly expectedRevision: number;
+  readonly actualRevision: number;
+  constructor(stream: string, expectedRevision: number, actualRevision: number) {
+    super(`${stream} stands at revision ${actualRevision}, not ${expectedRevision}`);
+    this.name = "StreamMoved";
+    this.stream = stream;
+    this.expectedRevision = expectedRevision;
+    this.actualRevision = actualRevision;
+  }
+}
+
+/** The append can never succeed as it is: a bad stream name, id, type, size or data. */
+export class InvalidAppend extends Error {
+  override readonly name = "InvalidAppend";
+}
+
+/** The store cannot be reached, or an outcome stayed unknown. Infrastructure: worth trying again later. */
+export class Unavailable extends Error {
+  override readonly name: string = "Unavailable";
+}
+
+/** An event stays below this many bytes of JSON data (EventStoreDB refuses appends over 1 MB); larger things go to the blob store. */
+export const maxEventBytes = 512 * 1024;
+export const maxAppendBytes = 1_000_000;

@@ -1,0 +1,36 @@
+import type { Recorded } from "#streams/event.ts";
+
+/** A timer of a process: one row, due once. Setting it again under the same name moves it. */
+export type Timer = { key: string; name: string; dueAt: Date; payload: Record<string, unknown> };
+
+/** What a handler gets beside its event. Timers set or cancelled here are durable before the event counts as handled. */
+export type ProcessContext = {
+  timers: {
+    set(key: string, name: string, dueAt: Date, payload?: Record<string, unknown>): Promise<void>;
+    cancel(key: string, name: string): Promise<void>;
+  };
+  /** 1 on the first try of this event. */
+  attempt: number;
+  /** Aborted when this instance loses the partition or shuts down. */
+  signal: AbortSignal;
+};
+
+/**
+ * A rule: events in, commands out. At-least-once, in order per key, concurrent across keys; so every handler must be idempotent
+ * (derived ids, expected revisions). Handlers may run twice at the same moment on two instances after a takeover: streams do the fencing.
+ */
+export type Process = {
+  /** Named as the rule, for example `escalateUnanswered`. */
+  name: string;
+  /** Stream categories it listens to. */
+  categories: readonly string[];
+  keyOf(event: Recorded): string;
+  on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Promise<void> };
+  onTimer?: (timer: Timer, context: ProcessContext) => Promise<void>;
+  /**
+   * What happens when an event (or timer) failed too often. Default: it is parked with its error, listed and replayable
+   * (`npm run processes`). "never": retried with backoff for as long as it takes (filing). A function does the rule's own
+   * last resort first, then the event is parked.
+   */
+  givingUp?: "never" | ((event: Recorded | Timer, error: Error) => Promise<void>);
+};

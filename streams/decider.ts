@@ -1,0 +1,32 @@
+import type { Event } from "./event.ts";
+
+/**
+ * A stream's rules. `decide` says what a command makes happen, `evolve` what an event changes. Both are pure:
+ * time, ids and randomness come in with the command. An empty list means "already so".
+ */
+export type Decider<State, Command, E extends Event> = {
+  /** The category of the streams this decider rules, for example `draft`. */
+  category: string;
+  initial: State;
+  evolve: (state: State, event: E) => State;
+  decide: (command: Command, state: State) => E[];
+};
+
+/** A command that the rules do not allow. `code` is the contract's error code; HTTP numbers live in src/http/errors.ts alone. */
+export class Rejected extends Error {
+  readonly code: string;
+  /** Facts the caller needs to act on, in the wire's names, for example `new_message_id`. */
+  readonly details: Record<string, unknown>;
+  constructor(code: string, message: string, details: Record<string, unknown> = {}) {
+    super(message);
+    this.name = "Rejected";
+    this.code = code;
+    this.details = details;
+  }
+}
+
+export const fold = <State, E extends Event>(
+  decider: Pick<Decider<State, never, E>, "initial" | "evolve">,
+  events: readonly E[],
+  from: State = decider.initial,
+): State => events.reduce(decider.evolve, from);

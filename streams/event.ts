@@ -1,0 +1,43 @@
+/** What every stored event has in common. The shapes in this folder are the stored contract: they are never changed, only added to. */
+
+/** Who caused an event: the kind says how sure we are, the id names it within that kind. */
+export type Actor = {
+  kind: "api_key" | "telegram" | "slack" | "email_link" | "session" | "rule" | "auto" | "system" | "operator" | "sender";
+  id: string;
+  name?: string;
+  /** The channel a decision came through, where it came through one. */
+  channel?: string;
+  ip?: string;
+  userAgent?: string;
+  requestId?: string;
+};
+
+/** Facts about an event that are not the event: who, when, why. Times are ISO 8601 UTC. */
+export type Metadata = {
+  workspaceId: string | null;
+  actor: Actor;
+  /** One id for everything a request or an inbound mail set in motion. */
+  correlationId: string;
+  /** The id of the event (or request) this one follows from. */
+  causationId: string;
+  at: string;
+};
+
+/** An event as a decider makes it: what happened, without identity, time or place. `data` is JSON. */
+export type Event<Type extends string = string, Data = Record<string, unknown>> = { type: Type; data: Data };
+
+/** An event as the log keeps it. */
+export type Recorded<E extends Event = Event> = E & {
+  id: string;
+  /** `category-id`; the category has no dash. */
+  stream: string;
+  /** Place in its stream, from 0. */
+  revision: number;
+  /** Place in the whole log: strictly rising, not gapless. */
+  position: number;
+  schemaVersion: number;
+  metadata: Metadata;
+};
+
+export const categoryOf = (stream: string): string => stream.slice(0, stream.indexOf("-"));
+export const idOf = (stream: string): string => stream.slice(stream.indexOf("-") + 1);
