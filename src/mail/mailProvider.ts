@@ -1,0 +1,36 @@
+/** Handing mail to whoever delivers it. The one thing that matters: never to say "not handed over" of something that may have been. */
+
+export type Envelope = { from: string; to: readonly string[] };
+
+/** One frozen mail on its way out. `attemptId` is carried to the provider wherever it takes such a mark, as evidence for later. */
+export type OutgoingMail = { attemptId: string; envelope: Envelope; messageId: string; mime: Buffer };
+
+/** How a hand-over ended. Everything that is not an answer after the first body byte is `unknown`. */
+export type Outcome =
+  | { kind: "accepted"; response: string; providerId?: string; rejectedRecipients?: string[] }
+  /** The provider said no: nothing will be delivered. `retryable`: the same mail may be tried again later. */
+  | { kind: "refused"; retryable: boolean; code: string; message: string; retryAfterSeconds?: number }
+  /** Nothing of the mail was written: safe to try again. */
+  | { kind: "not_handed_over"; message: string }
+  /** It may have been taken or not. Never sent again by the service. */
+  | { kind: "unknown"; message: string };
+
+/** A connection that is open and ready, so that nothing slow stands between a claim and its use. Good for one mail. */
+export type ReadyConnection = {
+  /**
+   * Hands over once. `mayWrite` is asked right before the first byte of content (DATA, or the HTTP request): where it says no,
+   * nothing is written and the outcome is `not_handed_over`. Never throws.
+   */
+  handOver(mail: OutgoingMail, mayWrite: () => boolean): Promise<Outcome>;
+  /** Closes it unused. */
+  discard(): void;
+};
+
+export type MailProvider = {
+  readonly name: "outbox" | "smtp" | "sendgrid";
+  /** Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached. */
+  connect(): Promise<ReadyConnection>;
+  /** What the provider's own record says of an attempt, where it keeps one; undefined: nothing is known there (no proof of absence). */
+  lookUp?(attemptId: string): Promise<"accepted" | "refused" | undefined>;
+  close(): Promise<void>;
+};
