@@ -1,0 +1,72 @@
+import { InvalidAppend, maxAppendBytes, maxEventBytes, type NewEvent, noStream } from "./eventStore.ts";
+
+/** An event checked and written out: `data` and `metadata` are JSON text, kept so that no adapter has to write them twice. */
+export type ValidEvent = { id: string; type: string; schemaVersion: number; data: string; metadata: string };
+
+const streamName = /^[A-Za-z][A-Za-z0-9]*-[A-Za-z0-9._:@+=~/-]{1,200}$/;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const eventType = /^[A-Za-z][A-Za-z0-9]{0,99}$/;
+const maxSchemaVersion = 32_767;
+
+/**
+ * Everything that makes an append impossible, found before a store is asked: a store may answer a bad one by never answering.
+ * Returns the events ready to be stored. Throws InvalidAppend.
+ */
+export function validateAppend(stream: string, expectedRevision: number, events: readonly NewEvent[]): ValidEvent[] {
+  validateStream(stream);
+  validateRevision(expectedRevision);
+  if (events.length === 0) throw new InvalidAppend(`nothing to append to ${stream}`);
+  const valid = events.map(validateEvent);
+  if (new Set(valid.map((event) => event.id)).size < valid.length)
+    throw new InvalidAppend(`an event id stands twice in one append to ${stream}`);
+  const bytes = valid.reduce(
+    (sum, event) => sum + Buffer.byteLength(event.data) + Buffer.byteLength(event.metadata),
+    0,
+  );
+  if (bytes > maxAppendBytes)
+    throw new InvalidAppend(`${bytes} bytes in one append to ${stream}: at most ${maxAppendBytes} are stored together`);
+  return valid;
+}
+
+/** `category-id`, the category without a dash; ASCII, so that no store normalises or refuses it. Throws InvalidAppend. */
+export function validateStream(stream: string): void {
+  if (!streamName.test(stream)) throw new InvalidAppend(`${JSON.stringify(stream)} is no stream name`);
+}
+
+/** An explicit revision, or noStream: never "any". Throws InvalidAppend. */
+export function validateRevision(revision: number): void {
+  if (!Number.isSafeInteger(revision) || revision < noStream) throw new InvalidAppend(`${revision} is no revision`);
+}
+
+function validateEvent(event: NewEvent): ValidEvent {
+  const { id, type, schemaVersion = 1 } = event;
+  if (!uuid.test(id)) throw new InvalidAppend(`${JSON.stringify(id)} is no event id: a UUID is expected`);
+  if (!eventType.test(type)) throw new InvalidAppend(`${JSON.stringify(type)} is no event type`);
+  if (!Number.isInteger(schemaVersion) || schemaVersion < 1 || schemaVersion > maxSchemaVersion) {
+    throw new InvalidAppend(`${type}: ${schemaVersion} is no schema version`);
+  }
+  const data = jsonObject(event.data, `${type}'s data`);
+  const bytes = Buffer.byteLength(data);
+  if (bytes > maxEventBytes)
+    throw new InvalidAppend(
+      `${type}'s data has ${bytes} bytes: at most ${maxEventBytes}, larger things go to the blob store`,
+    );
+  const metadata = jsonObject(event.metadata, `${type}'s metadata`);
+  // Metadata is kept as jsonb by PostgreSQL, which cannot hold a NUL or half a surrogate pair.
+  if (/\\u(0000|d[89a-f])/i.test(metadata))
+    throw new InvalidAppend(`${type}'s metadata holds a character that cannot be stored`);
+  return { id: id.toLowerCase(), type, schemaVersion, data, metadata };
+}
+
+function jsonObject(value: unknown, what: string): string {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new InvalidAppend(`${what} is no JSON object`);
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value);
+  } catch (error) {
+    throw new InvalidAppend(`${what} cannot be written as JSON: ${(error as Error).message}`);
+  }
+  if (!json?.startsWith("{")) throw new InvalidAppend(`${what} is no JSON object`);
+  return json;
+}
