@@ -1,0 +1,100 @@
+import {
+  type Appended,
+  type AppendOptions,
+  type Batch,
+  type EventStore,
+  InvalidAppend,
+  type NewEvent,
+  StreamMoved,
+  type SubscribeOptions,
+} from "#src/eventStore/eventStore.ts";
+import { categoryOf, type Recorded } from "#streams/event.ts";
+
+/** An event log in memory that fulfils the port, for tests that are about something else than the log. */
+export function createMemoryEventStore(): EventStore & { readonly all: readonly Recorded[] } {
+  const all: Recorded[] = [];
+  const streams = new Map<string, Recorded[]>();
+  const sleepers = new Set<() => void>();
+
+  const eventsOf = (stream: string): Recorded[] => streams.get(stream) ?? [];
+  const revisionOf = (stream: string): number => eventsOf(stream).length - 1;
+  const wakeAll = (): void => {
+    for (const wake of sleepers) wake();
+  };
+
+  function alreadyWritten(stream: string, expected: number, events: readonly NewEvent[]): Appended | undefined {
+    const there = eventsOf(stream).slice(expected + 1, expected + 1 + events.length);
+    if (there.length < events.length || there.some((event, index) => event.id !== events[index]?.id)) return undefined;
+    const last = there[there.length - 1]!;
+    return { revision: last.revision, position: last.position };
+  }
+
+  function requireUnmoved({ unlessMoved }: AppendOptions): void {
+    if (!unlessMoved) return;
+    const actual = revisionOf(unlessMoved.stream);
+    if (actual !== unlessMoved.revision) throw new StreamMoved(unlessMoved.stream, unlessMoved.revision, actual);
+  }
+
+  function write(stream: string, events: readonly NewEvent[]): Appended {
+    const target = eventsOf(stream);
+    streams.set(stream, target);
+    for (const event of events) {
+      const stored = structuredClone(event);
+      const schemaVersion = event.schemaVersion ?? 1;
+      const recorded = { ...stored, stream, revision: target.length, position: all.length + 1, schemaVersion };
+      target.push(recorded);
+      all.push(recorded);
+    }
+    wakeAll();
+    return { revision: target.length - 1, position: all.length };
+  }
+
+  const untilSomething = (after: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        sleepers.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      sleepers.add(wake);
+      signal.addEventListener("abort", wake);
+      if (all.length > after || signal.aborted) wake();
+    });
+
+  return {
+    all,
+    guards: true,
+    async append(stream, expectedRevision, events, options = {}) {
+      if (events.length === 0) throw new InvalidAppend("nothing to append");
+      const before = alreadyWritten(stream, expectedRevision, events);
+      if (before) return before;
+      requireUnmoved(options);
+      const actual = revisionOf(stream);
+      if (actual !== expectedRevision) throw new StreamMoved(stream, expectedRevision, actual);
+      return write(stream, events);
+    },
+    async read(stream, fromRevision = 0, maxCount = Number.POSITIVE_INFINITY) {
+      return structuredClone(eventsOf(stream).slice(fromRevision, fromRevision + maxCount));
+    },
+    async readLast(stream) {
+      return structuredClone(eventsOf(stream).at(-1));
+    },
+    async *subscribe({ after, categories, batchSize = 500, signal }: SubscribeOptions): AsyncIterable<Batch> {
+      let position = after;
+      while (!signal.aborted) {
+        await untilSomething(position, signal);
+        if (signal.aborted) return;
+        const read = all.slice(position, position + batchSize);
+        position += read.length;
+        const events = read.filter((event) => !categories || categories.includes(categoryOf(event.stream)));
+        yield { events: structuredClone(events), position, caughtUp: position === all.length };
+      }
+    },
+    async head() {
+      return all.length;
+    },
+    async close() {
+      wakeAll();
+    },
+  };
+}
