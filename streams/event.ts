@@ -2,7 +2,17 @@
 
 /** Who caused an event: the kind says how sure we are, the id names it within that kind. */
 export type Actor = {
-  kind: "api_key" | "telegram" | "slack" | "email_link" | "session" | "rule" | "auto" | "system" | "operator" | "sender";
+  kind:
+    | "api_key"
+    | "telegram"
+    | "slack"
+    | "email_link"
+    | "session"
+    | "rule"
+    | "auto"
+    | "system"
+    | "operator"
+    | "sender";
   id: string;
   name?: string;
   /** The channel a decision came through, where it came through one. */

@@ -1,0 +1,33 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import type { ApiKeyEvent } from "./events.ts";
+
+export type ApiKey = { exists: boolean; revoked: boolean; workspaceId: string; scopes: string[] };
+
+export type ApiKeyCommand =
+  | { type: "CreateApiKey"; workspaceId: string; name: string; prefix: string; hash: string; scopes: string[] }
+  | { type: "RevokeApiKey"; workspaceId: string };
+
+function decide(command: ApiKeyCommand, key: ApiKey): ApiKeyEvent[] {
+  switch (command.type) {
+    case "CreateApiKey": {
+      const { type: _, ...data } = command;
+      return key.exists ? [] : [{ type: "ApiKeyCreated", data }];
+    }
+    case "RevokeApiKey":
+      if (!key.exists || key.workspaceId !== command.workspaceId) throw new Rejected("not_found", "no such API key");
+      // A second revocation finds nothing to revoke: on the wire a revoked key no longer exists.
+      if (key.revoked) throw new Rejected("not_found", "no such API key");
+      return [{ type: "ApiKeyRevoked", data: {} }];
+  }
+}
+
+export const apiKeyDecider: Decider<ApiKey, ApiKeyCommand, ApiKeyEvent> = {
+  category: "apiKey",
+  initial: { exists: false, revoked: false, workspaceId: "", scopes: [] },
+  evolve: (key, event) =>
+    event.type === "ApiKeyCreated"
+      ? { exists: true, revoked: false, workspaceId: event.data.workspaceId, scopes: event.data.scopes }
+      : { ...key, revoked: true },
+  decide,
+};

@@ -1,0 +1,8 @@
+import type { Event } from "../event.ts";
+
+export type ApiKeyEvent =
+  /** `hash` is all that is kept of the key; `prefix` its first 13 characters. */
+  | Event<"ApiKeyCreated", { workspaceId: string; name: string; prefix: string; hash: string; scopes: string[] }>
+  | Event<"ApiKeyRevoked", Record<string, never>>;
+
+export const apiKeyStream = (id: string): string => `apiKey-${id}`;

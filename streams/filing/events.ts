@@ -1,0 +1,39 @@
+import type { Event } from "../event.ts";
+
+export type Disposition = "threaded" | "duplicate" | "held_over_quota" | "held_identity_disabled" | "quarantined";
+
+/**
+ * Where a received mail belongs. Recorded before it is carried out, so that whoever carries it out, however often, does the same.
+ * `number` rises by one with each decision of an identity; a thread refuses numbers not above its newest.
+ */
+export type FilingDecision = {
+  number: number;
+  deliveryId: string;
+  /** The mail's revision in inbox-<identity>, and its position in the log. */
+  inboxRevision: number;
+  inboxPosition: number;
+  disposition: Disposition;
+  /** Why it was not simply threaded, in words; null otherwise. */
+  reason: string | null;
+  /** The message as it is, or for a duplicate the one stored earlier. */
+  messageId: string;
+  threadId: string;
+  opensThread: boolean;
+  /** Threads that this mail joins to `threadId`, oldest first. */
+  absorbs: string[];
+  /** Every Message-ID that belongs to the thread from now on: the mail's own first, then those it names. */
+  chainIds: string[];
+  rfcMessageId: string;
+  contentDigest: string;
+  /** Why a person should look at the thread; null where nobody needs to. */
+  reviewReason: string | null;
+  /** In a bounce of ours: the outbound message it reports. */
+  bouncedAttemptId: string | null;
+};
+
+export type FilingEvent =
+  | Event<"FilingDecided", FilingDecision>
+  /** Everything decided up to this number, and received up to this inbox revision, stands in its thread. */
+  | Event<"MailFiled", { number: number; inboxRevision: number }>;
+
+export const filingStream = (identityId: string): string => `filing-${identityId}`;

@@ -1,0 +1,87 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import type { IdentityEvent, IdentitySettings } from "./events.ts";
+
+export type Identity = IdentitySettings & {
+  exists: boolean;
+  deleted: boolean;
+  workspaceId: string;
+  domainId: string;
+  emailAddress: string;
+};
+
+type Created = Extract<IdentityEvent, { type: "IdentityCreated" }>["data"];
+
+export type IdentityCommand =
+  | { type: "CreateIdentity"; identity: Created }
+  /** `mayLoosen`: the caller may change approval channels or drop require_human_approval while that switch is on (decisions 2). */
+  | { type: "UpdateIdentity"; changes: Partial<IdentitySettings>; mayLoosen: boolean }
+  | { type: "DeleteIdentity" };
+
+const initial: Identity = {
+  exists: false,
+  deleted: false,
+  workspaceId: "",
+  domainId: "",
+  emailAddress: "",
+  assistantId: null,
+  displayName: "",
+  replyToEmail: null,
+  signatureText: null,
+  signatureHtml: null,
+  threadHistoryDepth: 10,
+  status: "active",
+  approvalChannel: null,
+  secondaryApprovalChannel: null,
+  escalationDelayMinutes: null,
+  canSendCold: false,
+  autoApproveReplies: false,
+  requireHumanApproval: false,
+  sendOnChannelApproval: true,
+};
+
+function evolve(identity: Identity, event: IdentityEvent): Identity {
+  switch (event.type) {
+    case "IdentityCreated":
+      return { ...identity, ...event.data, exists: true };
+    case "IdentityUpdated":
+      return { ...identity, ...event.data.changes };
+    case "IdentityDeleted":
+      return { ...identity, deleted: true };
+  }
+}
+
+function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
+  if (command.type === "CreateIdentity") {
+    return identity.exists ? [] : [{ type: "IdentityCreated", data: command.identity }];
+  }
+  if (!identity.exists || identity.deleted) throw new Rejected("not_found", "no such identity");
+  if (command.type === "DeleteIdentity") {
+    return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
+  }
+  const changes = changed(command.changes, identity);
+  if (Object.keys(changes).length === 0) return [];
+  if (identity.requireHumanApproval && !command.mayLoosen && loosens(changes)) {
+    throw new Rejected(
+      "insufficient_scope",
+      "this identity requires human approval: changing its approval channels or that switch needs the scope write:approvals",
+    );
+  }
+  return [{ type: "IdentityUpdated", data: { changes } }];
+}
+
+function changed(changes: Partial<IdentitySettings>, identity: Identity): Partial<IdentitySettings> {
+  const differs = ([key, value]: [string, unknown]) =>
+    value !== undefined && JSON.stringify(value) !== JSON.stringify(identity[key as keyof IdentitySettings]);
+  return Object.fromEntries(Object.entries(changes).filter(differs));
+}
+
+const loosens = (changes: Partial<IdentitySettings>): boolean =>
+  changes.requireHumanApproval === false || "approvalChannel" in changes || "secondaryApprovalChannel" in changes;
+
+export const identityDecider: Decider<Identity, IdentityCommand, IdentityEvent> = {
+  category: "identity",
+  initial,
+  evolve,
+  decide,
+};

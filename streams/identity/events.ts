@@ -1,0 +1,32 @@
+import type { Event } from "../event.ts";
+
+/** Secrets inside `config` are sealed (src/secrets/keyRing.ts) before they come here. */
+export type ApprovalChannel = { type: "telegram" | "slack" | "email"; config: Record<string, string> };
+
+/** What can be set on an identity, in the contract's meaning (interface 2, decisions 2). */
+export type IdentitySettings = {
+  assistantId: string | null;
+  displayName: string;
+  replyToEmail: string | null;
+  signatureText: string | null;
+  signatureHtml: string | null;
+  threadHistoryDepth: number;
+  status: "active" | "disabled";
+  approvalChannel: ApprovalChannel | null;
+  secondaryApprovalChannel: ApprovalChannel | null;
+  escalationDelayMinutes: number | null;
+  canSendCold: boolean;
+  autoApproveReplies: boolean;
+  requireHumanApproval: boolean;
+  sendOnChannelApproval: boolean;
+};
+
+export type IdentityEvent =
+  | Event<
+      "IdentityCreated",
+      IdentitySettings & { workspaceId: string; domainId: string; localPart: string; emailAddress: string }
+    >
+  | Event<"IdentityUpdated", { changes: Partial<IdentitySettings> }>
+  | Event<"IdentityDeleted", { emailAddress: string }>;
+
+export const identityStream = (id: string): string => `identity-${id}`;

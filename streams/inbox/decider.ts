@@ -1,0 +1,14 @@
+import type { Decider } from "../decider.ts";
+import type { InboxEvent } from "./events.ts";
+
+/** An inbox takes everything, in order; whether an identity still receives is judged before. Its tail is what the customer has said so far. */
+export type Inbox = Record<string, never>;
+
+export type InboxCommand = { type: "ReceiveMail"; mail: InboxEvent["data"] };
+
+export const inboxDecider: Decider<Inbox, InboxCommand, InboxEvent> = {
+  category: "inbox",
+  initial: {},
+  evolve: (inbox) => inbox,
+  decide: (command) => [{ type: "MailReceived", data: command.mail }],
+};

@@ -1,0 +1,186 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import type { NewestWord, NotedDraft, Priority, SendClaim, ThreadEvent, ThreadStatus } from "./events.ts";
+import { absorb, fileMessage, type ThreadFiling } from "./filing.ts";
+import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
+
+export type Thread = {
+  exists: boolean;
+  workspaceId: string;
+  identityId: string;
+  subject: string;
+  status: ThreadStatus;
+  needsReview: boolean;
+  priority: Priority;
+  /** The thread this one was merged into. */
+  mergedInto: string | null;
+  absorbed: readonly string[];
+  newestNumber: number;
+  /** The newest message a send must not overlook: a person's or a list's, not a machine's answer. */
+  newestWord: NewestWord | null;
+  /** Addresses (lower case) that wrote here or were written to. */
+  participants: readonly string[];
+  drafts: Readonly<Record<string, NotedDraft>>;
+  claims: Readonly<Record<string, SendClaim>>;
+};
+
+/** What became of a draft, as its thread's status rules distinguish it (interface 3, decisions 4). */
+export type DraftOutcome = "pending" | "approved" | "sending" | "rejected" | "stale" | "failed";
+
+export type ThreadCommand =
+  | ThreadFiling
+  | ThreadSending
+  | { type: "UpdateThread"; status?: ThreadStatus; needsReview?: boolean; priority?: Priority; because: string }
+  | { type: "NoteDraft"; draftId: string; outcome: DraftOutcome; draftRevision: number };
+
+const initial: Thread = {
+  exists: false,
+  workspaceId: "",
+  identityId: "",
+  subject: "",
+  status: "open",
+  needsReview: false,
+  priority: "normal",
+  mergedInto: null,
+  absorbed: [],
+  newestNumber: 0,
+  newestWord: null,
+  participants: [],
+  drafts: {},
+  claims: {},
+};
+
+/** True for mail that is somebody's word: it makes drafts stale. Automatic replies and bounces do not (decisions 5). */
+export const isWord = (classification: string): boolean => classification === "person" || classification === "list";
+
+function evolve(thread: Thread, event: ThreadEvent): Thread {
+  switch (event.type) {
+    case "ThreadOpened":
+      return { ...thread, ...event.data, exists: true };
+    case "MessageReceived": {
+      const { number, messageId, classification, from, cc } = event.data;
+      const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
+      const participants = joined(thread.participants, [...(from ? [from.address] : []), ...cc]);
+      return { ...thread, newestNumber: number, newestWord, participants };
+    }
+    case "MessageSent": {
+      const { draftId, to } = event.data;
+      const drafts = { ...thread.drafts, [draftId]: { status: "sent" as const, revision: 0 } };
+      return { ...without(thread, draftId), drafts, participants: joined(thread.participants, to) };
+    }
+    case "ThreadStatusChanged":
+      return { ...thread, status: event.data.status };
+    case "ThreadReviewSet":
+      return { ...thread, needsReview: event.data.needsReview };
+    case "ThreadPrioritySet":
+      return { ...thread, priority: event.data.priority };
+    case "DraftNoted": {
+      const { draftId, status, revision } = event.data;
+      return { ...thread, drafts: { ...thread.drafts, [draftId]: { status, revision } } };
+    }
+    case "SendClaimed": {
+      const { replaces: _, ...claim } = event.data;
+      return { ...thread, claims: { ...thread.claims, [claim.draftId]: claim } };
+    }
+    case "SendClaimReleased":
+      return without(thread, event.data.draftId);
+    case "ThreadFrozen":
+      return { ...thread, mergedInto: event.data.survivorId };
+    case "ThreadAbsorbed":
+      return absorbed(thread, event.data);
+  }
+}
+
+function absorbed(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadAbsorbed" }>["data"]): Thread {
+  const words = [thread.newestWord, data.newestWord].filter((word) => word !== null);
+  return {
+    ...thread,
+    absorbed: [...thread.absorbed, data.absorbedId],
+    newestNumber: Math.max(thread.newestNumber, data.newestNumber),
+    newestWord: words.sort((a, b) => b.number - a.number)[0] ?? null,
+    participants: joined(thread.participants, data.participants),
+    drafts: { ...thread.drafts, ...data.drafts },
+    claims: { ...thread.claims, ...Object.fromEntries(data.claims.map((claim) => [claim.draftId, claim])) },
+  };
+}
+
+function without(thread: Thread, draftId: string): Thread {
+  const { [draftId]: _, ...claims } = thread.claims;
+  return { ...thread, claims };
+}
+
+function joined(known: readonly string[], more: readonly string[]): readonly string[] {
+  const fresh = more.map((address) => address.toLowerCase()).filter((address) => !known.includes(address));
+  return fresh.length === 0 ? known : [...known, ...new Set(fresh)];
+}
+
+function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
+  if (thread.mergedInto !== null) {
+    if (command.type === "FreezeThread") return [];
+    throw new Rejected("thread_merged", "this thread was merged into another", { survivorId: thread.mergedInto });
+  }
+  if (!thread.exists && command.type !== "FileMessage") throw new Rejected("not_found", "no such thread");
+  switch (command.type) {
+    case "FileMessage":
+      return fileMessage(command, thread);
+    case "FreezeThread":
+      return [{ type: "ThreadFrozen", data: { survivorId: command.survivorId } }];
+    case "AbsorbThread":
+      return absorb(command, thread);
+    case "ClaimSend":
+      return claimSend(command, thread);
+    case "ReleaseClaim":
+      return releaseClaim(command, thread);
+    case "RecordSent":
+      return recordSent(command, thread);
+    case "UpdateThread":
+      return update(command, thread);
+    case "NoteDraft":
+      return noteDraft(command, thread);
+  }
+}
+
+function update(command: Extract<ThreadCommand, { type: "UpdateThread" }>, thread: Thread): ThreadEvent[] {
+  const { status, needsReview, priority, because } = command;
+  const events: ThreadEvent[] = [];
+  if (status !== undefined && status !== thread.status) {
+    events.push({ type: "ThreadStatusChanged", data: { status, because } });
+  }
+  if (needsReview !== undefined && needsReview !== thread.needsReview) {
+    events.push({ type: "ThreadReviewSet", data: { needsReview, reason: needsReview ? because : null } });
+  }
+  if (priority !== undefined && priority !== thread.priority) {
+    events.push({ type: "ThreadPrioritySet", data: { priority } });
+  }
+  return events;
+}
+
+function noteDraft(command: Extract<ThreadCommand, { type: "NoteDraft" }>, thread: Thread): ThreadEvent[] {
+  const { draftId, outcome, draftRevision } = command;
+  const known = thread.drafts[draftId];
+  if (known && (known.status === "sent" || known.revision >= draftRevision)) return [];
+  const open = outcome === "pending" || outcome === "approved" || outcome === "sending";
+  const noted: NotedDraft = { status: open ? outcome : "closed", revision: draftRevision };
+  const events: ThreadEvent[] = [{ type: "DraftNoted", data: { draftId, ...noted } }];
+  const status = statusAfter(outcome, draftId, thread);
+  if (status !== null && status !== thread.status) {
+    events.push({ type: "ThreadStatusChanged", data: { status, because: `draft ${outcome}` } });
+  }
+  return events;
+}
+
+function statusAfter(outcome: DraftOutcome, draftId: string, thread: Thread): ThreadStatus | null {
+  if (outcome === "pending") return "draft_pending";
+  if (outcome === "rejected") return "open";
+  if (outcome !== "stale" && outcome !== "failed") return null;
+  const others = Object.entries(thread.drafts).filter(([id]) => id !== draftId);
+  if (others.some(([, draft]) => draft.status === "sending")) return null;
+  return others.some(([, draft]) => draft.status === "pending") ? "draft_pending" : "open";
+}
+
+export const threadDecider: Decider<Thread, ThreadCommand, ThreadEvent> = {
+  category: "thread",
+  initial,
+  evolve,
+  decide,
+};

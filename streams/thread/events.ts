@@ -1,0 +1,95 @@
+import type { Event } from "../event.ts";
+import type { Classification } from "../inbox/events.ts";
+
+export type ThreadStatus = "open" | "waiting" | "draft_pending" | "closed";
+export type Priority = "low" | "normal" | "high" | "urgent";
+/** Where a draft stands as far as its thread cares. */
+export type NotedDraftStatus = "pending" | "approved" | "sending" | "closed" | "sent";
+/** `revision` is the draft's own at that moment: an older note changes nothing. */
+export type NotedDraft = { status: NotedDraftStatus; revision: number };
+
+/** A mail's readable content. Over the event limit it lies in the blob store as the JSON of the same object. */
+export type MessageBody = { text: string | null; html: string | null; extracted: string };
+
+export type MessageAttachment = {
+  id: string;
+  filename: string;
+  contentType: string;
+  sizeBytes: number;
+  contentId: string | null;
+  inline: boolean;
+  sha256: string;
+};
+
+export type InboundMessage = {
+  messageId: string;
+  deliveryId: string;
+  /** The filing number (streams/filing): newer mail has a higher one. */
+  number: number;
+  receivedAt: string;
+  rfcMessageId: string;
+  inReplyTo: string | null;
+  references: string[];
+  from: { name: string; address: string } | null;
+  replyTo: string[];
+  to: string[];
+  cc: string[];
+  subject: string;
+  classification: Classification;
+  rawSha256: string;
+  body: MessageBody | null;
+  /** Where the body is too large for an event: the blob of its JSON. `body` then holds nothing. */
+  bodyBlob: string | null;
+  attachments: MessageAttachment[];
+  /** What could not be read is shown by its headers alone. */
+  quarantined: boolean;
+};
+
+/** A right to hand one draft over once, recorded where the customer's mail is recorded too. */
+export type SendClaim = {
+  draftId: string;
+  version: number;
+  contentSha256: string;
+  attemptId: string;
+  quotaStream: string;
+};
+
+export type NewestWord = { messageId: string; number: number };
+
+export type ThreadEvent =
+  | Event<
+      "ThreadOpened",
+      {
+        workspaceId: string;
+        identityId: string;
+        subject: string;
+        contactEmail: string | null;
+        contactId: string | null;
+      }
+    >
+  | Event<"MessageReceived", InboundMessage>
+  | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
+  | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string }>
+  | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null }>
+  | Event<"ThreadPrioritySet", { priority: Priority }>
+  | Event<"DraftNoted", { draftId: string } & NotedDraft>
+  | Event<"SendClaimed", SendClaim & { replaces: string | null }>
+  | Event<"SendClaimReleased", { draftId: string; attemptId: string; because: string }>
+  /** From here on this thread only points on; everything else happens to the survivor. */
+  | Event<"ThreadFrozen", { survivorId: string }>
+  /** What the survivor has to know of the absorbed one to judge sends as both together. */
+  | Event<
+      "ThreadAbsorbed",
+      {
+        absorbedId: string;
+        number: number;
+        newestNumber: number;
+        newestWord: NewestWord | null;
+        participants: string[];
+        drafts: Record<string, NotedDraft>;
+        claims: SendClaim[];
+        needsReview: boolean;
+      }
+    >;
+
+export const threadStream = (id: string): string => `thread-${id}`;

@@ -1,0 +1,71 @@
+import type { Thread } from "./decider.ts";
+import type { InboundMessage, NewestWord, NotedDraft, SendClaim, ThreadEvent } from "./events.ts";
+
+/** Mail arriving on a thread, and threads becoming one. Carried out from filing decisions, possibly more than once. */
+export type ThreadFiling =
+  | {
+      type: "FileMessage";
+      message: InboundMessage;
+      /** Where the mail opens the thread. */
+      opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
+      reviewReason: string | null;
+    }
+  | { type: "FreezeThread"; survivorId: string }
+  | {
+      type: "AbsorbThread";
+      absorbedId: string;
+      number: number;
+      newestNumber: number;
+      newestWord: NewestWord | null;
+      participants: readonly string[];
+      drafts: Readonly<Record<string, NotedDraft>>;
+      claims: SendClaim[];
+      needsReview: boolean;
+    };
+
+export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage" }>, thread: Thread): ThreadEvent[] {
+  const { message, opens } = command;
+  // A filer that slept, or a repetition: whatever it brings already stands here.
+  if (message.number <= thread.newestNumber) return [];
+  const events: ThreadEvent[] = [];
+  if (!thread.exists && opens) events.push({ type: "ThreadOpened", data: opens });
+  events.push({ type: "MessageReceived", data: message });
+  const automatic = message.classification === "auto_reply" || message.classification === "bounce";
+  if (thread.exists && thread.status === "waiting" && !automatic) {
+    events.push({ type: "ThreadStatusChanged", data: { status: "open", because: "the customer wrote" } });
+  }
+  const reason = reviewReason(command, thread, automatic);
+  if (reason !== null && !thread.needsReview) {
+    events.push({ type: "ThreadReviewSet", data: { needsReview: true, reason } });
+  }
+  return events;
+}
+
+function reviewReason(
+  command: Extract<ThreadFiling, { type: "FileMessage" }>,
+  thread: Thread,
+  automatic: boolean,
+): string | null {
+  if (command.reviewReason !== null) return command.reviewReason;
+  if (!thread.exists || automatic) return null;
+  if (thread.status === "closed") return "new mail on a closed thread";
+  const from = command.message.from?.address.toLowerCase();
+  if (from === undefined || !thread.participants.includes(from)) return "a sender who never took part in this thread";
+  return null;
+}
+
+export function absorb(command: Extract<ThreadFiling, { type: "AbsorbThread" }>, thread: Thread): ThreadEvent[] {
+  if (thread.absorbed.includes(command.absorbedId)) return [];
+  const { type: _, participants, drafts, ...rest } = command;
+  const events: ThreadEvent[] = [
+    { type: "ThreadAbsorbed", data: { ...rest, participants: [...participants], drafts: { ...drafts } } },
+  ];
+  if (command.needsReview && !thread.needsReview) {
+    events.push({ type: "ThreadReviewSet", data: { needsReview: true, reason: "the merged thread needed review" } });
+  }
+  const pending = Object.values(drafts).some((draft) => draft.status === "pending");
+  if (pending && thread.status !== "draft_pending") {
+    events.push({ type: "ThreadStatusChanged", data: { status: "draft_pending", because: "merged" } });
+  }
+  return events;
+}

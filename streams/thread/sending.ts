@@ -1,0 +1,54 @@
+import { Rejected } from "../decider.ts";
+import type { Thread } from "./decider.ts";
+import type { SendClaim, ThreadEvent } from "./events.ts";
+
+/** The right to send, claimed on the stream that also records the customer's mail: so the stale check cannot be raced. */
+export type ThreadSending =
+  | {
+      type: "ClaimSend";
+      claim: SendClaim;
+      /** The filing number of the message the draft answers; 0 for a draft that answers none. */
+      basedOnNumber: number;
+      /** The attempt this claim takes the place of; null for a first one. */
+      replaces: string | null;
+    }
+  | { type: "ReleaseClaim"; draftId: string; attemptId: string; because: string }
+  | {
+      type: "RecordSent";
+      draftId: string;
+      attemptId: string;
+      messageId: string;
+      rfcMessageId: string;
+      to: string[];
+    };
+
+export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>, thread: Thread): ThreadEvent[] {
+  const { claim, basedOnNumber, replaces } = command;
+  if (thread.newestWord !== null && thread.newestWord.number > basedOnNumber) {
+    throw new Rejected("stale_draft", "a newer message arrived on this thread: read it and submit a new draft", {
+      new_message_id: thread.newestWord.messageId,
+    });
+  }
+  const held = thread.claims[claim.draftId];
+  if (held && held.attemptId === claim.attemptId) return [];
+  if ((held?.attemptId ?? null) !== replaces || thread.drafts[claim.draftId]?.status === "sent") {
+    throw new Rejected("send_in_progress", "this draft is being sent already");
+  }
+  return [{ type: "SendClaimed", data: { ...claim, replaces } }];
+}
+
+export function releaseClaim(command: Extract<ThreadSending, { type: "ReleaseClaim" }>, thread: Thread): ThreadEvent[] {
+  const { draftId, attemptId, because } = command;
+  if (thread.claims[draftId]?.attemptId !== attemptId) return [];
+  return [{ type: "SendClaimReleased", data: { draftId, attemptId, because } }];
+}
+
+export function recordSent(command: Extract<ThreadSending, { type: "RecordSent" }>, thread: Thread): ThreadEvent[] {
+  const { type: _, ...sent } = command;
+  if (thread.drafts[sent.draftId]?.status === "sent") return [];
+  const events: ThreadEvent[] = [{ type: "MessageSent", data: sent }];
+  if (thread.status !== "waiting") {
+    events.push({ type: "ThreadStatusChanged", data: { status: "waiting", because: "a reply was sent" } });
+  }
+  return events;
+}
