@@ -41,7 +41,7 @@ function decide(command: FilingCommand, filing: Filing): FilingEvent[] {
   }
   const next = command.decisions[0];
   // Somebody else decided these meanwhile: what is recorded counts, not what this filer thought.
-  if (!next || next.inboxRevision !== filing.decidedUpTo + 1) return [];
+  if (!next || next.inboxRevision !== filing.decidedUpTo + 1 || next.number !== filing.lastNumber + 1) return [];
   return command.decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 

@@ -1,0 +1,86 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import type { DeliveryEvent } from "./events.ts";
+
+type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
+
+export type Delivery = {
+  phase: "none" | "started" | "abandoned" | "not_handed_over" | "accepted" | "refused" | "unknown" | "unconfirmed";
+  started: Started | null;
+  retryable: boolean;
+  message: string;
+  code: string;
+};
+
+type Outcome = Extract<
+  DeliveryEvent,
+  { type: "DeliveryNotHandedOver" | "DeliveryAccepted" | "DeliveryRefused" | "DeliveryUnknown" }
+>;
+
+export type DeliveryCommand =
+  | { type: "StartDelivery"; started: Started }
+  | { type: "AbandonDelivery"; draftId: string; because: string }
+  | { type: "RecordOutcome"; outcome: Outcome }
+  | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
+
+const initial: Delivery = { phase: "none", started: null, retryable: false, message: "", code: "" };
+
+function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
+  switch (event.type) {
+    case "DeliveryStarted":
+      return { ...delivery, phase: "started", started: event.data };
+    case "DeliveryAbandoned":
+      return { ...delivery, phase: "abandoned", message: event.data.because };
+    case "DeliveryNotHandedOver":
+      return { ...delivery, phase: "not_handed_over", retryable: true, message: event.data.message };
+    case "DeliveryAccepted":
+      return { ...delivery, phase: "accepted", message: event.data.response };
+    case "DeliveryRefused":
+      return { ...delivery, phase: "refused", ...event.data };
+    case "DeliveryUnknown":
+      return { ...delivery, phase: "unknown", message: event.data.message };
+    case "DeliverySettled":
+      return { ...delivery, phase: event.data.outcome, message: event.data.evidence };
+  }
+}
+
+function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
+  switch (command.type) {
+    case "StartDelivery":
+      // No "already so" here: whoever finds it started did not start it, and may not hand over.
+      if (delivery.phase !== "none") throw new Rejected("send_in_progress", `this attempt is ${delivery.phase}`);
+      return [{ type: "DeliveryStarted", data: command.started }];
+    case "AbandonDelivery":
+      if (delivery.phase !== "none") return [];
+      return [{ type: "DeliveryAbandoned", data: { draftId: command.draftId, because: command.because } }];
+    case "RecordOutcome":
+      return recordOutcome(command.outcome, delivery);
+    case "SettleDelivery":
+      if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
+      if (command.outcome === delivery.phase) return [];
+      return [{ type: "DeliverySettled", data: { outcome: command.outcome, evidence: command.evidence } }];
+  }
+}
+
+/** The provider's answer. One that comes after somebody gave up waiting is evidence, and settles. */
+function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
+  if (delivery.phase === "started") return [outcome];
+  if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
+  if (outcome.type === "DeliveryAccepted") return [settled("accepted", outcome.data.response)];
+  if (outcome.type === "DeliveryRefused" || outcome.type === "DeliveryNotHandedOver") {
+    return [settled("refused", outcome.data.message)];
+  }
+  return [];
+}
+
+const settled = (outcome: "accepted" | "refused", evidence: string): DeliveryEvent => ({
+  type: "DeliverySettled",
+  data: { outcome, evidence },
+});
+
+export const deliveryDecider: Decider<Delivery, DeliveryCommand, DeliveryEvent> = {
+  category: "delivery",
+  initial,
+  evolve,
+  decide,
+};

@@ -1,0 +1,29 @@
+import type { Event } from "../event.ts";
+
+/** One attempt to hand one mail over. At most one `DeliveryStarted` can stand here, and only its writer may hand over. */
+export type DeliveryEvent =
+  | Event<
+      "DeliveryStarted",
+      {
+        draftId: string;
+        threadId: string;
+        version: number;
+        contentSha256: string;
+        provider: string;
+        rfcMessageId: string;
+        /** The frozen MIME, in the blob store. */
+        mimeSha256: string;
+        instanceId: string;
+        /** Fresh per call: only the call that wrote it may act on it. */
+        fence: string;
+      }
+    >
+  /** Nobody will hand over under this attempt. */
+  | Event<"DeliveryAbandoned", { draftId: string; because: string }>
+  | Event<"DeliveryNotHandedOver", { message: string }>
+  | Event<"DeliveryAccepted", { response: string; providerId: string | null; rejectedRecipients: string[] }>
+  | Event<"DeliveryRefused", { retryable: boolean; code: string; message: string }>
+  | Event<"DeliveryUnknown", { message: string }>
+  | Event<"DeliverySettled", { outcome: "accepted" | "refused" | "unconfirmed"; evidence: string }>;
+
+export const deliveryStream = (attemptId: string): string => `delivery-${attemptId}`;

@@ -1,0 +1,126 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import type { DraftEvent } from "./events.ts";
+import { decideNotification, type NotificationCommand, type Notified } from "./notification.ts";
+import { decideReview, type ReviewCommand } from "./review.ts";
+import { decideSending, type SendingCommand } from "./sending.ts";
+
+export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
+
+export type Draft = {
+  exists: boolean;
+  workspaceId: string;
+  threadId: string;
+  identityId: string;
+  basedOnMessageId: string | null;
+  basedOnNumber: number;
+  messageId: string;
+  status: DraftStatus;
+  version: number;
+  contentSha256: string;
+  rationale: string | null;
+  /** Set by an approval that means to send, until that send was queued, held or given up. */
+  sendRequested: boolean;
+  held: string | null;
+  /** The hand-over under way (status sending). */
+  attemptId: string | null;
+  reservation: { quotaStream: string; reservationId: string } | null;
+  abandoned: readonly string[];
+  failureCode: string | null;
+  notified: Notified;
+};
+
+export type SubmitDraft = { type: "SubmitDraft"; draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"] };
+export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;
+
+const initial: Draft = {
+  exists: false,
+  workspaceId: "",
+  threadId: "",
+  identityId: "",
+  basedOnMessageId: null,
+  basedOnNumber: 0,
+  messageId: "",
+  status: "pending",
+  version: 0,
+  contentSha256: "",
+  rationale: null,
+  sendRequested: false,
+  held: null,
+  attemptId: null,
+  reservation: null,
+  abandoned: [],
+  failureCode: null,
+  notified: { requestedAt: null, open: {} },
+};
+
+function evolve(draft: Draft, event: DraftEvent): Draft {
+  switch (event.type) {
+    case "DraftSubmitted": {
+      const { content: _, contentBlob: __, metadata: ___, staleWarning: ____, autoApproved, ...facts } = event.data;
+      const status = autoApproved ? "approved" : "pending";
+      return { ...draft, ...facts, exists: true, version: 1, status, sendRequested: autoApproved };
+    }
+    case "DraftEdited": {
+      const { version, contentSha256, rationale } = event.data;
+      return { ...draft, version, contentSha256, rationale, status: "pending", sendRequested: false, held: null };
+    }
+    case "DraftApproved":
+      return { ...draft, status: "approved", sendRequested: event.data.sendRequested };
+    case "DraftRejected":
+      return { ...draft, status: "rejected", sendRequested: false };
+    case "DraftReturnedToPending":
+      return { ...draft, status: "pending", sendRequested: false, held: null };
+    case "SendHeld":
+      return { ...draft, held: event.data.code, sendRequested: event.data.code === "sending_paused" };
+    case "DraftQueued": {
+      const { attemptId, quotaStream, reservationId } = event.data;
+      const reservation = { quotaStream, reservationId };
+      return { ...draft, status: "sending", attemptId, reservation, sendRequested: false, held: null };
+    }
+    case "DraftRequeued":
+      return { ...draft, attemptId: event.data.attemptId };
+    case "SendAbandoned":
+      return { ...draft, abandoned: [...draft.abandoned, event.data.attemptId] };
+    case "DraftMarkedStale":
+      return { ...draft, status: "stale", sendRequested: false };
+    case "DraftSent":
+      return { ...draft, status: "sent" };
+    case "DraftFailed":
+      return { ...draft, status: "failed", sendRequested: false, failureCode: event.data.code };
+    case "LateEvidence":
+      return draft;
+    case "NotifyRequested":
+      return { ...draft, notified: { ...draft.notified, requestedAt: event.data.at } };
+    case "ApproversAsked": {
+      const open = { ...draft.notified.open, [event.data.notificationId]: event.data };
+      return { ...draft, notified: { ...draft.notified, open } };
+    }
+    case "ApproversNotified":
+    case "NotificationFailed":
+      return draft;
+  }
+}
+
+const reviewTypes = ["EditDraft", "ApproveDraft", "RejectDraft", "ReturnToPending"];
+const notificationTypes = ["RequestNotify", "AskApprovers", "RecordNotified", "RecordNotificationFailed"];
+
+function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
+  if (command.type === "SubmitDraft") {
+    return draft.exists ? [] : [{ type: "DraftSubmitted", data: command.draft }];
+  }
+  if (!draft.exists) throw new Rejected("not_found", "no such draft");
+  if (reviewTypes.includes(command.type)) return decideReview(command as ReviewCommand, draft);
+  if (notificationTypes.includes(command.type)) return decideNotification(command as NotificationCommand, draft);
+  return decideSending(command as SendingCommand, draft);
+}
+
+export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = { category: "draft", initial, evolve, decide };
+
+/** Refuses, in the contract's words, an operation on a draft whose status does not allow it. */
+export function requireStatus(draft: Draft, operation: string, ...allowed: DraftStatus[]): void {
+  if (allowed.includes(draft.status)) return;
+  throw new Rejected("invalid_status", `a draft that is ${draft.status} cannot be ${operation}`, {
+    status: draft.status,
+  });
+}

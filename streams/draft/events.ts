@@ -1,0 +1,90 @@
+import type { Event } from "../event.ts";
+import type { DraftContent } from "./content.ts";
+
+/** The content itself, or, where it is too large for an event, the blob that holds its JSON. */
+export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
+
+export type Decision = "approve" | "reject";
+
+/** One press of a button or link: only its hash is kept. Bound to the draft's version by the event that carries it. */
+export type DecisionToken = { sha256: string; decision: Decision };
+
+/** What authorised a send. Every queued draft has exactly one (invariant 2). */
+export type Authorisation = { kind: "approval" | "api_key" | "auto"; approvedVersion: number };
+
+export type DraftEvent =
+  | Event<
+      "DraftSubmitted",
+      StoredContent & {
+        workspaceId: string;
+        threadId: string;
+        identityId: string;
+        basedOnMessageId: string | null;
+        /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
+        basedOnNumber: number;
+        /** The id its message will have once it is queued. */
+        messageId: string;
+        contentSha256: string;
+        rationale: string | null;
+        metadata: Record<string, unknown> | null;
+        staleWarning: boolean;
+        autoApproved: boolean;
+      }
+    >
+  | Event<
+      "DraftEdited",
+      StoredContent & {
+        version: number;
+        contentSha256: string;
+        rationale: string | null;
+        changedFields: string[];
+        because: "edit" | "identity_changed";
+      }
+    >
+  /** `sendRequested`: this approval means to send; a process carries it out. Who decided is in the metadata's actor. */
+  | Event<
+      "DraftApproved",
+      { version: number; contentSha256: string; sendRequested: boolean; tokenSha256: string | null }
+    >
+  | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
+  | Event<"DraftReturnedToPending", { because: string }>
+  /** An approval that could not be sent now, and why, in a code of the contract. */
+  | Event<"SendHeld", { code: string; message: string }>
+  | Event<
+      "DraftQueued",
+      StoredContent & {
+        attemptId: string;
+        version: number;
+        contentSha256: string;
+        threadId: string;
+        identityId: string;
+        messageId: string;
+        quotaStream: string;
+        reservationId: string;
+        authorisation: Authorisation;
+      }
+    >
+  | Event<"DraftRequeued", { attemptId: string; replaces: string }>
+  /** From here on a late queueing under this attempt conflicts. */
+  | Event<"SendAbandoned", { attemptId: string; because: string }>
+  | Event<"DraftMarkedStale", { newMessageId: string }>
+  | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string }>
+  | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
+  /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed (design: the send path). */
+  | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
+  | Event<"NotifyRequested", { at: string }>
+  | Event<
+      "ApproversAsked",
+      {
+        notificationId: string;
+        version: number;
+        contentSha256: string;
+        channel: { slot: "primary" | "secondary"; type: string };
+        tokens: DecisionToken[];
+        expiresAt: string;
+      }
+    >
+  | Event<"ApproversNotified", { notificationId: string }>
+  | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean }>;
+
+export const draftStream = (id: string): string => `draft-${id}`;

@@ -1,0 +1,55 @@
+import { Rejected } from "../decider.ts";
+import type { Draft } from "./decider.ts";
+import { requireStatus } from "./decider.ts";
+import type { DraftEvent } from "./events.ts";
+
+export type Asked = Extract<DraftEvent, { type: "ApproversAsked" }>["data"];
+
+/** What was shown to approvers: the tokens by which a decision is recognised, by notification. */
+export type Notified = { requestedAt: string | null; open: Readonly<Record<string, Asked>> };
+
+export type NotificationCommand =
+  /** `throttleSeconds` 0: no throttle. Counted between requests (decisions 4). */
+  | { type: "RequestNotify"; at: string; throttleSeconds: number }
+  | { type: "AskApprovers"; asked: Asked }
+  | { type: "RecordNotified"; notificationId: string }
+  | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean };
+
+export function decideNotification(command: NotificationCommand, draft: Draft): DraftEvent[] {
+  switch (command.type) {
+    case "RequestNotify":
+      return requestNotify(command, draft);
+    case "AskApprovers":
+      if (draft.status !== "pending" || command.asked.version !== draft.version) return [];
+      return [{ type: "ApproversAsked", data: command.asked }];
+    case "RecordNotified":
+      return [{ type: "ApproversNotified", data: { notificationId: command.notificationId } }];
+    case "RecordNotificationFailed": {
+      const { notificationId, error, final } = command;
+      return [{ type: "NotificationFailed", data: { notificationId, error, final } }];
+    }
+  }
+}
+
+function requestNotify(command: Extract<NotificationCommand, { type: "RequestNotify" }>, draft: Draft): DraftEvent[] {
+  requireStatus(draft, "notified about", "pending");
+  const { requestedAt } = draft.notified;
+  const readyAt = requestedAt === null ? 0 : Date.parse(requestedAt) + command.throttleSeconds * 1000;
+  const waitMs = readyAt - Date.parse(command.at);
+  if (waitMs > 0) {
+    const retryAfter = Math.ceil(waitMs / 1000);
+    throw new Rejected("rate_limited", `this draft's approvers were notified a moment ago: wait ${retryAfter} s`, {
+      retryAfter,
+    });
+  }
+  return [{ type: "NotifyRequested", data: { at: command.at } }];
+}
+
+/** The notification a token belongs to, and what it decides, where the draft knows it. */
+export function findToken(draft: Draft, tokenSha256: string): (Asked & { decision: "approve" | "reject" }) | undefined {
+  for (const asked of Object.values(draft.notified.open)) {
+    const token = asked.tokens.find((candidate) => candidate.sha256 === tokenSha256);
+    if (token) return { ...asked, decision: token.decision };
+  }
+  return undefined;
+}

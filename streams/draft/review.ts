@@ -1,0 +1,88 @@
+import { Rejected } from "../decider.ts";
+import type { Draft } from "./decider.ts";
+import { requireStatus } from "./decider.ts";
+import type { DraftEvent, StoredContent } from "./events.ts";
+
+/** People deciding, and the agent editing. A decision is bound to the version and hash that were shown (decisions 3). */
+export type ReviewCommand =
+  | ({
+      type: "EditDraft";
+      contentSha256: string;
+      rationale: string | null;
+      changedFields: string[];
+      because: "edit" | "identity_changed";
+      /** The version the editor saw; null where it did not say. */
+      ifVersion: number | null;
+    } & StoredContent)
+  | {
+      type: "ApproveDraft";
+      ifVersion: number | null;
+      /** The hash that was shown, where one was. */
+      contentSha256: string | null;
+      sendRequested: boolean;
+      tokenSha256: string | null;
+    }
+  | { type: "RejectDraft"; reason: string | null; ifVersion: number | null; tokenSha256: string | null }
+  | { type: "ReturnToPending"; because: string };
+
+export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[] {
+  switch (command.type) {
+    case "EditDraft":
+      return edit(command, draft);
+    case "ApproveDraft":
+      requireStatus(draft, "approved", "pending");
+      requireShown(command.ifVersion, command.contentSha256, draft);
+      return [
+        {
+          type: "DraftApproved",
+          data: {
+            version: draft.version,
+            contentSha256: draft.contentSha256,
+            sendRequested: command.sendRequested,
+            tokenSha256: command.tokenSha256,
+          },
+        },
+      ];
+    case "RejectDraft":
+      requireStatus(draft, "rejected", "pending", "approved", "stale");
+      requireShown(command.ifVersion, null, draft);
+      return [
+        {
+          type: "DraftRejected",
+          data: { version: draft.version, reason: command.reason, tokenSha256: command.tokenSha256 },
+        },
+      ];
+    case "ReturnToPending":
+      if (draft.status !== "approved") return [];
+      return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
+  }
+}
+
+function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Draft): DraftEvent[] {
+  // An identity's change reaches approved drafts too, and takes their approval back: it was for another content.
+  if (command.because === "identity_changed") {
+    if (draft.status !== "pending" && draft.status !== "approved") return [];
+    if (command.contentSha256 === draft.contentSha256) return [];
+  } else {
+    requireStatus(draft, "edited", "pending");
+  }
+  requireShown(command.ifVersion, null, draft);
+  if (command.changedFields.length === 0) return [];
+  const { content, contentBlob, contentSha256, rationale, changedFields, because } = command;
+  const version = draft.version + 1;
+  return [
+    {
+      type: "DraftEdited",
+      data: { version, content, contentBlob, contentSha256, rationale, changedFields, because },
+    },
+  ];
+}
+
+function requireShown(version: number | null, contentSha256: string | null, draft: Draft): void {
+  const changed = version !== null && version !== draft.version;
+  if (changed || (contentSha256 !== null && contentSha256 !== draft.contentSha256)) {
+    throw new Rejected("version_mismatch", `this draft changed: review version ${draft.version} first`, {
+      version: draft.version,
+    });
+  }
+}

@@ -1,0 +1,74 @@
+import { Rejected } from "../decider.ts";
+import type { Draft } from "./decider.ts";
+import { requireStatus } from "./decider.ts";
+import type { DraftEvent } from "./events.ts";
+
+/** A draft on its way out. Who may hand over is decided by the claim on the thread and the delivery's own stream. */
+export type SendingCommand =
+  | { type: "QueueDraft"; queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"] }
+  | { type: "RequeueDraft"; attemptId: string; replaces: string }
+  | { type: "AbandonSend"; attemptId: string; because: string }
+  | { type: "HoldSend"; code: string; message: string }
+  | { type: "MarkStale"; newMessageId: string }
+  | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string }
+  | { type: "FailDraft"; attemptId: string | null; code: string; message: string }
+  | { type: "RecordLateEvidence"; attemptId: string; outcome: "accepted" | "refused" };
+
+export function decideSending(command: SendingCommand, draft: Draft): DraftEvent[] {
+  switch (command.type) {
+    case "QueueDraft":
+      return queue(command.queued, draft);
+    case "RequeueDraft":
+      if (draft.attemptId === command.attemptId) return [];
+      requireStatus(draft, "queued again", "sending");
+      if (draft.attemptId !== command.replaces) {
+        throw new Rejected("send_in_progress", "another attempt took this one's place");
+      }
+      return [{ type: "DraftRequeued", data: { attemptId: command.attemptId, replaces: command.replaces } }];
+    case "AbandonSend":
+      // Once queued under it, an attempt can only end by its delivery's outcome.
+      if (draft.attemptId === command.attemptId || draft.abandoned.includes(command.attemptId)) return [];
+      return [{ type: "SendAbandoned", data: { attemptId: command.attemptId, because: command.because } }];
+    case "HoldSend":
+      if (draft.status !== "approved" || draft.held === command.code) return [];
+      return [{ type: "SendHeld", data: { code: command.code, message: command.message } }];
+    case "MarkStale":
+      if (draft.status === "stale") return [];
+      requireStatus(draft, "marked stale", "pending", "approved", "sending");
+      return [{ type: "DraftMarkedStale", data: { newMessageId: command.newMessageId } }];
+    case "RecordSent": {
+      if (draft.status !== "sending" || draft.attemptId !== command.attemptId) return [];
+      const { attemptId, rfcMessageId, sentAt } = command;
+      return [{ type: "DraftSent", data: { attemptId, rfcMessageId, sentAt } }];
+    }
+    case "FailDraft":
+      if (draft.status !== "sending" && draft.status !== "approved" && draft.status !== "pending") return [];
+      if (command.attemptId !== null && draft.attemptId !== command.attemptId) return [];
+      return [
+        {
+          type: "DraftFailed",
+          data: { attemptId: command.attemptId, code: command.code, message: command.message },
+        },
+      ];
+    case "RecordLateEvidence":
+      if (draft.status !== "failed" || draft.attemptId !== command.attemptId) return [];
+      return [{ type: "LateEvidence", data: { attemptId: command.attemptId, outcome: command.outcome } }];
+  }
+}
+
+function queue(queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"], draft: Draft): DraftEvent[] {
+  if (draft.attemptId === queued.attemptId) return [];
+  requireStatus(draft, "sent", "pending", "approved");
+  if (draft.abandoned.includes(queued.attemptId)) {
+    throw new Rejected("send_in_progress", "this attempt was given up");
+  }
+  // The claim and the quota stand for one version and hash. A newer version has to be claimed, and approved, as such.
+  if (queued.version !== draft.version || queued.contentSha256 !== draft.contentSha256) {
+    throw new Rejected("content_changed", "this draft changed a moment ago: review the new version");
+  }
+  const approved = draft.status === "approved";
+  if (queued.authorisation.kind !== "api_key" && !approved) {
+    throw new Rejected("invalid_status", "this draft is not approved any more", { status: draft.status });
+  }
+  return [{ type: "DraftQueued", data: queued }];
+}
