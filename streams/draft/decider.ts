@@ -1,34 +1,10 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import type { Draft } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
-import { decideNotification, type NotificationCommand, type Notified } from "./notification.ts";
+import { decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
-
-export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
-
-export type Draft = {
-  exists: boolean;
-  workspaceId: string;
-  threadId: string;
-  identityId: string;
-  basedOnMessageId: string | null;
-  basedOnNumber: number;
-  messageId: string;
-  status: DraftStatus;
-  version: number;
-  contentSha256: string;
-  rationale: string | null;
-  /** Set by an approval that means to send, until that send was queued, held or given up. */
-  sendRequested: boolean;
-  held: string | null;
-  /** The hand-over under way (status sending). */
-  attemptId: string | null;
-  reservation: { quotaStream: string; reservationId: string } | null;
-  abandoned: readonly string[];
-  failureCode: string | null;
-  notified: Notified;
-};
 
 export type SubmitDraft = { type: "SubmitDraft"; draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"] };
 export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;
@@ -116,11 +92,3 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
 }
 
 export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = { category: "draft", initial, evolve, decide };
-
-/** Refuses, in the contract's words, an operation on a draft whose status does not allow it. */
-export function requireStatus(draft: Draft, operation: string, ...allowed: DraftStatus[]): void {
-  if (allowed.includes(draft.status)) return;
-  throw new Rejected("invalid_status", `a draft that is ${draft.status} cannot be ${operation}`, {
-    status: draft.status,
-  });
-}

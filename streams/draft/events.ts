@@ -12,6 +12,15 @@ export type DecisionToken = { sha256: string; decision: Decision };
 /** What authorised a send. Every queued draft has exactly one (invariant 2). */
 export type Authorisation = { kind: "approval" | "api_key" | "auto"; approvedVersion: number };
 
+export type Asked = {
+  notificationId: string;
+  version: number;
+  contentSha256: string;
+  channel: { slot: "primary" | "secondary"; type: string };
+  tokens: DecisionToken[];
+  expiresAt: string;
+};
+
 export type DraftEvent =
   | Event<
       "DraftSubmitted",
@@ -73,17 +82,7 @@ export type DraftEvent =
   /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed (design: the send path). */
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
   | Event<"NotifyRequested", { at: string }>
-  | Event<
-      "ApproversAsked",
-      {
-        notificationId: string;
-        version: number;
-        contentSha256: string;
-        channel: { slot: "primary" | "secondary"; type: string };
-        tokens: DecisionToken[];
-        expiresAt: string;
-      }
-    >
+  | Event<"ApproversAsked", Asked>
   | Event<"ApproversNotified", { notificationId: string }>
   | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean }>;
 

@@ -1,12 +1,6 @@
 import { Rejected } from "../decider.ts";
-import type { Draft } from "./decider.ts";
-import { requireStatus } from "./decider.ts";
-import type { DraftEvent } from "./events.ts";
-
-export type Asked = Extract<DraftEvent, { type: "ApproversAsked" }>["data"];
-
-/** What was shown to approvers: the tokens by which a decision is recognised, by notification. */
-export type Notified = { requestedAt: string | null; open: Readonly<Record<string, Asked>> };
+import { type Draft, requireStatus } from "./draft.ts";
+import type { Asked, DraftEvent } from "./events.ts";
 
 export type NotificationCommand =
   /** `throttleSeconds` 0: no throttle. Counted between requests (decisions 4). */

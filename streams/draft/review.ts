@@ -1,6 +1,5 @@
 import { Rejected } from "../decider.ts";
-import type { Draft } from "./decider.ts";
-import { requireStatus } from "./decider.ts";
+import { type Draft, requireStatus } from "./draft.ts";
 import type { DraftEvent, StoredContent } from "./events.ts";
 
 /** People deciding, and the agent editing. A decision is bound to the version and hash that were shown (decisions 3). */

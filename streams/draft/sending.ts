@@ -1,6 +1,5 @@
 import { Rejected } from "../decider.ts";
-import type { Draft } from "./decider.ts";
-import { requireStatus } from "./decider.ts";
+import { type Draft, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 
 /** A draft on its way out. Who may hand over is decided by the claim on the thread and the delivery's own stream. */

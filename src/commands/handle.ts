@@ -1,0 +1,116 @@
+import { type Appended, type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
+import type { Clock, Ids } from "#src/clock.ts";
+import { type Decider, Rejected } from "#streams/decider.ts";
+import type { Actor, Event } from "#streams/event.ts";
+import { createStateCache, type Loaded } from "./stateCache.ts";
+
+/** On whose behalf a command runs, and what set it in motion. */
+export type Cause = {
+  actor: Actor;
+  workspaceId: string | null;
+  correlationId: string;
+  causationId: string;
+  /** The key that asked, where one did: once it is revoked, nothing is appended for it any more (invariant 7). */
+  keyGuard?: { stream: string; revision: number };
+};
+
+export type Handled<State> = Loaded<State> & {
+  /** False where the command found its effect already there. */
+  changed: boolean;
+};
+
+type AnyDecider<State, Command, E extends Event> = Decider<State, Command, E>;
+
+export type Handle = {
+  /**
+   * Loads, decides, appends; folds again and decides anew when somebody else was faster. Commands to one stream queue up here,
+   * so that many at once do not conflict their way through. Throws Rejected, Unavailable.
+   * Must not be called from inside another stream's turn: `command` may be a function of the state, but a pure one.
+   */
+  handle<State, Command, E extends Event>(
+    decider: AnyDecider<State, Command, E>,
+    stream: string,
+    command: Command | ((state: State) => Command),
+    cause: Cause,
+  ): Promise<Handled<State>>;
+  /** The stream's state as it is now (linearisable). */
+  load<State, E extends Event>(decider: AnyDecider<State, never, E>, stream: string): Promise<Loaded<State>>;
+};
+
+const maxConflicts = 50;
+
+export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; cacheSize?: number }): Handle {
+  const cache = createStateCache(deps.store, deps.cacheSize ?? 5000);
+  const turns = new Map<string, Promise<unknown>>();
+
+  /** Runs `work` when every earlier one of the same stream is done. */
+  function inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {
+    const turn = (turns.get(stream) ?? Promise.resolve()).then(work, work);
+    const settled = turn.catch(() => undefined).then(() => {
+      if (turns.get(stream) === settled) turns.delete(stream);
+    });
+    turns.set(stream, settled);
+    return turn;
+  }
+
+  async function append(stream: string, revision: number, events: Event[], cause: Cause): Promise<Appended> {
+    const { keyGuard, ...rest } = cause;
+    const metadata = { ...rest, at: deps.clock.now().toISOString() };
+    const named = events.map((event) => ({ ...event, id: deps.ids.uuid(), metadata }));
+    try {
+      return await deps.store.append(stream, revision, named, keyGuard ? { unlessMoved: keyGuard } : {});
+    } catch (error) {
+      if (keyGuard && error instanceof StreamMoved && error.stream === keyGuard.stream) {
+        throw new Rejected("unauthorized", "this API key was revoked");
+      }
+      throw error;
+    }
+  }
+
+  async function decideAndAppend<State, Command, E extends Event>(
+    decider: AnyDecider<State, Command, E>,
+    stream: string,
+    command: Command | ((state: State) => Command),
+    cause: Cause,
+  ): Promise<Handled<State>> {
+    let loaded = cache.peek<State>(stream) ?? (await cache.refresh(decider, stream));
+    let fresh = false;
+    const decide = (state: State): E[] =>
+      decider.decide(typeof command === "function" ? (command as (state: State) => Command)(state) : command, state);
+    for (let conflicts = 0; ; ) {
+      let events: E[] = [];
+      let refusal: unknown;
+      try {
+        events = decide(loaded.state);
+      } catch (error) {
+        refusal = error;
+      }
+      if (events.length === 0 && !fresh) {
+        // "No" and "already so" are only true of the newest state; an append finds out by itself.
+        loaded = await cache.refresh(decider, stream);
+        fresh = true;
+        continue;
+      }
+      if (refusal !== undefined) throw refusal;
+      if (events.length === 0) return { ...loaded, changed: false };
+      try {
+        const appended = await append(stream, loaded.revision, events, cause);
+        const state = events.reduce(decider.evolve, loaded.state);
+        const now = { state, revision: appended.revision, position: appended.position };
+        cache.put(stream, now);
+        return { ...now, changed: true };
+      } catch (error) {
+        if (!(error instanceof StreamMoved) || ++conflicts > maxConflicts) throw error;
+        loaded = await cache.refresh(decider, stream);
+        fresh = true;
+      }
+    }
+  }
+
+  return {
+    handle: (decider, stream, command, cause) =>
+      inTurn(stream, () => decideAndAppend(decider, stream, command, cause)),
+    load: (decider, stream) => cache.refresh(decider, stream),
+  };
+}
+

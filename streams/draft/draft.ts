@@ -1,0 +1,38 @@
+import { Rejected } from "../decider.ts";
+import type { Asked } from "./events.ts";
+
+export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
+
+export type Draft = {
+  exists: boolean;
+  workspaceId: string;
+  threadId: string;
+  identityId: string;
+  basedOnMessageId: string | null;
+  basedOnNumber: number;
+  messageId: string;
+  status: DraftStatus;
+  version: number;
+  contentSha256: string;
+  rationale: string | null;
+  /** Set by an approval that means to send, until that send was queued, held or given up. */
+  sendRequested: boolean;
+  held: string | null;
+  /** The hand-over under way (status sending). */
+  attemptId: string | null;
+  reservation: { quotaStream: string; reservationId: string } | null;
+  abandoned: readonly string[];
+  failureCode: string | null;
+  notified: Notified;
+};
+
+/** What was shown to approvers: the tokens by which a decision is recognised, by notification. */
+export type Notified = { requestedAt: string | null; open: Readonly<Record<string, Asked>> };
+
+/** Refuses, in the contract's words, an operation on a draft whose status does not allow it. */
+export function requireStatus(draft: Draft, operation: string, ...allowed: DraftStatus[]): void {
+  if (allowed.includes(draft.status)) return;
+  throw new Rejected("invalid_status", `a draft that is ${draft.status} cannot be ${operation}`, {
+    status: draft.status,
+  });
+}
