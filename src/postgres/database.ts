@@ -1,0 +1,146 @@
+import pg from "pg";
+import type { Tx } from "#projections/projection.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
+export type Sql = Tx;
+
+/** SQL under one role. Every query throws Unavailable where the server could not be asked or did not answer. */
+export type Role = Sql & {
+  /** All or nothing on one connection. Unavailable at the commit means that the outcome is not known. */
+  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+};
+
+/** The service's own role, which has what the migrations grant it, and beside it the role that owns the tables. */
+export type Database = Role & {
+  /** For DDL of read models alone: no statement timeout, at most two connections, opened when first used. */
+  owner: Role;
+  /** The service role's pool, for those who need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
+  pool: pg.Pool;
+  close(): Promise<void>;
+};
+
+export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
+
+export type DatabaseOptions = {
+  /** Connections of the service role (default 20). */
+  maxConnections?: number;
+  /** Milliseconds a statement of the service role may take (default 30,000). */
+  statementTimeoutMs?: number;
+  /** Told of connections that broke while idle; the pool replaces them by itself. */
+  onConnectionLost?: (error: Error) => void;
+};
+
+/** Where read models live; their table names are unqualified, so that a rebuild can fill another schema. */
+const searchPath = "-c search_path=read";
+
+export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options: DatabaseOptions = {}): Database {
+  const { maxConnections = 20, statementTimeoutMs = 30_000, onConnectionLost = () => {} } = options;
+  const common = { connectionTimeoutMillis: 5_000, keepAlive: true, options: searchPath, types };
+  const pool = new pg.Pool({
+    ...common,
+    connectionString: serviceUrl,
+    application_name: "countersign",
+    max: maxConnections,
+    idleTimeoutMillis: 60_000,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: 60_000,
+  });
+  const ownerPool = new pg.Pool({
+    ...common,
+    connectionString: ownerUrl,
+    application_name: "countersign owner",
+    max: 2,
+  });
+  for (const each of [pool, ownerPool]) surviveLostConnections(each, onConnectionLost);
+  return {
+    ...roleOf(pool),
+    owner: roleOf(ownerPool),
+    pool,
+    close: async () => {
+      await Promise.all([pool.end(), ownerPool.end()]);
+    },
+  };
+}
+
+/** Unavailable where an error says that the server could not be asked or did not answer; any other error as it is. */
+export function asUnavailable(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Unavailable) return error;
+  const away = error instanceof pg.DatabaseError ? serverIsAway(error.code ?? "") : connectionFailed(error);
+  return away ? new Unavailable(`PostgreSQL: ${error.message}`, { cause: error }) : error;
+}
+
+/** int8 as a number: positions and counts stay far below 2^53, and one that does not must not be rounded silently. */
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError(`${text} is not a safe integer`);
+  return value;
+}
+
+const types = {
+  getTypeParser: ((oid: number, format?: "text") =>
+    oid === pg.types.builtins.INT8 ? parseInt8 : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+function surviveLostConnections(pool: pg.Pool, onConnectionLost: (error: Error) => void): void {
+  pool.on("error", onConnectionLost);
+  // A connection that breaks while lent out emits "error" as well as failing its query: without a listener that ends the process.
+  pool.on("connect", (client) => client.on("error", () => {}));
+}
+
+const roleOf = (pool: pg.Pool): Role => ({
+  query: (text, values) => ask(pool, text, values),
+  transaction: (work) => transact(pool, work),
+});
+
+async function ask<Row extends Record<string, unknown>>(
+  on: pg.Pool | pg.PoolClient,
+  text: string,
+  values?: readonly unknown[],
+): Promise<{ rows: Row[]; rowCount: number | null }> {
+  try {
+    return await on.query<Row>(text, values as unknown[]);
+  } catch (error) {
+    throw asUnavailable(error);
+  }
+}
+
+async function transact<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>): Promise<T> {
+  const client = await pool.connect().catch((error) => {
+    throw asUnavailable(error);
+  });
+  let broken = true;
+  try {
+    await ask(client, "begin");
+    const result = await work({ query: (text, values) => ask(client, text, values) });
+    await commit(client);
+    broken = false;
+    return result;
+  } catch (error) {
+    broken = await client.query("rollback").then(
+      () => false,
+      () => true,
+    );
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+/** PostgreSQL answers the commit of a failed transaction with a rollback and no error: work that swallowed an error must not pass for done. */
+async function commit(client: pg.PoolClient): Promise<void> {
+  const { command } = await client.query("commit").catch((error) => {
+    throw asUnavailable(error);
+  });
+  if (command !== "COMMIT") throw new Error("the transaction was rolled back: one of its statements had failed");
+}
+
+/** By SQLSTATE: lost connections, exhausted resources, a server going down or coming up, a statement that took too long, a failing disk. */
+const serverIsAway = (code: string): boolean =>
+  /^(08|53|58)/.test(code) || ["57P01", "57P02", "57P03", "57P05", "57014", "25P03", "25006"].includes(code);
+
+/** Errors without SQLSTATE: the operating system's, and pg's own, which have nothing but a sentence. */
+const connectionFailed = (error: Error): boolean =>
+  "syscall" in error ||
+  error instanceof AggregateError ||
+  /connection|timeout|terminated|not queryable|after calling end/i.test(error.message);
