@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import type { DraftContent } from "#streams/draft/content.ts";
+
+/** RFC 8785 canonical JSON. Throws on what JSON cannot hold (lone surrogates, NaN). */
+export function canonicalJson(value: unknown): string {
+  const json = canonicalize(value);
+  if (json === undefined) throw new TypeError("there is no JSON of this value");
+  return json;
+}
+
+// Named one by one: what else an object happens to carry is not sent, so it is not hashed.
+const asSent = (content: DraftContent): DraftContent => ({
+  from: { name: content.from.name, address: content.from.address },
+  reply_to: content.reply_to,
+  to: content.to,
+  cc: content.cc,
+  bcc: content.bcc,
+  subject: content.subject,
+  body_text: content.body_text,
+  body_html: content.body_html,
+  signature_text: content.signature_text,
+  signature_html: content.signature_html,
+  in_reply_to: content.in_reply_to,
+  references: content.references,
+  attachments: content.attachments.map(({ filename, content_type, sha256 }) => ({ filename, content_type, sha256 })),
+});
+
+/** sha256 (lower-case hex) over the canonical JSON of exactly what would be sent (decisions 3). */
+export const contentSha256 = (content: DraftContent): string =>
+  createHash("sha256")
+    .update(canonicalJson(asSent(content)))
+    .digest("hex");

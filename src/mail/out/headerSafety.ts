@@ -1,0 +1,59 @@
+import type { DraftContent } from "#streams/draft/content.ts";
+
+/** The mail cannot be written as asked: a value would break out of its header, or an attachment's bytes are not there. Trying again does not help. */
+export class Unrenderable extends Error {
+  override readonly name = "Unrenderable";
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
+const breaksOut = /[\r\n\0]/;
+const atext = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u0080-\\u{10FFFF}-]+";
+const plainAddress = new RegExp(
+  `^(?:${atext}(?:\\.${atext})*|"(?:[\\x20\\x21\\x23-\\x3b\\x3d\\x3f-\\x5b\\x5d-\\x7e\\u0080-\\u{10FFFF}]|\\\\[\\x20-\\x3b\\x3d\\x3f-\\x7e])*")@` +
+    "(?:[A-Za-z0-9_\\u0080-\\u{10FFFF}-]+(?:\\.[A-Za-z0-9_\\u0080-\\u{10FFFF}-]+)*|\\[[A-Za-z0-9.:]+\\])$",
+  "u",
+);
+
+/** One plain addr-spec: no display name, no list, no group, nothing that a header or an SMTP command would read as two. */
+export const isPlainAddress = (address: string): boolean => address.length <= 320 && plainAddress.test(address);
+
+/** Throws Unrenderable where a one-line value holds a line break or NUL. `field` names it in the message; the value is not repeated. */
+export function assertOneLine(field: string, value: string): void {
+  if (breaksOut.test(value)) throw new Unrenderable(`${field} holds a line break or NUL`);
+}
+
+/** Throws Unrenderable unless it is one plain address. */
+export function assertAddress(field: string, address: string): void {
+  if (!isPlainAddress(address)) throw new Unrenderable(`${field} is not one plain address`);
+}
+
+/** Throws Unrenderable for the first value of a draft that could become more than the header it is meant for. */
+export function assertSafeHeaders(content: DraftContent): void {
+  assertAddress("from.address", content.from.address);
+  if (content.reply_to !== null) assertAddress("reply_to", content.reply_to);
+  for (const field of ["to", "cc", "bcc"] as const) for (const address of content[field]) assertAddress(field, address);
+  assertOneLine("from.name", content.from.name);
+  assertOneLine("subject", content.subject);
+  for (const id of [content.in_reply_to ?? "", ...content.references]) assertOneLine("references", id);
+  for (const { filename, content_type } of content.attachments) {
+    assertOneLine("attachments.filename", filename);
+    assertOneLine("attachments.content_type", content_type);
+  }
+}
+
+const headerLine = /^([!-9;-~]+):[ \t]?/;
+
+/** A last look at what was built: only the headers asked for, each once, in lines that SMTP can carry. */
+export function assertHeaders(mime: Buffer, allowed: ReadonlySet<string>): void {
+  const end = mime.indexOf("\r\n\r\n");
+  if (end < 0) throw new Unrenderable("the mail has no end of headers");
+  const seen = new Set<string>();
+  for (const line of mime.toString("latin1", 0, end).split("\r\n")) {
+    if (line.length > 998) throw new Unrenderable("a header has a line over 998 bytes");
+    if (/^[ \t]/.test(line) && seen.size > 0) continue;
+    const name = headerLine.exec(line)?.[1]?.toLowerCase();
+    if (!name || !allowed.has(name) || seen.has(name))
+      throw new Unrenderable(`the mail has an unexpected header line: ${name ?? "not a header"}`);
+    seen.add(name);
+  }
+}

@@ -1,0 +1,44 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { parse, stringify } from "uuid";
+
+/** Whose mail it is: all that is needed to put an answer, or a provider's event, where it belongs without looking anything up. */
+export type MailOrigin = { identityId: string; threadId: string; attemptId: string };
+
+export type MessageIds = {
+  /** `<…@domain>`: 80 characters of base64url (a dot-atom) before the @. The same origin always gives the same id. */
+  mint(origin: MailOrigin & { domain: string }): string;
+  /** The origin, where the id (with or without angle brackets) is one of ours; undefined for any other. Constant time in the mark. */
+  open(messageId: string): MailOrigin | undefined;
+};
+
+// Stored for ever in other people's mailboxes: three UUIDs, then the first 12 bytes of the HMAC over them.
+const idBytes = 16;
+const markBytes = 12;
+const originBytes = 3 * idBytes;
+const localPart = /^<?([A-Za-z0-9_-]{80})@[^<>@\s]+>?$/;
+
+const mark = (key: Buffer, origin: Uint8Array): Buffer =>
+  createHmac("sha256", key).update(origin).digest().subarray(0, markBytes);
+
+/** The first key mints; every key opens, so that mail sent before a rotation is still known. */
+export function createMessageIds(...keys: [Buffer, ...Buffer[]]): MessageIds {
+  return {
+    mint({ identityId, threadId, attemptId, domain }) {
+      const origin = Buffer.concat([identityId, threadId, attemptId].map((id) => parse(id)));
+      return `<${Buffer.concat([origin, mark(keys[0], origin)]).toString("base64url")}@${domain}>`;
+    },
+    open(messageId) {
+      const [, encoded] = localPart.exec(messageId.trim()) ?? [];
+      if (!encoded) return undefined;
+      const bytes = Buffer.from(encoded, "base64url");
+      const origin = bytes.subarray(0, originBytes);
+      const given = bytes.subarray(originBytes);
+      const ours = keys.map((key) => timingSafeEqual(mark(key, origin), given)).some(Boolean);
+      if (!ours) return undefined;
+      const [identityId, threadId, attemptId] = [0, 1, 2].map((n) =>
+        stringify(origin.subarray(n * idBytes, (n + 1) * idBytes)),
+      );
+      return { identityId: identityId!, threadId: threadId!, attemptId: attemptId! };
+    },
+  };
+}

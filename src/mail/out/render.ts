@@ -1,0 +1,147 @@
+import { createHash } from "node:crypto";
+import { domainToASCII } from "node:url";
+import MailComposer, { type MailComposerOptions } from "nodemailer/lib/mail-composer";
+import { encodeWord } from "nodemailer/lib/mime-funcs";
+import type { Envelope } from "#src/mail/mailProvider.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import { composeBodies } from "./bodies.ts";
+import { assertAddress, assertHeaders, assertOneLine, assertSafeHeaders, Unrenderable } from "./headerSafety.ts";
+import { boundReferences } from "./threadHeaders.ts";
+
+/** A mail as it is handed over: MIME with CRLF line ends, and who it goes to (Bcc is here and nowhere else). */
+export type RenderedMail = { mime: Buffer; envelope: Envelope };
+
+export type MailToRender = {
+  content: DraftContent;
+  /** With angle brackets. */
+  messageId: string;
+  /** Written with a precision of a second. */
+  date: Date;
+  /** Bytes of the content's attachments by their sha256. */
+  attachments: ReadonlyMap<string, Buffer>;
+};
+
+/** Writes a draft as MIME. The same input gives the same bytes. Throws Unrenderable. */
+export async function renderMail({ content, messageId, date, attachments }: MailToRender): Promise<RenderedMail> {
+  assertSafeHeaders(content);
+  const { text, html } = composeBodies(content);
+  const references = boundReferences(content.references);
+  const mime = await compose({
+    ...identification(messageId, date),
+    from: content.from,
+    to: content.to.map(bare),
+    cc: content.cc.map(bare),
+    replyTo: content.reply_to === null ? undefined : bare(content.reply_to),
+    ...subjectHeader(content.subject),
+    inReplyTo: boundReferences([content.in_reply_to ?? ""])[0],
+    references: references.length > 0 ? references : undefined,
+    text: unixLines(text),
+    html: html === null ? undefined : unixLines(html),
+    attachments: content.attachments.map((attachment) => attached(attachment, attachments)),
+  });
+  return { mime, envelope: envelopeOf(content.from.address, [...content.to, ...content.cc, ...content.bcc]) };
+}
+
+export type NoticeToRender = {
+  from: { name: string; address: string };
+  to: string;
+  subject: string;
+  text: string;
+  html: string;
+  /** With angle brackets. */
+  messageId: string;
+  date: Date;
+  /** More headers, by name; none of the usual ones. */
+  headers?: Readonly<Record<string, string>>;
+};
+
+/** Writes a mail of the service's own (an approval request). Marked as made by a machine, so that no other machine answers it. Throws Unrenderable. */
+export async function renderNotice(notice: NoticeToRender): Promise<RenderedMail> {
+  const more = Object.entries(notice.headers ?? {});
+  assertAddress("from.address", notice.from.address);
+  assertAddress("to", notice.to);
+  for (const [name, value] of [["from.name", notice.from.name], ["subject", notice.subject], ...more] as const)
+    assertOneLine(name, value);
+  for (const [name] of more) {
+    if (!/^[A-Za-z][A-Za-z0-9-]*$/.test(name) || usualHeaders.has(name.toLowerCase()))
+      throw new Unrenderable(`not a header to add: ${name}`);
+  }
+  const subject = subjectHeader(notice.subject);
+  const mime = await compose({
+    ...identification(notice.messageId, notice.date),
+    from: notice.from,
+    to: [bare(notice.to)],
+    ...subject,
+    headers: {
+      "Auto-Submitted": "auto-generated",
+      "X-Auto-Response-Suppress": "All",
+      ...Object.fromEntries(more),
+      ...subject.headers,
+    },
+    text: unixLines(notice.text),
+    html: unixLines(notice.html),
+  });
+  return { mime, envelope: envelopeOf(notice.from.address, [notice.to]) };
+}
+
+const usualHeaders: ReadonlySet<string> = new Set(
+  "from to cc reply-to subject message-id in-reply-to references date mime-version content-type content-transfer-encoding".split(
+    " ",
+  ),
+);
+
+/** Everything that would otherwise be drawn at random or taken from the clock. The boundary cannot be guessed before the Message-ID is minted. */
+function identification(messageId: string, date: Date): MailComposerOptions {
+  assertOneLine("message_id", messageId);
+  return {
+    messageId,
+    date,
+    baseBoundary: createHash("sha256").update(messageId).digest("hex").slice(0, 32),
+    boundaryPrefix: "=_",
+  };
+}
+
+async function compose(options: MailComposerOptions): Promise<Buffer> {
+  const composer = new MailComposer({ ...options, newline: "win", disableFileAccess: true, disableUrlAccess: true });
+  const mime = await composer.compile().build();
+  assertHeaders(
+    mime,
+    new Set([...usualHeaders, ...Object.keys(options.headers ?? {}).map((name) => name.toLowerCase())]),
+  );
+  return mime;
+}
+
+// As an object nodemailer takes it for one address, whatever is in it; as a string it would be parsed as a list.
+const bare = (address: string) => ({ name: "", address });
+
+const unixLines = (text: string): string => text.replace(/\r\n?/g, "\n");
+
+/** A word too long for a line cannot be folded as it is, only as encoded words. */
+const subjectHeader = (subject: string): Pick<MailComposerOptions, "subject" | "headers"> =>
+  /\S{200}/.test(subject)
+    ? { headers: { Subject: { prepared: true, foldLines: true, value: encodeWord(subject, "B", 52) } } }
+    : { subject };
+
+function attached(
+  { filename, content_type, sha256 }: DraftContent["attachments"][number],
+  bytes: MailToRender["attachments"],
+) {
+  const content = bytes.get(sha256);
+  if (!content) throw new Unrenderable(`the bytes of attachment ${sha256} are missing`);
+  // These types may not be base64, and anything else might change their bytes on the way.
+  const contentType = /^\s*(message|multipart)\//i.test(content_type) ? "application/octet-stream" : content_type;
+  return { filename, content, contentType, contentDisposition: "attachment", contentTransferEncoding: "base64" };
+}
+
+function envelopeOf(from: string, to: readonly string[]): Envelope {
+  const byAddress = new Map(to.map(forSmtp).map((address) => [address.toLowerCase(), address]));
+  return { from: forSmtp(from), to: [...byAddress.values()] };
+}
+
+/** Domains in ASCII, as in the headers, unless the local part needs SMTPUTF8 anyway. */
+function forSmtp(address: string): string {
+  const at = address.lastIndexOf("@");
+  const [local, domain] = [address.slice(0, at), address.slice(at + 1)];
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+  return /^[\x00-\x7f]*$/.test(local) ? `${local}@${domainToASCII(domain) || domain}` : address;
+}

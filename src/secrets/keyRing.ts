@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from "node:crypto";
+
+/** What a secret belongs to. It opens for exactly this workspace and field, so a row copied elsewhere stays closed. */
+export type SealedFor = { workspaceId: string; field: string };
+
+/** Secrets at rest, and keys for other purposes. New secrets are sealed under the ring's first key; the others only open. */
+export type KeyRing = {
+  /** `kid.iv.ciphertext.tag`, the last three in base64url. */
+  seal(plain: string, owner: SealedFor): string;
+  /** Throws CannotOpen: another owner, an unknown key, or altered text. */
+  open(sealed: string, owner: SealedFor): string;
+  /** 32 bytes for one purpose, from the first key. Changes when a new first key is put in. */
+  deriveKey(purpose: string): Buffer;
+  /** The same from every key, the first one first: for marks that have to be recognised after a rotation. */
+  deriveKeys(purpose: string): [Buffer, ...Buffer[]];
+};
+
+/** A sealed secret that this ring cannot open. Says nothing about the secret. */
+export class CannotOpen extends Error {
+  override readonly name = "CannotOpen";
+}
+
+const keyBytes = 32;
+const ivBytes = 12;
+const tagBytes = 16;
+
+type RingKey = { kid: string; secret: Buffer; sealing: KeyObject };
+
+const derive = (secret: Buffer, purpose: string): Buffer =>
+  Buffer.from(hkdfSync("sha256", secret, Buffer.alloc(0), `countersign/${purpose}`, keyBytes));
+
+function parseKey(entry: string): RingKey {
+  const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry.trim()) ?? [];
+  if (!kid || !encoded) throw new Error("a key ring is kid:base64, comma separated; kid is 1 to 32 of A-Z a-z 0-9 _ -");
+  const secret = Buffer.from(encoded, "base64");
+  if (secret.length !== keyBytes) throw new Error(`key ${kid} has ${secret.length} bytes, not ${keyBytes}`);
+  return { kid, secret, sealing: createSecretKey(derive(secret, "seal")) };
+}
+
+/** One fresh entry of a ring, for an install that makes its own. */
+export const newRingKey = (kid: string): string => `${kid}:${randomBytes(keyBytes).toString("base64")}`;
+
+// The key id is authenticated too. JSON keeps ("a", "bc") and ("ab", "c") apart.
+const additionalData = (kid: string, owner: SealedFor): Buffer =>
+  Buffer.from(JSON.stringify([kid, owner.workspaceId, owner.field]));
+
+/** Reads `kid:base64,kid:base64,…` (32 bytes each; the first one encrypts). Throws on anything else, without repeating a key. */
+export function createKeyRing(spec: string): KeyRing {
+  const keys = spec.split(",").map(parseKey);
+  const [first] = keys;
+  if (!first) throw new Error("the key ring is empty");
+  const byKid = new Map(keys.map((key) => [key.kid, key]));
+  if (byKid.size !== keys.length) throw new Error("the key ring names a kid twice");
+
+  return {
+    seal(plain, owner) {
+      const iv = randomBytes(ivBytes);
+      const cipher = createCipheriv("aes-256-gcm", first.sealing, iv, { authTagLength: tagBytes }).setAAD(
+        additionalData(first.kid, owner),
+      );
+      const sealed = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+      return [first.kid, ...[iv, sealed, cipher.getAuthTag()].map((part) => part.toString("base64url"))].join(".");
+    },
+    open(sealed, owner) {
+      const [kid = "", iv = "", text, tag = "", ...rest] = sealed.split(".");
+      const key = byKid.get(kid);
+      if (!key || text === undefined || rest.length > 0) throw new CannotOpen("no key of this ring sealed that");
+      try {
+        const decipher = createDecipheriv("aes-256-gcm", key.sealing, Buffer.from(iv, "base64url"), {
+          authTagLength: tagBytes,
+        });
+        decipher.setAAD(additionalData(kid, owner)).setAuthTag(Buffer.from(tag, "base64url"));
+        return Buffer.concat([decipher.update(Buffer.from(text, "base64url")), decipher.final()]).toString("utf8");
+      } catch {
+        throw new CannotOpen("sealed for another owner, or altered");
+      }
+    },
+    deriveKey: (purpose) => derive(first.secret, purpose),
+    deriveKeys: (purpose) => keys.map((key) => derive(key.secret, purpose)) as [Buffer, ...Buffer[]],
+  };
+}
