@@ -43,12 +43,17 @@ export type EventStore = {
    * Throws StreamMoved, InvalidAppend, or Unavailable: then nothing is known and nobody may go on as if it were; the adapter
    * has already retried the same ids for as long as `timeoutMs` allowed.
    */
-  append(stream: string, expectedRevision: number, events: readonly NewEvent[], options?: AppendOptions): Promise<Appended>;
+  append(
+    stream: string,
+    expectedRevision: number,
+    events: readonly NewEvent[],
+    options?: AppendOptions,
+  ): Promise<Appended>;
   /** The events of one stream from `fromRevision` on (inclusive, default 0), oldest first, [] for a stream that does not exist. Linearisable. */
   read(stream: string, fromRevision?: number, maxCount?: number): Promise<Recorded[]>;
   /** The last event of a stream. Linearisable. */
   readLast(stream: string): Promise<Recorded | undefined>;
-  /** Batches in position order until aborted; heals itself over lost connections. Consume one batch before asking for the next. */
+  /** Batches in position order until aborted; heals itself over lost connections; throws LogRewound. Consume one batch before asking for the next. */
   subscribe(options: SubscribeOptions): AsyncIterable<Batch>;
   /** The position of the newest event, 0 for an empty log. */
   head(): Promise<number>;
@@ -77,6 +82,11 @@ export class InvalidAppend extends Error {
 /** The store cannot be reached, or an outcome stayed unknown. Infrastructure: worth trying again later. */
 export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
+}
+
+/** The log is not the one that was read before: wiped, or restored from an older copy. Nobody may go on from their checkpoint. */
+export class LogRewound extends Error {
+  override readonly name = "LogRewound";
 }
 
 /** An event stays below this many bytes of JSON data (EventStoreDB refuses appends over 1 MB); larger things go to the blob store. */

@@ -28,9 +28,12 @@ export function validateAppend(stream: string, expectedRevision: number, events:
   return valid;
 }
 
-/** `category-id`, the category without a dash; ASCII, so that no store normalises or refuses it. Throws InvalidAppend. */
+/** `category-id`, the category without a dash; ASCII, so that no store normalises or refuses it. */
+export const isStreamName = (stream: string): boolean => streamName.test(stream);
+
+/** Throws InvalidAppend. */
 export function validateStream(stream: string): void {
-  if (!streamName.test(stream)) throw new InvalidAppend(`${JSON.stringify(stream)} is no stream name`);
+  if (!isStreamName(stream)) throw new InvalidAppend(`${JSON.stringify(stream)} is no stream name`);
 }
 
 /** An explicit revision, or noStream: never "any". Throws InvalidAppend. */
@@ -52,9 +55,6 @@ function validateEvent(event: NewEvent): ValidEvent {
       `${type}'s data has ${bytes} bytes: at most ${maxEventBytes}, larger things go to the blob store`,
     );
   const metadata = jsonObject(event.metadata, `${type}'s metadata`);
-  // Metadata is kept as jsonb by PostgreSQL, which cannot hold a NUL or half a surrogate pair.
-  if (/\\u(0000|d[89a-f])/i.test(metadata))
-    throw new InvalidAppend(`${type}'s metadata holds a character that cannot be stored`);
   return { id: id.toLowerCase(), type, schemaVersion, data, metadata };
 }
 

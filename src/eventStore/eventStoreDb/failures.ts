@@ -1,0 +1,65 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { convertToCommandError, ErrorType } from "@eventstore/db-client";
+import { Unavailable } from "../eventStore.ts";
+
+/** The client rejects with typed errors, raw gRPC errors and plain ones: here they become one kind. */
+export function failureType(error: unknown): ErrorType | undefined {
+  return (asCommandError(error) as { type?: ErrorType }).type;
+}
+
+export function asCommandError(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
+  try {
+    return convertToCommandError(error) as Error;
+  } catch {
+    return error; // the client stumbles over gRPC errors without details
+  }
+}
+
+/** The server answered, and will answer the same again. */
+export const accessDenied = (error: unknown): boolean => failureType(error) === ErrorType.ACCESS_DENIED;
+
+type Persistence<T> = {
+  what: string;
+  timeoutMs: number;
+  closed: AbortSignal;
+  /** One try, bounded by `budgetMs`. */
+  attempt(budgetMs: number): Promise<T>;
+  /** What to throw at once; undefined: the outcome is not known, try the same again. */
+  verdict(error: unknown): Error | undefined;
+};
+
+/** Tries the very same again until there is a verdict; throws Unavailable when `timeoutMs` have passed without any. */
+export async function persist<T>({ what, timeoutMs, closed, attempt, verdict }: Persistence<T>): Promise<T> {
+  const end = performance.now() + timeoutMs;
+  for (let pause = 20; ; pause = Math.min(pause * 2, 500)) {
+    if (closed.aborted) throw new Unavailable(`${what}: the event store is closed`);
+    try {
+      return await attempt(Math.max(1, Math.min(end - performance.now(), timeoutMs / 2)));
+    } catch (error) {
+      const decided = verdict(error);
+      if (decided) throw decided;
+      if (performance.now() + pause >= end) throw unavailable(what, error);
+    }
+    await sleep(pause, undefined, { signal: closed }).catch(() => undefined);
+  }
+}
+
+export function unavailable(what: string, error: unknown): Unavailable {
+  const { message } = asCommandError(error);
+  return new Unavailable(`${what}: ${message || failureType(error) || "no answer"}`, { cause: error });
+}
+
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+}
+
+/** `pending`, or NoAnswer after `ms`; what comes later is ignored. */
+export async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
+  const timer = new AbortController();
+  const late = sleep(ms, undefined, { signal: timer.signal }).then(
+    () => Promise.reject(new NoAnswer(`no answer within ${Math.round(ms)} ms`)),
+    () => new Promise<never>(() => {}),
+  );
+  return Promise.race([pending, late]).finally(() => timer.abort());
+}

@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ErrorType, type EventStoreDBClient, type ResolvedEvent } from "@eventstore/db-client";
+import type { Recorded } from "#streams/event.ts";
+import { type Batch, LogRewound, type SubscribeOptions } from "../eventStore.ts";
+import { toLogRecord } from "./events.ts";
+import { asCommandError, failureType, NoAnswer } from "./failures.ts";
+import { type Feed, openFeed } from "./feed.ts";
+import { lookAhead, Progress } from "./progress.ts";
+import type { Reads } from "./reads.ts";
+
+export type Log = { warn(details: object, message: string): void; error(details: object, message: string): void };
+
+export type Followed = {
+  client: EventStoreDBClient;
+  reads: Reads;
+  log: Log;
+  /** Told of every open feed and its categories; returns how to forget it. */
+  opened(feed: Feed, categories?: readonly string[]): () => void;
+  /** How long an event may stand in the log without coming through the subscription. */
+  stallMs: number;
+};
+
+const shortestIdleMs = 20;
+const longestIdleMs = 250;
+const longestPauseMs = 2000;
+/** A subscription that lived this long was a good one: the next trouble is a new one. */
+const healthyMs = 5000;
+/** A position that is none of its records' is "unknown" to the server, and so is a fault of its own. */
+const unknownsInARow = 5;
+
+/**
+ * Batches in position order from `options.after` on, over as many subscriptions as it takes. A subscription brings what comes next;
+ * how far the log was seen is known from reads alone, for the server's checkpoints and "caught up" run ahead of the consumer.
+ * Throws LogRewound where the log is not the one that was read before.
+ */
+export async function* follow(followed: Followed, options: SubscribeOptions): AsyncGenerator<Batch> {
+  const { signal } = options;
+  const progress = new Progress(options.after);
+  let pauseMs = 0;
+  let unknowns = 0;
+  while (!signal.aborted) {
+    const from = progress.position;
+    const openedAt = performance.now();
+    try {
+      yield* followOnce(followed, options, progress);
+    } catch (error) {
+      if (signal.aborted) return;
+      const healthy = progress.position > from || performance.now() - openedAt > healthyMs;
+      unknowns = !healthy && failureType(error) === ErrorType.UNKNOWN ? unknowns + 1 : 0;
+      stopWhereRewound(error, unknowns, from, followed.log);
+      pauseMs = healthy || consumerTooSlow(error) ? 0 : Math.min(Math.max(pauseMs * 2, shortestIdleMs), longestPauseMs);
+      followed.log.warn({ reason: asCommandError(error).message, position: progress.position }, "subscribing again");
+    }
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Routine: the server ends a subscription as soon as 32 live events wait for it. */
+const consumerTooSlow = (error: unknown): boolean => failureType(error) === ErrorType.TIMEOUT;
+
+function stopWhereRewound(error: unknown, unknowns: number, from: number, log: Log): void {
+  const fatal = unknowns < unknownsInARow ? error : new LogRewound(`${from} is no position of this log`);
+  if (!(fatal instanceof LogRewound)) return;
+  log.error({ err: fatal, position: from }, "the event log is not the one that was read before: stopped");
+  throw fatal;
+}
+
+/** Until the subscription fails or the signal comes. */
+async function* followOnce(
+  { client, reads, opened, stallMs }: Followed,
+  options: SubscribeOptions,
+  progress: Progress,
+): AsyncGenerator<Batch> {
+  progress.endsAt(await reads.head());
+  if (options.signal.aborted) return;
+  const feed = openFeed(client, progress.position, options.categories);
+  const forget = opened(feed, options.categories);
+  options.signal.addEventListener("abort", feed.wake);
+  try {
+    yield* drain(feed, progress, reads, stallMs, options);
+  } finally {
+    options.signal.removeEventListener("abort", feed.wake);
+    forget();
+    feed.close();
+  }
+}
+
+async function* drain(
+  feed: Feed,
+  progress: Progress,
+  reads: Reads,
+  stallMs: number,
+  { categories, batchSize = 500, signal }: SubscribeOptions,
+): AsyncGenerator<Batch> {
+  let idleMs = shortestIdleMs;
+  let saidCaughtUp = false;
+  let heardAt = performance.now();
+  let lookedAt = Number.NEGATIVE_INFINITY;
+  for (;;) {
+    await feed.wait(idleMs);
+    if (signal.aborted) return;
+    const taken = feed.take(batchSize);
+    if (taken.length > 0) {
+      const events = accept(taken, progress);
+      saidCaughtUp = feed.drained() && progress.position >= progress.end;
+      yield { events, position: progress.position, caughtUp: saidCaughtUp };
+      heardAt = performance.now();
+      idleMs = shortestIdleMs;
+      if (heardAt - progress.endSeenAt > longestIdleMs) progress.endsAt(await reads.head());
+      continue;
+    }
+    if (feed.failure()) throw feed.failure();
+    if (performance.now() - lookedAt < shortestIdleMs) continue;
+    const seen = await lookAhead(reads, progress, feed.searched(), categories);
+    lookedAt = performance.now();
+    if (seen.waitingFor === undefined) heardAt = lookedAt;
+    if (lookedAt - heardAt > stallMs) throw new NoAnswer(`the event at ${seen.waitingFor} does not come through`);
+    idleMs = seen.moved || seen.waitingFor ? shortestIdleMs : Math.min(idleMs * 2, longestIdleMs);
+    if (seen.moved || (seen.atEnd && !saidCaughtUp)) {
+      saidCaughtUp = seen.atEnd;
+      yield { events: [], position: progress.position, caughtUp: seen.atEnd };
+    }
+  }
+}
+
+/** Moves over what was taken. Records that this service did not write move the position and are not delivered. */
+function accept(taken: readonly ResolvedEvent[], progress: Progress): Recorded[] {
+  return taken.flatMap((resolved) => {
+    const record = toLogRecord(resolved);
+    if (!record) return [];
+    progress.advance(record.position);
+    return record.event ?? [];
+  });
+}

@@ -1,0 +1,137 @@
+import { ErrorType, NO_STREAM, WrongExpectedVersionError } from "@eventstore/db-client";
+import {
+  type Appended,
+  type AppendOptions,
+  type EventStore,
+  InvalidAppend,
+  type NewEvent,
+  noStream,
+  StreamMoved,
+  Unavailable,
+} from "../eventStore.ts";
+import { isStreamName, validateAppend, validateStream } from "../validate.ts";
+import { connect } from "./connection.ts";
+import { safe, toEventData } from "./events.ts";
+import { accessDenied, asCommandError, failureType, persist, unavailable, within } from "./failures.ts";
+import { type Feed, passes } from "./feed.ts";
+import { follow, type Log } from "./follow.ts";
+import { createReads } from "./reads.ts";
+
+export type EventStoreDbOptions = {
+  /** `esdb://…` or `kurrentdb://…`. */
+  connectionString: string;
+  /** How long a call is tried again before it ends Unavailable. */
+  timeoutMs?: number;
+  logger?: Log;
+};
+
+const silent: Log = { warn() {}, error() {} };
+
+/** The event log on EventStoreDB (KurrentDB) 22.10 or newer. Connects at the first call. */
+export function createEventStoreDbStore(options: EventStoreDbOptions): EventStore {
+  const { connectionString, timeoutMs = 10_000, logger: log = silent } = options;
+  const { client, credentials } = connect(connectionString);
+  const closing = new AbortController();
+  const reads = createReads({ client, credentials }, timeoutMs, closing.signal);
+  const feeds = new Map<Feed, readonly string[] | undefined>();
+
+  function opened(feed: Feed, categories?: readonly string[]): () => void {
+    feeds.set(feed, categories);
+    return () => feeds.delete(feed);
+  }
+
+  /** Those that this stream's events are not for learn of them only by looking. */
+  function wakeOthers(stream: string): void {
+    for (const [feed, categories] of feeds) if (!passes(stream, categories)) feed.wake();
+  }
+
+  const write = (stream: string, expectedRevision: number, events: readonly NewEvent[]): Promise<Appended> =>
+    persist({
+      what: `appending to ${stream}`,
+      timeoutMs,
+      closed: closing.signal,
+      async attempt(budgetMs) {
+        const settings = {
+          expectedRevision: expectedRevision === noStream ? NO_STREAM : BigInt(expectedRevision),
+          credentials,
+          deadline: budgetMs,
+          requiresLeader: true,
+        } as const;
+        // The deadline is the client's; the second limit is for the day it is not kept.
+        const result = await within(budgetMs + 1000, client.appendToStream(stream, events.map(toEventData), settings));
+        const revision = safe(result.nextExpectedRevision);
+        if (!result.success) throw new StreamMoved(stream, expectedRevision, revision);
+        return { revision, position: safe(result.position!.commit) };
+      },
+      verdict: (error) => appendVerdict(stream, expectedRevision, error),
+    });
+
+  async function standsAt(stream: string): Promise<number> {
+    return (await reads.last(stream))?.revision ?? noStream;
+  }
+
+  /** Where these very events stand already: a retry must not fail because the guard has moved since they were written. */
+  async function written(stream: string, expectedRevision: number, events: readonly NewEvent[]): Promise<boolean> {
+    const there = await reads.stream(stream, expectedRevision + 1, events.length);
+    return there.length === events.length && there.every(({ id }, index) => id === events[index]!.id.toLowerCase());
+  }
+
+  async function append(
+    stream: string,
+    expectedRevision: number,
+    events: readonly NewEvent[],
+    { unlessMoved }: AppendOptions = {},
+  ): Promise<Appended> {
+    validateAppend(stream, expectedRevision, events);
+    if (unlessMoved) {
+      validateStream(unlessMoved.stream);
+      const actual = await standsAt(unlessMoved.stream);
+      if (actual !== unlessMoved.revision && !(await written(stream, expectedRevision, events))) {
+        throw new StreamMoved(unlessMoved.stream, unlessMoved.revision, actual);
+      }
+    }
+    const appended = await write(stream, expectedRevision, events);
+    wakeOthers(stream);
+    return appended;
+  }
+
+  return {
+    guards: false,
+    append,
+    async read(stream, fromRevision = 0, maxCount = Number.MAX_SAFE_INTEGER) {
+      if (!isStreamName(stream) || maxCount < 1) return [];
+      return reads.stream(stream, Math.max(0, fromRevision), maxCount);
+    },
+    async readLast(stream) {
+      return isStreamName(stream) ? reads.last(stream) : undefined;
+    },
+    subscribe({ signal, ...rest }) {
+      const until = AbortSignal.any([signal, closing.signal]);
+      return follow({ client, reads, log, opened, stallMs: timeoutMs }, { ...rest, signal: until });
+    },
+    head: () => reads.head(),
+    async close() {
+      closing.abort();
+      await client.dispose();
+    },
+  };
+}
+
+/** What an append's error says for good. Everything else leaves open whether it was written: the same again finds out. */
+function appendVerdict(stream: string, expectedRevision: number, error: unknown): Error | undefined {
+  if (error instanceof StreamMoved || error instanceof Unavailable) return error;
+  const known = asCommandError(error);
+  if (known instanceof WrongExpectedVersionError) {
+    const { actualVersion } = known;
+    return new StreamMoved(
+      stream,
+      expectedRevision,
+      typeof actualVersion === "bigint" ? safe(actualVersion) : noStream,
+    );
+  }
+  if (accessDenied(known)) return unavailable(`appending to ${stream}`, known);
+  const type = failureType(known);
+  const refused = type === ErrorType.MAXIMUM_APPEND_SIZE_EXCEEDED || type === ErrorType.INVALID_ARGUMENT;
+  if (!refused && type !== ErrorType.STREAM_DELETED) return undefined;
+  return new InvalidAppend(`the event store refuses to append to ${stream}: ${known.message || type}`);
+}
