@@ -1,5 +1,5 @@
-import { type Appended, type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Clock, Ids } from "#src/clock.ts";
+import { type Appended, type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { type Decider, Rejected } from "#streams/decider.ts";
 import type { Actor, Event } from "#streams/event.ts";
 import { createStateCache, type Loaded } from "./stateCache.ts";
@@ -46,9 +46,11 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
   /** Runs `work` when every earlier one of the same stream is done. */
   function inTurn<T>(stream: string, work: () => Promise<T>): Promise<T> {
     const turn = (turns.get(stream) ?? Promise.resolve()).then(work, work);
-    const settled = turn.catch(() => undefined).then(() => {
-      if (turns.get(stream) === settled) turns.delete(stream);
-    });
+    const settled = turn
+      .catch(() => undefined)
+      .then(() => {
+        if (turns.get(stream) === settled) turns.delete(stream);
+      });
     turns.set(stream, settled);
     return turn;
   }
@@ -108,9 +110,7 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
   }
 
   return {
-    handle: (decider, stream, command, cause) =>
-      inTurn(stream, () => decideAndAppend(decider, stream, command, cause)),
+    handle: (decider, stream, command, cause) => inTurn(stream, () => decideAndAppend(decider, stream, command, cause)),
     load: (decider, stream) => cache.refresh(decider, stream),
   };
 }
-

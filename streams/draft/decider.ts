@@ -20,26 +20,39 @@ const initial: Draft = {
   status: "pending",
   version: 0,
   contentSha256: "",
+  stored: { content: null, contentBlob: null },
   rationale: null,
   sendRequested: false,
   held: null,
   attemptId: null,
+  tries: 0,
   reservation: null,
   abandoned: [],
   failureCode: null,
-  notified: { requestedAt: null, open: {} },
+  notified: { requestedAt: null, open: {}, answered: [] },
 };
 
 function evolve(draft: Draft, event: DraftEvent): Draft {
   switch (event.type) {
     case "DraftSubmitted": {
-      const { content: _, contentBlob: __, metadata: ___, staleWarning: ____, autoApproved, ...facts } = event.data;
+      const { content, contentBlob, metadata: _, staleWarning: __, autoApproved, ...facts } = event.data;
       const status = autoApproved ? "approved" : "pending";
-      return { ...draft, ...facts, exists: true, version: 1, status, sendRequested: autoApproved };
+      const stored = { content, contentBlob };
+      return { ...draft, ...facts, stored, exists: true, version: 1, status, sendRequested: autoApproved };
     }
     case "DraftEdited": {
-      const { version, contentSha256, rationale } = event.data;
-      return { ...draft, version, contentSha256, rationale, status: "pending", sendRequested: false, held: null };
+      const { version, contentSha256, rationale, content, contentBlob } = event.data;
+      const stored = { content, contentBlob };
+      return {
+        ...draft,
+        stored,
+        version,
+        contentSha256,
+        rationale,
+        status: "pending",
+        sendRequested: false,
+        held: null,
+      };
     }
     case "DraftApproved":
       return { ...draft, status: "approved", sendRequested: event.data.sendRequested };
@@ -55,7 +68,7 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
       return { ...draft, status: "sending", attemptId, reservation, sendRequested: false, held: null };
     }
     case "DraftRequeued":
-      return { ...draft, attemptId: event.data.attemptId };
+      return { ...draft, attemptId: event.data.attemptId, tries: event.data.tries };
     case "SendAbandoned":
       return { ...draft, abandoned: [...draft.abandoned, event.data.attemptId] };
     case "DraftMarkedStale":
@@ -72,7 +85,11 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
       const open = { ...draft.notified.open, [event.data.notificationId]: event.data };
       return { ...draft, notified: { ...draft.notified, open } };
     }
-    case "ApproversNotified":
+    case "ApproversNotified": {
+      const asked = draft.notified.open[event.data.notificationId];
+      const answered = asked ? [...draft.notified.answered, asked.causedBy] : draft.notified.answered;
+      return { ...draft, notified: { ...draft.notified, answered } };
+    }
     case "NotificationFailed":
       return draft;
   }

@@ -1,5 +1,5 @@
 import { Rejected } from "../decider.ts";
-import type { Asked } from "./events.ts";
+import type { Asked, StoredContent } from "./events.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
@@ -14,12 +14,14 @@ export type Draft = {
   status: DraftStatus;
   version: number;
   contentSha256: string;
+  stored: StoredContent;
   rationale: string | null;
   /** Set by an approval that means to send, until that send was queued, held or given up. */
   sendRequested: boolean;
   held: string | null;
   /** The hand-over under way (status sending). */
   attemptId: string | null;
+  tries: number;
   reservation: { quotaStream: string; reservationId: string } | null;
   abandoned: readonly string[];
   failureCode: string | null;
@@ -27,7 +29,11 @@ export type Draft = {
 };
 
 /** What was shown to approvers: the tokens by which a decision is recognised, by notification. */
-export type Notified = { requestedAt: string | null; open: Readonly<Record<string, Asked>> };
+export type Notified = {
+  requestedAt: string | null;
+  open: Readonly<Record<string, Asked>>;
+  answered: readonly string[];
+};
 
 /** Refuses, in the contract's words, an operation on a draft whose status does not allow it. */
 export function requireStatus(draft: Draft, operation: string, ...allowed: DraftStatus[]): void {

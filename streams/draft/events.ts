@@ -14,6 +14,8 @@ export type Authorisation = { kind: "approval" | "api_key" | "auto"; approvedVer
 
 export type Asked = {
   notificationId: string;
+  /** The event this notification answers, so that it is answered once. */
+  causedBy: string;
   version: number;
   contentSha256: string;
   channel: { slot: "primary" | "secondary"; type: string };
@@ -73,7 +75,8 @@ export type DraftEvent =
         authorisation: Authorisation;
       }
     >
-  | Event<"DraftRequeued", { attemptId: string; replaces: string }>
+  /** `tries`: how often the provider said "later" before; pauses and recoveries do not count. */
+  | Event<"DraftRequeued", { attemptId: string; replaces: string; tries: number }>
   /** From here on a late queueing under this attempt conflicts. */
   | Event<"SendAbandoned", { attemptId: string; because: string }>
   | Event<"DraftMarkedStale", { newMessageId: string }>

@@ -5,7 +5,7 @@ import type { DraftEvent } from "./events.ts";
 /** A draft on its way out. Who may hand over is decided by the claim on the thread and the delivery's own stream. */
 export type SendingCommand =
   | { type: "QueueDraft"; queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"] }
-  | { type: "RequeueDraft"; attemptId: string; replaces: string }
+  | { type: "RequeueDraft"; attemptId: string; replaces: string; tries: number }
   | { type: "AbandonSend"; attemptId: string; because: string }
   | { type: "HoldSend"; code: string; message: string }
   | { type: "MarkStale"; newMessageId: string }
@@ -23,7 +23,12 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
       if (draft.attemptId !== command.replaces) {
         throw new Rejected("send_in_progress", "another attempt took this one's place");
       }
-      return [{ type: "DraftRequeued", data: { attemptId: command.attemptId, replaces: command.replaces } }];
+      return [
+        {
+          type: "DraftRequeued",
+          data: { attemptId: command.attemptId, replaces: command.replaces, tries: command.tries },
+        },
+      ];
     case "AbandonSend":
       // Once queued under it, an attempt can only end by its delivery's outcome.
       if (draft.attemptId === command.attemptId || draft.abandoned.includes(command.attemptId)) return [];

@@ -8,11 +8,14 @@ export type Workspace = {
   plan: Plan;
   planStatus: PlanStatus;
   betaOverride: boolean;
+  createdAt: string;
   sendingPaused: boolean;
 };
 
+type Created = Extract<WorkspaceEvent, { type: "WorkspaceCreated" }>["data"];
+
 export type WorkspaceCommand =
-  | { type: "CreateWorkspace"; name: string; slug: string; plan: Plan; planStatus: PlanStatus; betaOverride: boolean }
+  | { type: "CreateWorkspace"; workspace: Created }
   | { type: "UpdateWorkspace"; name?: string; sendingPaused?: boolean }
   | { type: "SetPlan"; plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean };
 
@@ -22,14 +25,15 @@ const initial: Workspace = {
   plan: "builder_pack",
   planStatus: "active",
   betaOverride: false,
+  createdAt: "",
   sendingPaused: false,
 };
 
 function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
   switch (event.type) {
     case "WorkspaceCreated": {
-      const { name, plan, planStatus, betaOverride } = event.data;
-      return { ...workspace, exists: true, name, plan, planStatus, betaOverride };
+      const { slug: _, ...facts } = event.data;
+      return { ...workspace, ...facts, exists: true };
     }
     case "WorkspaceRenamed":
       return { ...workspace, name: event.data.name };
@@ -44,9 +48,7 @@ function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
 
 function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent[] {
   if (command.type === "CreateWorkspace") {
-    if (workspace.exists) return [];
-    const { name, slug, plan, planStatus, betaOverride } = command;
-    return [{ type: "WorkspaceCreated", data: { name, slug, plan, planStatus, betaOverride } }];
+    return workspace.exists ? [] : [{ type: "WorkspaceCreated", data: command.workspace }];
   }
   if (!workspace.exists) throw new Rejected("not_found", "no such workspace");
   switch (command.type) {

@@ -1,0 +1,37 @@
+import type { Blobs } from "#src/blobs/blobs.ts";
+import { contentSha256 } from "#src/mail/out/content.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import type { StoredContent } from "#streams/draft/events.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+
+export { contentSha256 };
+
+/** Contents up to this many bytes of JSON stand in the event itself. */
+const inlineBytes = 16 * 1024;
+
+/** Puts a content where it belongs by its size: into the event, or into the blob store before it. */
+export async function storeContent(blobs: Blobs, content: DraftContent): Promise<StoredContent> {
+  const bytes = Buffer.from(JSON.stringify(content));
+  if (bytes.length <= inlineBytes) return { content, contentBlob: null };
+  return { content: null, contentBlob: await blobs.put(bytes) };
+}
+
+export async function loadContent(blobs: Blobs, stored: StoredContent): Promise<DraftContent> {
+  if (stored.content !== null) return stored.content;
+  const bytes = stored.contentBlob === null ? undefined : await blobs.get(stored.contentBlob);
+  if (!bytes) throw new Error(`the blob ${stored.contentBlob} of a draft's content is missing`);
+  return JSON.parse(bytes.toString("utf8"));
+}
+
+/** The parts of a content that are the identity's: when they change, every open draft's content does (decisions 3). */
+export const identityParts = (identity: Identity) => ({
+  from: { name: identity.displayName, address: identity.emailAddress },
+  reply_to: identity.replyToEmail,
+  signature_text: identity.signatureText,
+  signature_html: identity.signatureHtml,
+});
+
+export const withIdentity = (content: DraftContent, identity: Identity): DraftContent => ({
+  ...content,
+  ...identityParts(identity),
+});

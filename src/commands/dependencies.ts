@@ -1,0 +1,37 @@
+import type { Tx } from "#projections/projection.ts";
+import type { Blobs } from "#src/blobs/blobs.ts";
+import type { Clock, Ids } from "#src/clock.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { MessageIds } from "#src/mail/out/messageIds.ts";
+import type { KeyRing } from "#src/secrets/keyRing.ts";
+import type { Plan } from "#streams/workspace/events.ts";
+import type { FreshClaims } from "./freshClaims.ts";
+import type { Handle } from "./handle.ts";
+
+/** What the commands work with; src/main.ts and the tests put it together. */
+export type Dependencies = Handle & {
+  store: EventStore;
+  clock: Clock;
+  ids: Ids;
+  blobs: Blobs;
+  /** The read models, for look-ups a stream cannot answer. */
+  reads: Tx;
+  /** Waits until the read models have reached a position of the log; false where they did not in time. */
+  projected(position: number): Promise<boolean>;
+  keyRing: KeyRing;
+  messageIds: MessageIds;
+  freshClaims: FreshClaims;
+  settings: Settings;
+};
+
+export type Settings = {
+  sandboxDomain: string | null;
+  approvalsFrom: string;
+  publicUrl: string;
+  approvalLinkHours: number;
+  notifyThrottleSeconds: number;
+  /** Outbound mails a period, by plan. */
+  outboundCaps: Record<Plan, number>;
+  /** How long a send waits for acknowledged mail to be filed before it answers 503. */
+  barrierTimeoutMs: number;
+};

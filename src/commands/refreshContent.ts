@@ -1,0 +1,37 @@
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { contentSha256, loadContent, storeContent, withIdentity } from "./contents.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause } from "./handle.ts";
+import { noteDraft } from "./threads.ts";
+
+/**
+ * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with,
+ * the draft gets a new version and needs a new approval (decisions 3). True where it did.
+ */
+export async function refreshContent(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  cause: Cause,
+): Promise<boolean> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const content = withIdentity(await loadContent(deps.blobs, draft.stored), identity);
+  const sha256 = contentSha256(content);
+  if (sha256 === draft.contentSha256) return false;
+  const edited: Omit<Extract<DraftEvent, { type: "DraftEdited" }>["data"], "version"> = {
+    ...(await storeContent(deps.blobs, content)),
+    contentSha256: sha256,
+    rationale: draft.rationale,
+    changedFields: ["identity"],
+    because: "identity_changed",
+  };
+  const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  const { threadId } = draft;
+  await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: handled.revision }, cause);
+  return true;
+}

@@ -1,0 +1,34 @@
+import { Rejected } from "#streams/decider.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import type { Dependencies } from "./dependencies.ts";
+
+/** What the tails of workspace and identity say about sending right now. */
+export async function sendingState(
+  deps: Dependencies,
+  { workspaceId, identityId }: { workspaceId: string; identityId: string },
+): Promise<"allowed" | "sending_paused" | "identity_disabled" | "identity_deleted"> {
+  const [workspace, identity] = await Promise.all([
+    deps.load(workspaceDecider, workspaceStream(workspaceId)),
+    deps.load(identityDecider, identityStream(identityId)),
+  ]);
+  if (identity.state.deleted) return "identity_deleted";
+  if (workspace.state.sendingPaused) return "sending_paused";
+  return identity.state.status === "active" ? "allowed" : "identity_disabled";
+}
+
+/** Throws Rejected sending_paused or identity_not_active. */
+export async function requireSendingAllowed(
+  deps: Dependencies,
+  draft: { workspaceId: string; identityId: string },
+): Promise<void> {
+  const state = await sendingState(deps, draft);
+  if (state === "sending_paused") {
+    throw new Rejected("sending_paused", "sending is paused for this workspace: switch sending_paused off to send");
+  }
+  if (state !== "allowed") {
+    throw new Rejected("identity_not_active", "this identity is not active and cannot send");
+  }
+}

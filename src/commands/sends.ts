@@ -1,0 +1,184 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { crashPoint } from "#src/crashPoints.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { type Draft, requireStatus } from "#streams/draft/draft.ts";
+import { type Authorisation, draftStream } from "#streams/draft/events.ts";
+import { waitUntilFiled } from "./barrier.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause, Handled } from "./handle.ts";
+import { quotaStreamOf, releaseQuota, reserveQuota } from "./quotas.ts";
+import { refreshContent } from "./refreshContent.ts";
+import { requireSendingAllowed } from "./sendingAllowed.ts";
+import { noteDraft, onThread } from "./threads.ts";
+
+/** How long a send waits for a competing send of the same draft to be decided. */
+const competitorMs = 2_000;
+
+export type Queued = Handled<Draft> & { threadId: string; attemptId: string };
+
+/** What stands between a claim and a queued draft, enough to undo it. */
+type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
+
+/**
+ * Queues a draft for delivery (design: the send path, 1 to 4): barrier, claim on the thread, quota, queue. Whatever is refused on
+ * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
+ * content_changed, invalid_status; and Unavailable.
+ */
+export async function queueSend(
+  deps: Dependencies,
+  draftId: string,
+  kind: Authorisation["kind"],
+  cause: Cause,
+): Promise<Queued> {
+  const deadline = deps.clock.monotonic() + competitorMs;
+  for (;;) {
+    try {
+      return await queueOnce(deps, draftId, kind, cause);
+    } catch (error) {
+      // Another send of this draft is between its claim and its end: how it ends decides this one too.
+      if (!(error instanceof Rejected) || error.code !== "send_in_progress") throw error;
+      if (deps.clock.monotonic() > deadline) throw new Rejected("invalid_status", "this draft is being sent already");
+      await sleep(10);
+    }
+  }
+}
+
+async function queueOnce(
+  deps: Dependencies,
+  draftId: string,
+  kind: Authorisation["kind"],
+  cause: Cause,
+): Promise<Queued> {
+  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  requireStatus(draft, "sent", "pending", "approved");
+  await requireSendingAllowed(deps, draft);
+  if (await refreshContent(deps, draftId, draft, cause)) {
+    throw new Rejected("content_changed", "the identity changed since this draft was shown: approve the new version");
+  }
+  await waitUntilFiled(deps, draft.identityId);
+  const attempt = await claim(deps, draftId, draft, null, cause);
+  try {
+    crashPoint("send:claimed");
+    await reserveQuota(deps, draft.workspaceId, attempt, cause);
+    crashPoint("send:reserved");
+    const { identityId, messageId, version, contentSha256, stored } = draft;
+    const authorisation = { kind: draft.status === "approved" && kind === "api_key" ? "approval" : kind } as const;
+    const queued = {
+      ...stored,
+      ...attempt,
+      identityId,
+      messageId,
+      version,
+      contentSha256,
+      authorisation: { ...authorisation, approvedVersion: version },
+    };
+    const handled = await deps.handle(draftDecider, draftStream(draftId), { type: "QueueDraft", queued }, cause);
+    crashPoint("send:queued");
+    const { threadId } = attempt;
+    const noted = await noteDraft(
+      deps,
+      { threadId, draftId, outcome: "sending", draftRevision: handled.revision },
+      cause,
+    );
+    return { ...handled, position: Math.max(handled.position, noted.position), threadId, attemptId: attempt.attemptId };
+  } catch (error) {
+    if (error instanceof Rejected) await undoSend(deps, draftId, attempt, error.message, cause);
+    throw error;
+  }
+}
+
+/**
+ * Claims the draft anew in the place of an older attempt that is closed, and queues it under the new one. Used by every later try:
+ * retry, pause, recovery. May end stale: then the draft is, and Rejected stale_draft is thrown.
+ */
+export async function requeueSend(
+  deps: Dependencies,
+  draftId: string,
+  replaces: string,
+  tries: number,
+  cause: Cause,
+): Promise<void> {
+  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
+  await waitUntilFiled(deps, draft.identityId);
+  const attempt = await claim(deps, draftId, draft, replaces, cause);
+  crashPoint("send:reclaimed");
+  const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
+  await deps.handle(draftDecider, draftStream(draftId), command, cause);
+}
+
+async function claim(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  replaces: string | null,
+  cause: Cause,
+): Promise<Attempt> {
+  const attemptId = deps.ids.uuid();
+  const quota = draft.reservation ?? {
+    quotaStream: await quotaStreamOf(deps, draft.workspaceId),
+    reservationId: attemptId,
+  };
+  const { version, contentSha256 } = draft;
+  const claimed = { draftId, version, contentSha256, attemptId, quotaStream: quota.quotaStream };
+  try {
+    const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
+    const { threadId } = await onThread(deps, draft.threadId, command, cause);
+    deps.freshClaims.claimed(attemptId);
+    return { attemptId, threadId, ...quota };
+  } catch (error) {
+    if (error instanceof Rejected && error.code === "stale_draft") {
+      await endStale(deps, draftId, draft, error.details.new_message_id as string, cause);
+    }
+    throw error;
+  }
+}
+
+/** The customer wrote again: the draft is stale, and what was reserved for it is given back. */
+export async function endStale(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  newMessageId: string,
+  cause: Cause,
+): Promise<void> {
+  const command = { type: "MarkStale", newMessageId } as const;
+  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  await giveBack(deps, draftId, draft, "stale", cause);
+  await noteDraft(deps, { threadId: draft.threadId, draftId, outcome: "stale", draftRevision: revision }, cause);
+}
+
+/** Gives back what a draft that ended unsent still holds: its quota first, then its claim. */
+export async function giveBack(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  because: string,
+  cause: Cause,
+): Promise<void> {
+  if (draft.reservation) await releaseQuota(deps, draft.reservation, cause);
+  if (draft.attemptId) {
+    const release = { type: "ReleaseClaim", draftId, attemptId: draft.attemptId, because } as const;
+    await onThread(deps, draft.threadId, release, cause);
+  }
+}
+
+/**
+ * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt for good, then its
+ * quota, then the claim. An attempt that was queued after all stays as it is.
+ */
+export async function undoSend(
+  deps: Dependencies,
+  draftId: string,
+  attempt: Attempt,
+  because: string,
+  cause: Cause,
+): Promise<void> {
+  const { attemptId, threadId } = attempt;
+  const abandon = { type: "AbandonSend", attemptId, because } as const;
+  const { state } = await deps.handle(draftDecider, draftStream(draftId), abandon, cause);
+  if (state.attemptId === attemptId) return;
+  await releaseQuota(deps, attempt, cause);
+  await onThread(deps, threadId, { type: "ReleaseClaim", draftId, attemptId, because }, cause);
+}

@@ -1,0 +1,42 @@
+/**
+ * Named places where a process can be told to kill itself (`CRASH_AT=<point>[:n]`, never in production), so that a crash between any
+ * two steps of filing and sending can be tried for real. The list stands in the README.
+ */
+export const crashPoints = [
+  "inbound:blob-stored",
+  "inbound:received",
+  "filing:decided",
+  "filing:frozen",
+  "filing:absorbed",
+  "filing:threaded",
+  "filing:filed",
+  "approve:recorded",
+  "send:claimed",
+  "send:reserved",
+  "send:queued",
+  "send:reclaimed",
+  "deliver:connected",
+  "deliver:started",
+  "deliver:handed-over",
+  "deliver:recorded",
+  "deliver:sent",
+] as const;
+
+export type CrashPoint = (typeof crashPoints)[number];
+
+let armed: { point: CrashPoint; passesLeft: number } | undefined;
+
+/** Arms one point: `send:claimed` at its first pass, `send:claimed:3` at its third. Throws on a point that does not exist. */
+export function armCrashPoint(spec: string): void {
+  const match = /^(.*?)(?::(\d+))?$/.exec(spec);
+  const point = crashPoints.find((known) => known === match?.[1]);
+  if (!point) throw new Error(`CRASH_AT: there is no crash point "${spec}"; known: ${crashPoints.join(", ")}`);
+  armed = { point, passesLeft: Number(match?.[2] ?? 1) };
+}
+
+export function crashPoint(point: CrashPoint): void {
+  if (armed?.point !== point || --armed.passesLeft > 0) return;
+  process.kill(process.pid, "SIGKILL");
+  // The signal may take a moment to arrive: nothing may happen meanwhile.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
