@@ -40,6 +40,8 @@ export type InboundMessage = {
   body: MessageBody | null;
   /** Where the body is too large for an event: the blob of its JSON. `body` then holds nothing. */
   bodyBlob: string | null;
+  /** What full-text search finds of a body that lies in a blob; null where the body stands here. */
+  searchText: string | null;
   attachments: MessageAttachment[];
   /** What could not be read is shown by its headers alone. */
   quarantined: boolean;

@@ -1,0 +1,33 @@
+import type { ApiKeyEvent } from "#streams/apiKey/events.ts";
+import { idOf } from "#streams/event.ts";
+import type { Projection } from "../projection.ts";
+import { upsertRows } from "../rows.ts";
+
+const columns = ["id", "workspace_id", "name", "prefix", "hash", "scopes", "created_at"] as const;
+
+export const apiKeys: Projection = {
+  name: "apiKeys",
+  version: 1,
+  tables: ["api_keys"],
+  handles: ["ApiKeyCreated", "ApiKeyRevoked"],
+  async project(tx, events) {
+    const created: Record<string, unknown>[] = [];
+    const revoked: { id: string; at: string }[] = [];
+    for (const event of events) {
+      const id = idOf(event.stream);
+      const { type, data } = event as unknown as ApiKeyEvent;
+      if (type === "ApiKeyRevoked") revoked.push({ id, at: event.metadata.at });
+      else {
+        const { workspaceId, ...facts } = data as Extract<ApiKeyEvent, { type: "ApiKeyCreated" }>["data"];
+        created.push({ id, workspace_id: workspaceId, ...facts, created_at: event.metadata.at });
+      }
+    }
+    await upsertRows(tx, "api_keys", ["id"], columns, created);
+    if (revoked.length === 0) return;
+    await tx.query(
+      `update api_keys set revoked_at = revoked.at
+       from json_to_recordset($1::json) as revoked (id uuid, at timestamptz) where api_keys.id = revoked.id`,
+      [JSON.stringify(revoked)],
+    );
+  },
+};

@@ -1,0 +1,85 @@
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
+import type { Projection, Tx } from "../projection.ts";
+import { jsonRows } from "../rows.ts";
+
+/** Message-IDs can be longer than an index entry may be; nothing real is. */
+export const longestIndexedId = 900;
+
+/**
+ * Which thread a Message-ID belongs to, per identity: an id known to another identity means nothing. Filled from filing decisions
+ * alone, so that a filer can bring it up to the tail of `filing-<identity>` by reading that stream.
+ */
+export const chains: Projection = {
+  name: "chains",
+  version: 1,
+  tables: ["chain_ids", "chain_messages", "chain_merges", "chain_progress"],
+  handles: ["FilingDecided", "MailFiled"],
+  async project(tx, events) {
+    const decisions = events
+      .filter((event) => event.type === "FilingDecided")
+      .map((event) => ({ ...(event.data as unknown as FilingDecision), identityId: idOf(event.stream) }));
+    await addIds(tx, decisions);
+    await addMessages(tx, decisions);
+    for (const { threadId, absorbs } of decisions) {
+      if (absorbs.length > 0) await merge(tx, threadId, absorbs);
+    }
+    await moveProgress(tx, events);
+  },
+};
+
+type Decision = FilingDecision & { identityId: string };
+
+async function addIds(tx: Tx, decisions: readonly Decision[]): Promise<void> {
+  const rows = decisions.flatMap(({ identityId, threadId, chainIds }) =>
+    chainIds
+      .filter((id) => id.length <= longestIndexedId)
+      .map((id) => ({ identity_id: identityId, rfc_message_id: id, thread_id: threadId })),
+  );
+  if (rows.length === 0) return;
+  // An id keeps the thread it was first seen on; merges lead on from there.
+  await tx.query(
+    `insert into chain_ids select * from json_populate_recordset(null::chain_ids, $1::json) on conflict do nothing`,
+    [jsonRows(rows)],
+  );
+}
+
+async function addMessages(tx: Tx, decisions: readonly Decision[]): Promise<void> {
+  const rows = decisions
+    .filter(({ disposition, rfcMessageId }) => disposition !== "duplicate" && rfcMessageId.length <= longestIndexedId)
+    .map(({ identityId, rfcMessageId, contentDigest, messageId }) => ({
+      identity_id: identityId,
+      rfc_message_id: rfcMessageId,
+      content_digest: contentDigest,
+      message_id: messageId,
+    }));
+  if (rows.length === 0) return;
+  await tx.query(
+    `insert into chain_messages select * from json_populate_recordset(null::chain_messages, $1::json)
+     on conflict do nothing`,
+    [jsonRows(rows)],
+  );
+}
+
+/** Points the absorbed threads, and whatever was merged into them before, at the survivor. */
+async function merge(tx: Tx, survivorId: string, absorbed: readonly string[]): Promise<void> {
+  await tx.query("update chain_merges set survivor_id = $1 where survivor_id = any($2::uuid[])", [
+    survivorId,
+    absorbed,
+  ]);
+  await tx.query(
+    `insert into chain_merges select unnest($2::uuid[]), $1 on conflict (thread_id)
+     do update set survivor_id = excluded.survivor_id`,
+    [survivorId, absorbed],
+  );
+}
+
+async function moveProgress(tx: Tx, events: readonly Recorded[]): Promise<void> {
+  const newest = new Map(events.map((event) => [idOf(event.stream), event.revision]));
+  const rows = [...newest].map(([identity_id, revision]) => ({ identity_id, revision }));
+  await tx.query(
+    `insert into chain_progress select * from json_populate_recordset(null::chain_progress, $1::json)
+     on conflict (identity_id) do update set revision = excluded.revision`,
+    [jsonRows(rows)],
+  );
+}

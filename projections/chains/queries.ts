@@ -1,0 +1,48 @@
+import type { Tx } from "../projection.ts";
+
+/** What the index knows, and up to which revision of `filing-<identity>` it does (-1: nothing yet). */
+export type KnownChains = {
+  revision: number;
+  /** Message-ID → the thread it leads to today. */
+  threadOf: Map<string, string>;
+};
+
+/** Looks up the threads of these Message-IDs for one identity. */
+export async function chainsOf(sql: Tx, identityId: string, rfcMessageIds: readonly string[]): Promise<KnownChains> {
+  const { rows } = await sql.query<{
+    rfc_message_id: string | null;
+    thread_id: string | null;
+    revision: number | null;
+  }>(
+    `select c.rfc_message_id, coalesce(m.survivor_id, c.thread_id) as thread_id, p.revision
+     from (select (select revision from chain_progress where identity_id = $1) as revision) p
+     left join chain_ids c on c.identity_id = $1 and c.rfc_message_id = any($2::text[])
+     left join chain_merges m on m.thread_id = c.thread_id`,
+    [identityId, rfcMessageIds],
+  );
+  const threadOf = new Map<string, string>();
+  for (const row of rows) {
+    if (row.rfc_message_id !== null && row.thread_id !== null) threadOf.set(row.rfc_message_id, row.thread_id);
+  }
+  return { revision: rows[0]?.revision ?? -1, threadOf };
+}
+
+export type KnownMessage = { rfcMessageId: string; contentDigest: string; messageId: string };
+
+/** Every message filed so far under one of these Message-IDs. */
+export async function messagesWithIds(
+  sql: Tx,
+  identityId: string,
+  rfcMessageIds: readonly string[],
+): Promise<KnownMessage[]> {
+  const { rows } = await sql.query<{ rfc_message_id: string; content_digest: string; message_id: string }>(
+    `select rfc_message_id, content_digest, message_id from chain_messages
+     where identity_id = $1 and rfc_message_id = any($2::text[])`,
+    [identityId, rfcMessageIds],
+  );
+  return rows.map((row) => ({
+    rfcMessageId: row.rfc_message_id,
+    contentDigest: row.content_digest,
+    messageId: row.message_id,
+  }));
+}

@@ -1,0 +1,22 @@
+create table chain_ids (
+  identity_id uuid not null,
+  rfc_message_id text not null,
+  thread_id uuid not null,
+  primary key (identity_id, rfc_message_id)
+);
+create table chain_messages (
+  identity_id uuid not null,
+  rfc_message_id text not null,
+  content_digest text not null,
+  message_id uuid not null,
+  primary key (identity_id, rfc_message_id, content_digest)
+);
+create table chain_merges (
+  thread_id uuid primary key,
+  survivor_id uuid not null
+);
+create index on chain_merges (survivor_id);
+create table chain_progress (
+  identity_id uuid primary key,
+  revision int not null
+);

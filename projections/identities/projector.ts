@@ -1,0 +1,64 @@
+import { idOf } from "#streams/event.ts";
+import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
+import type { Projection } from "../projection.ts";
+import { rowsById, upsertRows } from "../rows.ts";
+
+const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "localPart" | "emailAddress", string> = {
+  workspaceId: "workspace_id",
+  domainId: "domain_id",
+  assistantId: "assistant_id",
+  localPart: "local_part",
+  emailAddress: "email_address",
+  displayName: "display_name",
+  replyToEmail: "reply_to_email",
+  signatureText: "signature_text",
+  signatureHtml: "signature_html",
+  threadHistoryDepth: "thread_history_depth",
+  status: "status",
+  approvalChannel: "approval_channel",
+  secondaryApprovalChannel: "secondary_approval_channel",
+  escalationDelayMinutes: "escalation_delay_minutes",
+  canSendCold: "can_send_cold",
+  autoApproveReplies: "auto_approve_replies",
+  requireHumanApproval: "require_human_approval",
+  sendOnChannelApproval: "send_on_channel_approval",
+};
+
+const columns = ["id", ...Object.values(columnOf), "created_at", "updated_at", "deleted_at"];
+
+type Row = { id: string } & Record<string, unknown>;
+
+const toColumns = (facts: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(facts).map(([name, value]) => [columnOf[name as keyof typeof columnOf], value]));
+
+function apply(row: Row, event: IdentityEvent, at: string): Row {
+  switch (event.type) {
+    case "IdentityCreated":
+      return { ...row, ...toColumns(event.data), created_at: at, deleted_at: null };
+    case "IdentityUpdated":
+      return { ...row, ...toColumns(event.data.changes) };
+    case "IdentityDeleted":
+      return { ...row, deleted_at: at };
+  }
+}
+
+export const identities: Projection = {
+  name: "identities",
+  version: 1,
+  tables: ["identities"],
+  handles: ["IdentityCreated", "IdentityUpdated", "IdentityDeleted"],
+  async project(tx, events) {
+    const rows = await rowsById<Row>(
+      tx,
+      "identities",
+      columns,
+      events.map((event) => idOf(event.stream)),
+    );
+    for (const event of events) {
+      const id = idOf(event.stream);
+      const { at } = event.metadata;
+      rows.set(id, { ...apply(rows.get(id) ?? { id }, event as unknown as IdentityEvent, at), updated_at: at });
+    }
+    await upsertRows(tx, "identities", ["id"], columns, [...rows.values()]);
+  },
+};

@@ -1,0 +1,71 @@
+import type { ApprovalChannel } from "#streams/identity/events.ts";
+import { conditions, page } from "../page.ts";
+import type { Tx } from "../projection.ts";
+
+/** The Identity of the contract, its channels still sealed: http masks them. */
+export type IdentityRow = {
+  id: string;
+  workspace_id: string;
+  domain_id: string;
+  assistant_id: string | null;
+  local_part: string;
+  email_address: string;
+  display_name: string;
+  reply_to_email: string | null;
+  signature_text: string | null;
+  signature_html: string | null;
+  thread_history_depth: number;
+  status: "active" | "disabled";
+  approval_channel: ApprovalChannel | null;
+  secondary_approval_channel: ApprovalChannel | null;
+  escalation_delay_minutes: number | null;
+  can_send_cold: boolean;
+  auto_approve_replies: boolean;
+  require_human_approval: boolean;
+  send_on_channel_approval: boolean;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_address, display_name, reply_to_email,
+  signature_text, signature_html, thread_history_depth, status, approval_channel, secondary_approval_channel,
+  escalation_delay_minutes, can_send_cold, auto_approve_replies, require_human_approval, send_on_channel_approval,
+  created_at, updated_at`;
+
+export async function identityById(sql: Tx, workspaceId: string, id: string): Promise<IdentityRow | undefined> {
+  const { rows } = await sql.query<IdentityRow>(
+    `select ${columns} from identities where workspace_id = $1 and id = $2 and deleted_at is null`,
+    [workspaceId, id],
+  );
+  return rows[0];
+}
+
+export type IdentityFilter = { domain_id?: string; status?: string; limit: number; offset: number };
+
+export function listIdentities(sql: Tx, workspaceId: string, filter: IdentityFilter) {
+  const { where, values } = conditions(workspaceId, [
+    ["domain_id = {n}", filter.domain_id],
+    ["status = {n}", filter.status],
+  ]);
+  return page<IdentityRow>(sql, {
+    select: columns,
+    from: "identities",
+    where: [...where, "deleted_at is null"],
+    values,
+    orderBy: "created_at desc, id",
+    limit: filter.limit,
+    offset: filter.offset,
+  });
+}
+
+/** The living identity an address belongs to, whatever its workspace: for mail coming in. Addresses are stored in lower case. */
+export async function identityByAddress(
+  sql: Tx,
+  addresses: readonly string[],
+): Promise<{ id: string; workspace_id: string; email_address: string }[]> {
+  const { rows } = await sql.query<{ id: string; workspace_id: string; email_address: string }>(
+    "select id, workspace_id, email_address from identities where email_address = any($1) and deleted_at is null",
+    [addresses],
+  );
+  return rows;
+}

@@ -1,0 +1,72 @@
+import { idOf } from "#streams/event.ts";
+import type { FilingEvent } from "#streams/filing/events.ts";
+import type { InboxEvent } from "#streams/inbox/events.ts";
+import type { ThreadEvent } from "#streams/thread/events.ts";
+import type { Projection } from "../projection.ts";
+import { jsonRows, upsertRows } from "../rows.ts";
+
+const columns = [
+  "id",
+  "workspace_id",
+  "identity_id",
+  "received_at",
+  "position",
+  "inbox_revision",
+  "envelope_from",
+  "envelope_to",
+  "disposition",
+  "rfc_message_id",
+  "raw_sha256",
+  "size_bytes",
+] as const;
+
+const decidedSql = `
+update inbound set disposition = d.disposition, message_id = d.message_id, reason = d.reason, filing_number = d.number
+from json_to_recordset($1::json)
+  as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int)
+where inbound.id = d.delivery_id`;
+
+const filedSql = `
+update inbound set filed_position = f.position
+from json_to_recordset($1::json) as f (delivery_id uuid, position bigint)
+where inbound.id = f.delivery_id`;
+
+/** The ledger of everything received: one row per delivery, whatever became of it (decisions 5). */
+export const inbound: Projection = {
+  name: "inbound",
+  version: 1,
+  tables: ["inbound"],
+  handles: ["MailReceived", "FilingDecided", "MessageReceived"],
+  async project(tx, events) {
+    const received: Record<string, unknown>[] = [];
+    const decided: Record<string, unknown>[] = [];
+    const filed: Record<string, unknown>[] = [];
+    for (const event of events) {
+      const { type, data } = event as unknown as InboxEvent | FilingEvent | ThreadEvent;
+      if (type === "MailReceived") {
+        received.push({
+          id: data.deliveryId,
+          workspace_id: data.workspaceId,
+          identity_id: idOf(event.stream),
+          received_at: event.metadata.at,
+          position: event.position,
+          inbox_revision: event.revision,
+          envelope_from: data.envelope.from,
+          envelope_to: data.envelope.to,
+          disposition: "received",
+          rfc_message_id: data.headers.messageId,
+          raw_sha256: data.rawSha256,
+          size_bytes: data.sizeBytes,
+        });
+      } else if (type === "FilingDecided") {
+        const { deliveryId, disposition, messageId, reason, number } = data;
+        decided.push({ delivery_id: deliveryId, disposition, message_id: messageId, reason, number });
+      } else if (type === "MessageReceived") {
+        filed.push({ delivery_id: data.deliveryId, position: event.position });
+      }
+    }
+    await upsertRows(tx, "inbound", ["id"], columns, received);
+    if (decided.length > 0) await tx.query(decidedSql, [jsonRows(decided)]);
+    if (filed.length > 0) await tx.query(filedSql, [jsonRows(filed)]);
+  },
+};

@@ -1,0 +1,51 @@
+import { conditions, page } from "../page.ts";
+import type { Tx } from "../projection.ts";
+
+/** A delivery in the inbound ledger, in the contract's names (decisions 5). */
+export type InboundRow = {
+  id: string;
+  identity_id: string;
+  received_at: Date;
+  position: number;
+  filed_position: number | null;
+  envelope: { from: string; to: string };
+  disposition: string;
+  message_id: string | null;
+  reason: string | null;
+  size_bytes: number;
+};
+
+const columns = `id, identity_id, received_at, position, filed_position,
+  json_build_object('from', envelope_from, 'to', envelope_to) as envelope, disposition, message_id, reason, size_bytes`;
+
+export type InboundFilter = { identity_id?: string; disposition?: string; limit: number; offset: number };
+
+/** Newest first. */
+export function listInbound(sql: Tx, workspaceId: string, filter: InboundFilter) {
+  const { where, values } = conditions(workspaceId, [
+    ["identity_id = {n}", filter.identity_id],
+    ["disposition = {n}", filter.disposition],
+  ]);
+  const { limit, offset } = filter;
+  return page<InboundRow>(sql, {
+    select: columns,
+    from: "inbound",
+    where,
+    values,
+    orderBy: "position desc",
+    limit,
+    offset,
+  });
+}
+
+export async function inboundById(
+  sql: Tx,
+  workspaceId: string,
+  id: string,
+): Promise<(InboundRow & { raw_sha256: string }) | undefined> {
+  const { rows } = await sql.query<InboundRow & { raw_sha256: string }>(
+    `select ${columns}, raw_sha256 from inbound where workspace_id = $1 and id = $2`,
+    [workspaceId, id],
+  );
+  return rows[0];
+}

@@ -1,0 +1,20 @@
+create table inbound (
+  id uuid primary key,
+  workspace_id uuid not null,
+  identity_id uuid not null,
+  received_at timestamptz not null,
+  position bigint not null,
+  inbox_revision int not null,
+  filing_number int,
+  filed_position bigint,
+  envelope_from text not null,
+  envelope_to text not null,
+  disposition text not null,
+  message_id uuid,
+  reason text,
+  rfc_message_id text not null,
+  raw_sha256 text not null,
+  size_bytes int not null
+);
+create index on inbound (workspace_id, position desc);
+create index on inbound (identity_id, filing_number);

@@ -1,0 +1,43 @@
+import type { Tx } from "./projection.ts";
+
+/** NUL and lone surrogates, which PostgreSQL's text cannot hold, as JSON.stringify writes them: not after an odd run of backslashes. */
+const unstorable = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
+
+/** Rows as one JSON parameter. What PostgreSQL's text cannot hold becomes U+FFFD: the log keeps it as it was. */
+export const jsonRows = (rows: unknown): string => JSON.stringify(rows).replace(unstorable, "$1\ufffd");
+
+/** Writes whole rows, one statement for all: a row whose key is there is replaced. Rows carry exactly the table's columns of `columns`. */
+export async function upsertRows(
+  tx: Tx,
+  table: string,
+  key: readonly string[],
+  columns: readonly string[],
+  rows: readonly Record<string, unknown>[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const rest = columns.filter((column) => !key.includes(column));
+  const onConflict =
+    rest.length === 0
+      ? "do nothing"
+      : `do update set ${rest.map((column) => `${column} = excluded.${column}`).join(", ")}`;
+  await tx.query(
+    `insert into ${table} (${columns.join(", ")})
+     select ${columns.join(", ")} from json_populate_recordset(null::${table}, $1::json)
+     on conflict (${key.join(", ")}) ${onConflict}`,
+    [jsonRows(rows)],
+  );
+}
+
+/** The rows of these ids, as they stand before the batch, by id. */
+export async function rowsById<Row extends { id: string }>(
+  tx: Tx,
+  table: string,
+  columns: readonly string[],
+  ids: readonly string[],
+): Promise<Map<string, Row>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await tx.query<Row>(`select ${columns.join(", ")} from ${table} where id = any($1::uuid[])`, [
+    [...new Set(ids)],
+  ]);
+  return new Map(rows.map((row) => [row.id, row]));
+}

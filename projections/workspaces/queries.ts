@@ -1,0 +1,27 @@
+import type { Tx } from "../projection.ts";
+
+/** The Workspace of the contract; its counters come from the quota streams (src/commands/quotas.ts). */
+export type WorkspaceRow = {
+  id: string;
+  name: string;
+  slug: string;
+  plan: string;
+  plan_status: string;
+  beta_override: boolean;
+  sending_paused: boolean;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = "id, name, slug, plan, plan_status, beta_override, sending_paused, created_at, updated_at";
+
+export async function workspaceById(sql: Tx, workspaceId: string): Promise<WorkspaceRow | undefined> {
+  const { rows } = await sql.query<WorkspaceRow>(`select ${columns} from workspaces where id = $1`, [workspaceId]);
+  return rows[0];
+}
+
+/** Every workspace, for the operator. */
+export async function allWorkspaces(sql: Tx): Promise<WorkspaceRow[]> {
+  const { rows } = await sql.query<WorkspaceRow>(`select ${columns} from workspaces order by created_at, id`);
+  return rows;
+}

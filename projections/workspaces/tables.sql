@@ -1,0 +1,11 @@
+create table workspaces (
+  id uuid primary key,
+  name text not null,
+  slug text not null,
+  plan text not null,
+  plan_status text not null,
+  beta_override boolean not null,
+  sending_paused boolean not null,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
