@@ -1,5 +1,12 @@
 /** Handing mail to whoever delivers it. The one thing that matters: never to say "not handed over" of something that may have been. */
 
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** The provider was reached and does not take our credentials (decisions 13: tried again by schedule, then `provider_credentials`). */
+export class CredentialsRefused extends Unavailable {
+  override readonly name = "CredentialsRefused";
+}
+
 export type Envelope = { from: string; to: readonly string[] };
 
 /** One frozen mail on its way out. `attemptId` is carried to the provider wherever it takes such a mark, as evidence for later. */
@@ -28,7 +35,7 @@ export type ReadyConnection = {
 
 export type MailProvider = {
   readonly name: "outbox" | "smtp" | "sendgrid";
-  /** Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached. */
+  /** Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached, its CredentialsRefused when it does not let us in. */
   connect(): Promise<ReadyConnection>;
   /** What the provider's own record says of an attempt, where it keeps one; undefined: nothing is known there (no proof of absence). */
   lookUp?(attemptId: string): Promise<"accepted" | "refused" | undefined>;

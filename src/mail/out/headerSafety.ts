@@ -5,7 +5,6 @@ export class Unrenderable extends Error {
   override readonly name = "Unrenderable";
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
 const breaksOut = /[\r\n\0]/;
 const atext = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~\\u0080-\\u{10FFFF}-]+";
 const plainAddress = new RegExp(

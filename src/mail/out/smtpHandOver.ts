@@ -1,0 +1,139 @@
+import { Readable } from "node:stream";
+import type SMTPConnection from "nodemailer/lib/smtp-connection";
+import type { Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
+
+/** What nodemailer tells of a failure. `command` is left out on purpose: it names CONN for a connection lost after the final dot. */
+type SmtpError = Error & { code?: string; response?: string; responseCode?: number | false };
+
+export type HandOverLimits = { envelopeMs: number; contentMs: number; answerMs: number };
+
+const chunkBytes = 64 * 1024;
+
+/**
+ * One mail over a connection that is ready. The one fact everything rests on is whether content was begun: before that nothing was handed
+ * over, whatever happens; after it only the server's own reply is an answer, and everything else is unknown. Never throws.
+ */
+export function handOverBySmtp(
+  connection: SMTPConnection,
+  mail: OutgoingMail,
+  mayWrite: () => boolean,
+  limits: HandOverLimits,
+): Promise<Outcome> {
+  return new Promise((resolve) => {
+    // nodemailer keeps its account of the recipients on the envelope it is given.
+    const envelope: SmtpEnvelope = { from: mail.envelope.from, to: [...mail.envelope.to], size: mail.mime.length };
+    let settled = false;
+    let timer = setTimeout(() => settle(lost("no go-ahead in time")), limits.envelopeMs);
+
+    const settle = (outcome: Outcome) => {
+      if (settled) return;
+      settled = true;
+      clearTimeout(timer);
+      // Never ended, only destroyed: an end would write the final dot.
+      if (!content.finished()) content.stream.destroy();
+      resolve(outcome);
+    };
+    const lost = (message: string): Outcome => ({ kind: content.begun() ? "unknown" : "not_handed_over", message });
+    const within = (ms: number, what: string) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => settle(lost(what)), ms);
+    };
+
+    const content = contentOf(mail.mime, {
+      mayBegin() {
+        if (envelope.rejectedErrors?.length)
+          settle(refusedRecipients(envelope) ?? lost("no proper answer to a recipient"));
+        else if (!settled && !says(mayWrite))
+          settle({ kind: "not_handed_over", message: "no longer allowed to write" });
+        // Whatever it was, nothing has been written: closing the connection here keeps it so.
+        if (settled) connection.close();
+        return !settled;
+      },
+      progressed: () => within(limits.contentMs, "the server stopped taking the content"),
+      finished: () => within(limits.answerMs, "no answer after the final dot"),
+    });
+
+    connection.send(envelope, content.stream, (error, info) => {
+      if (error) settle(answer(error, envelope, content.begun()) ?? lost(error.message));
+      else if (!content.finished()) settle(lost("the server answered before it had the content"));
+      else
+        settle(
+          /^2\d\d(?:[ -]|$)/.test(info?.response ?? "")
+            ? { kind: "accepted", response: info!.response }
+            : lost("no proper answer"),
+        );
+    });
+  });
+}
+
+type SmtpEnvelope = { from: string; to: string[]; size: number; rejectedErrors?: SmtpError[] };
+
+type ContentHooks = { mayBegin(): boolean; progressed(): void; finished(): void };
+
+/** The content as a stream that is first read when the server has said 354, and asks then whether it may be. */
+function contentOf(mime: Buffer, hooks: ContentHooks) {
+  let at = 0;
+  let begun = false;
+  let finished = false;
+  const give = () => {
+    if (at < mime.length) {
+      hooks.progressed();
+      const chunk = mime.subarray(at, at + chunkBytes);
+      at += chunk.length;
+      stream.push(chunk);
+    } else {
+      finished = true;
+      hooks.finished();
+      stream.push(null);
+    }
+  };
+  const stream = new Readable({
+    read() {
+      if (begun) give();
+      // One turn later: an answer that came in one piece with the 354 is seen before anything is written, and is none to this mail.
+      else
+        setImmediate(() => {
+          if (stream.destroyed || !hooks.mayBegin()) return;
+          begun = true;
+          give();
+        });
+    },
+  });
+  return { stream, begun: () => begun, finished: () => finished };
+}
+
+function says(mayWrite: () => boolean): boolean {
+  try {
+    return mayWrite();
+  } catch {
+    return false;
+  }
+}
+
+/** A reply of the server, or a mail that nodemailer will not offer to it; undefined where the error is no answer. */
+function answer(error: SmtpError, envelope: SmtpEnvelope, begun: boolean): Outcome | undefined {
+  if (!begun) {
+    const refusal = refusedRecipients(envelope);
+    if (refusal) return refusal;
+    const unfit = !error.response && (error.code === "EMESSAGE" || error.code === "EENVELOPE");
+    if (unfit)
+      return {
+        kind: "refused",
+        retryable: false,
+        code: error.code === "EMESSAGE" ? "552" : "553",
+        message: error.message,
+      };
+  }
+  return refusalBy(error);
+}
+
+function refusalBy(error: SmtpError): Extract<Outcome, { kind: "refused" }> | undefined {
+  const [, code] = /^([45]\d\d)(?:[ -]|$)/.exec(error.response ?? "") ?? [];
+  return code ? { kind: "refused", retryable: code.startsWith("4"), code, message: error.message } : undefined;
+}
+
+/** A refused recipient refuses the mail; for good if one of them is refused for good. */
+function refusedRecipients(envelope: SmtpEnvelope): Outcome | undefined {
+  const refusals = (envelope.rejectedErrors ?? []).map(refusalBy).filter((refusal) => refusal !== undefined);
+  return refusals.find((refusal) => !refusal.retryable) ?? refusals[0];
+}

@@ -1,0 +1,136 @@
+import { isIP } from "node:net";
+import { parseConnectionUrl } from "nodemailer/lib/shared";
+import SMTPConnection, { type SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { CredentialsRefused, type MailProvider, type ReadyConnection } from "#src/mail/mailProvider.ts";
+import { handOverBySmtp } from "./smtpHandOver.ts";
+
+/** How long each stage may take, in milliseconds. */
+export type SmtpTimeouts = {
+  /** From the name's resolution to a connection that is greeted, encrypted and signed in. */
+  readyMs: number;
+  /** MAIL, RCPT and DATA together, up to the server's go-ahead. */
+  envelopeMs: number;
+  /** Without a byte of content taken. */
+  contentMs: number;
+  /** From the final dot to the answer. Long (RFC 5321, 4.5.3.2.6): giving up early makes an unknown outcome of a good one. */
+  answerMs: number;
+};
+
+const defaults: SmtpTimeouts = { readyMs: 30_000, envelopeMs: 60_000, contentMs: 180_000, answerMs: 600_000 };
+
+/**
+ * A relay that takes mail by SMTP: `smtp://user:pass@host:port` (STARTTLS where offered) or `smtps://…`, with nodemailer's options as
+ * query, for example `?tls.rejectUnauthorized=false`. A password goes to another machine only over TLS, unless `?ignoreTLS=true` says so.
+ * One connection a mail. A mail is sent to all of its recipients or, where the relay refuses one of them, to none.
+ */
+export function createSmtpProvider(url: string, timeouts: Partial<SmtpTimeouts> = {}): MailProvider {
+  const limits = { ...defaults, ...timeouts };
+  const { auth, ...settings } = settingsOf(url);
+  const open = new Set<SMTPConnection>();
+
+  return {
+    name: "smtp",
+    async connect() {
+      const connection = new SMTPConnection({
+        ...settings,
+        connectionTimeout: limits.readyMs,
+        greetingTimeout: limits.readyMs,
+        // A stage's own limit always comes first.
+        socketTimeout: 1_000 + Math.max(...Object.values(limits)),
+        socketCloseTimeout: 0,
+      });
+      open.add(connection);
+      connection.once("end", () => open.delete(connection));
+      // Without a listener a connection lost while idle would end the process; a mail under way is told by its own callback.
+      connection.on("error", () => {});
+      await ready(connection, auth, limits.readyMs).catch((error) => {
+        connection.close();
+        throw error;
+      });
+      return readyConnection(connection, limits);
+    },
+    async close() {
+      for (const connection of open) connection.close();
+    },
+  };
+}
+
+type Credentials = { user: string; pass: string };
+
+function settingsOf(url: string): SMTPConnectionOptions & { auth?: Credentials } {
+  const { host = "", auth, ...rest } = /^smtps?:\/\/./i.test(url) ? parsed(url) : {};
+  if (!host || Number(rest.port ?? 25) > 65_535)
+    throw new Error("SMTP_URL has to be smtp://user:pass@host:port or smtps://user:pass@host:port");
+  const credentials = auth && { user: String(auth.user), pass: String(auth.pass) };
+  return { requireTLS: Boolean(credentials) && !isLoopback(host) && !rest.ignoreTLS, ...rest, host, auth: credentials };
+}
+
+function parsed(url: string): ReturnType<typeof parseConnectionUrl> {
+  try {
+    return parseConnectionUrl(url);
+  } catch {
+    // Its own message may repeat the password.
+    throw new Error(
+      "SMTP_URL cannot be read as a URL: a special character in the user name or password has to be percent-encoded",
+    );
+  }
+}
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+
+/** Resolves once mail may be given; throws Unavailable, or CredentialsRefused. */
+function ready(connection: SMTPConnection, auth: Credentials | undefined, limitMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => fail(new Error(`not ready within ${limitMs} ms`)), limitMs);
+    const done = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const fail = (error: Error) => {
+      clearTimeout(timer);
+      reject(new Unavailable(`SMTP relay: ${error.message}`, { cause: error }));
+    };
+    const signedIn = (error: (Error & { responseCode?: number | false }) | null) => {
+      // 454 and its like are the relay's trouble; 535 and its like are ours.
+      if (!error) done();
+      else if (Number(error.responseCode) >= 500) {
+        clearTimeout(timer);
+        reject(new CredentialsRefused(`SMTP relay: ${error.message}`, { cause: error }));
+      } else fail(error);
+    };
+    connection.once("error", fail);
+    connection.once("end", () => fail(new Error("connection closed")));
+    connection.connect((error) => {
+      if (error) fail(error);
+      else if (auth) connection.login({ credentials: auth }, signedIn);
+      else done();
+    });
+  });
+}
+
+function readyConnection(connection: SMTPConnection, limits: SmtpTimeouts): ReadyConnection {
+  let used = false;
+  return {
+    async handOver(mail, mayWrite) {
+      if (used) return { kind: "not_handed_over", message: "this connection has been used" };
+      used = true;
+      const outcome = await handOverBySmtp(connection, mail, mayWrite, limits);
+      if (outcome.kind === "accepted") sayGoodbye(connection);
+      else connection.close();
+      return outcome;
+    },
+    discard() {
+      used = true;
+      sayGoodbye(connection);
+    },
+  };
+}
+
+const goodbyeMs = 2_000;
+
+function sayGoodbye(connection: SMTPConnection): void {
+  connection.quit();
+  setTimeout(() => connection.close(), goodbyeMs).unref();
+}

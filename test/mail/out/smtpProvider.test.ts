@@ -1,0 +1,282 @@
+import { expect } from "chai";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { CredentialsRefused, type Envelope, type Outcome, type OutgoingMail } from "#src/mail/mailProvider.ts";
+import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
+import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
+
+const short: SmtpTimeouts = { readyMs: 300, envelopeMs: 300, contentMs: 300, answerMs: 300 };
+const patient: SmtpTimeouts = { readyMs: 10_000, envelopeMs: 10_000, contentMs: 10_000, answerMs: 10_000 };
+
+const envelope: Envelope = { from: "agent@ours.example", to: ["ann@theirs.example", "bob@theirs.example"] };
+const smallMime = Buffer.from("Subject: hello\r\n\r\n.a line that begins with a dot\r\n..two\r\nend\r\n");
+const mimeOfLines = (lines: number) => Buffer.from(`Subject: large\r\n\r\n${`${"x".repeat(70)}\r\n`.repeat(lines)}`);
+const largeMime = mimeOfLines(40_000);
+// More than the buffers of both ends hold.
+const hugeMime = mimeOfLines(250_000);
+
+const mailOf = (mime: Buffer, to = envelope): OutgoingMail => ({
+  attemptId: "attempt",
+  envelope: to,
+  messageId: "<id@ours.example>",
+  mime,
+});
+
+describe("the SMTP provider", () => {
+  let relay: SmtpRelay;
+  afterEach(() => relay.close());
+
+  async function handOver(
+    faults: Fault[],
+    { mime = smallMime, mayWrite = () => true, to = envelope, timeouts = patient, ...options }: HandOver = {},
+  ): Promise<Outcome> {
+    relay = await startSmtpRelay(faults, options);
+    const connection = await createSmtpProvider(relay.url, timeouts).connect();
+    return connection.handOver(mailOf(mime, to), mayWrite);
+  }
+
+  for (const [how, extensions] of Object.entries({
+    "with pipelining": ["PIPELINING", "SIZE 36700160"],
+    "without any extension": [],
+  })) {
+    describe(how, () => {
+      it("hands over the very bytes, to all recipients, once", async () => {
+        const outcome = await handOver([], { extensions });
+        expect(outcome).to.deep.equal({ kind: "accepted", response: "250 2.0.0 queued as 1" });
+        expect(relay.mails).to.deep.equal([{ from: envelope.from, to: [...envelope.to], content: smallMime }]);
+      });
+
+      it("hands over a large mail byte for byte", async () => {
+        expect(await handOver([], { extensions, mime: largeMime })).to.include({ kind: "accepted" });
+        expect(relay.mails[0]?.content.equals(largeMime)).to.equal(true);
+      });
+
+      for (const at of ["MAIL", "RCPT", "DATA"] as const) {
+        for (const failure of ["drop", "reset", "stall", "garbage"] as const) {
+          it(`${failure} at ${at}: not handed over, no byte of content written`, async () => {
+            const timeouts = failure === "stall" ? short : patient;
+            expect(await handOver([{ at, how: failure }], { extensions, timeouts })).to.include({
+              kind: "not_handed_over",
+            });
+            expect([relay.contentBytes, relay.mails.length]).to.deep.equal([0, 0]);
+          });
+        }
+        it(`4xx at ${at}: refused for now`, async () => {
+          expect(await handOver([{ at, how: "451 4.3.0 later" }], { extensions })).to.include({
+            kind: "refused",
+            retryable: true,
+            code: "451",
+          });
+          expect(relay.mails).to.have.length(0);
+        });
+        it(`5xx at ${at}: refused for good`, async () => {
+          expect(await handOver([{ at, how: "550 5.7.1 no" }], { extensions })).to.include({
+            kind: "refused",
+            retryable: false,
+            code: "550",
+          });
+          expect(relay.mails).to.have.length(0);
+        });
+        it(`421 at ${at}, then closed: refused for now`, async () => {
+          expect(await handOver([{ at, how: "421 4.3.2 closing" }], { extensions })).to.include({
+            kind: "refused",
+            retryable: true,
+            code: "421",
+          });
+        });
+      }
+
+      for (const failure of ["drop", "reset", "stall", "garbage"] as const) {
+        it(`${failure} in the middle of the content: unknown`, async () => {
+          const timeouts = failure === "stall" ? short : patient;
+          expect(
+            await handOver([{ at: "content", how: failure }], { extensions, timeouts, mime: largeMime }),
+          ).to.include({ kind: "unknown" });
+        });
+        for (const taken of [true, false]) {
+          it(`${failure} after the final dot, mail ${taken ? "taken" : "lost"}: unknown`, async () => {
+            const timeouts = failure === "stall" ? short : patient;
+            expect(await handOver([{ at: "dot", how: failure, taken }], { extensions, timeouts })).to.include({
+              kind: "unknown",
+            });
+            expect(relay.mails).to.have.length(taken ? 1 : 0);
+          });
+        }
+      }
+      it("4xx after the final dot is an answer: refused for now", async () => {
+        expect(await handOver([{ at: "dot", how: "452 4.3.1 full" }], { extensions })).to.include({
+          kind: "refused",
+          retryable: true,
+          code: "452",
+        });
+      });
+      it("5xx after the final dot is an answer: refused for good", async () => {
+        expect(await handOver([{ at: "dot", how: "554 5.6.0 spam" }], { extensions })).to.include({
+          kind: "refused",
+          retryable: false,
+          code: "554",
+        });
+      });
+      it("a number that only looks like success after the final dot: unknown", async () => {
+        expect(await handOver([{ at: "dot", how: "2 fine" }], { extensions })).to.include({ kind: "unknown" });
+      });
+      it("one recipient of two refused: nobody gets it", async () => {
+        const outcome = await handOver([{ at: "RCPT", how: "550 5.1.1 nobody", recipient: "bob@theirs.example" }], {
+          extensions,
+        });
+        expect(outcome).to.include({ kind: "refused", retryable: false, code: "550" });
+        expect([relay.contentBytes, relay.mails.length]).to.deep.equal([0, 0]);
+      });
+      it("one recipient put off, one refused for good: refused for good", async () => {
+        const faults = [
+          { at: "RCPT", how: "451 4.7.1 greylisted", recipient: "ann@theirs.example" },
+          { at: "RCPT", how: "550 5.1.1 nobody", recipient: "bob@theirs.example" },
+        ] as const;
+        expect(await handOver([...faults], { extensions })).to.include({
+          kind: "refused",
+          retryable: false,
+          code: "550",
+        });
+      });
+      it("one recipient answered by garbage: not handed over", async () => {
+        const outcome = await handOver([{ at: "RCPT", how: "garbage", recipient: "bob@theirs.example" }], {
+          extensions,
+        });
+        expect(outcome).to.include({ kind: "not_handed_over" });
+        expect(relay.contentBytes).to.equal(0);
+      });
+
+      it("asks when the server has said go ahead, and writes nothing after a no", async () => {
+        let asked = 0;
+        let wentAheadBefore = false;
+        const outcome = await handOver([], {
+          extensions,
+          onGoAhead: () => {
+            wentAheadBefore = asked === 0;
+          },
+          mayWrite: () => {
+            asked += 1;
+            return false;
+          },
+        });
+        expect(outcome).to.include({ kind: "not_handed_over" });
+        expect({ asked, wentAheadBefore }).to.deep.equal({ asked: 1, wentAheadBefore: true });
+        expect([relay.contentBytes, relay.mails.length]).to.deep.equal([0, 0]);
+      });
+    });
+  }
+
+  it("a mayWrite that throws is a no", async () => {
+    const outcome = await handOver([], {
+      mayWrite: () => {
+        throw new Error("boom");
+      },
+    });
+    expect(outcome).to.include({ kind: "not_handed_over" });
+    expect(relay.contentBytes).to.equal(0);
+  });
+
+  it("an answer that comes together with the go-ahead answers nothing: not handed over", async () => {
+    expect(await handOver([{ at: "DATA", how: "354 go ahead\r\n250 queued already" }])).to.include({
+      kind: "not_handed_over",
+    });
+    expect(relay.contentBytes).to.equal(0);
+  });
+
+  it("success said in the middle of the content: unknown", async () => {
+    expect(await handOver([{ at: "content", how: "250 queued already" }], { mime: hugeMime })).to.include({
+      kind: "unknown",
+    });
+  });
+
+  it("a refusal in the middle of the content is an answer", async () => {
+    const outcome = await handOver([{ at: "content", how: "552 5.3.4 too big" }], { mime: largeMime });
+    expect(outcome).to.include({ kind: "refused", retryable: false, code: "552" });
+  });
+
+  it("a mail above the relay's announced size: refused for good, unasked", async () => {
+    expect(await handOver([], { extensions: ["SIZE 20"] })).to.include({
+      kind: "refused",
+      retryable: false,
+      code: "552",
+    });
+    expect(relay.commands.filter((line) => line.startsWith("MAIL"))).to.have.length(0);
+  });
+
+  it("a recipient that would be two commands is refused here", async () => {
+    const outcome = await handOver([], {
+      to: { from: envelope.from, to: ["ann@theirs.example>\r\nRCPT TO:<evil@x.example"] },
+    });
+    expect(outcome).to.include({ kind: "refused", retryable: false });
+    expect(relay.commands.join("\n")).not.to.include("evil");
+  });
+
+  it("is good for one mail", async () => {
+    relay = await startSmtpRelay();
+    const connection = await createSmtpProvider(relay.url).connect();
+    await connection.handOver(mailOf(smallMime), () => true);
+    expect(await connection.handOver(mailOf(smallMime), () => true)).to.include({ kind: "not_handed_over" });
+    expect(relay.mails).to.have.length(1);
+  });
+
+  it("a relay that closed the waiting connection: not handed over", async () => {
+    relay = await startSmtpRelay();
+    const connection = await createSmtpProvider(relay.url).connect();
+    await relay.close();
+    expect(await connection.handOver(mailOf(smallMime), () => true)).to.include({ kind: "not_handed_over" });
+  });
+
+  const unready = {
+    connect: ["drop", "reset", "stall"],
+    greeting: ["drop", "reset", "stall", "garbage", "421 busy", "554 go away"],
+    // Other answers to EHLO make a client try HELO.
+    EHLO: ["drop", "reset", "stall", "421 busy"],
+  } as const;
+  for (const [at, failures] of Object.entries(unready)) {
+    for (const how of failures) {
+      it(`${how} at ${at}: unavailable before any mail is offered`, async () => {
+        relay = await startSmtpRelay([{ at: at as Stage, how }]);
+        const error = await createSmtpProvider(relay.url, how === "stall" ? short : patient)
+          .connect()
+          .catch((reason) => reason);
+        expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(CredentialsRefused);
+      });
+    }
+  }
+
+  it("nobody listens: unavailable", async () => {
+    relay = await startSmtpRelay();
+    await relay.close();
+    const error = await createSmtpProvider(relay.url)
+      .connect()
+      .catch((reason) => reason);
+    expect(error).to.be.instanceOf(Unavailable);
+  });
+
+  describe("signing in", () => {
+    const signIn = async (password: string, faults: Fault[] = []) => {
+      relay = await startSmtpRelay(faults, { password: "p@ss:w%rd" });
+      const url = `smtp://agent:${encodeURIComponent(password)}@127.0.0.1:${relay.port}`;
+      return createSmtpProvider(url)
+        .connect()
+        .catch((reason) => reason);
+    };
+    it("sends the mail with the right password", async () => {
+      const connection = await signIn("p@ss:w%rd");
+      expect(await connection.handOver(mailOf(smallMime), () => true)).to.include({ kind: "accepted" });
+    });
+    it("tells a wrong password from a relay that is away", async () => {
+      expect(await signIn("wrong")).to.be.instanceOf(CredentialsRefused);
+    });
+    it("a relay that cannot check it now is away", async () => {
+      const error = await signIn("p@ss:w%rd", [{ at: "AUTH", how: "454 4.7.0 later" }]);
+      expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(CredentialsRefused);
+    });
+    it("repeats no password in what it says of a bad URL", () => {
+      expect(() => createSmtpProvider("smtp://agent:secret@h:99999")).to.throw(/^SMTP_URL(?!.*secret)/);
+      expect(() => createSmtpProvider("smtp://agent:secret@ho st")).to.throw(/^SMTP_URL(?!.*secret)/);
+      expect(() => createSmtpProvider("http://h")).to.throw(/SMTP_URL/);
+    });
+  });
+});
+
+type HandOver = RelayOptions & { mime?: Buffer; mayWrite?: () => boolean; to?: Envelope; timeouts?: SmtpTimeouts };

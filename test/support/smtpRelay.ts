@@ -1,0 +1,188 @@
+import { createServer, type Socket } from "node:net";
+
+/** Where a relay goes wrong. `content` is before the whole of it came, `dot` after the final dot. */
+export type Stage = "connect" | "greeting" | "EHLO" | "AUTH" | "MAIL" | "RCPT" | "DATA" | "content" | "dot";
+
+/**
+ * drop: closes the connection · reset: by RST · stall: says nothing more · garbage: says what is no reply · any other string: that reply, CRLF
+ * added. `taken`: the mail is taken all the same (at `dot`: the gap of RFC 1047).
+ */
+export type Fault = {
+  at: Stage;
+  how: "drop" | "reset" | "stall" | "garbage" | (string & {});
+  taken?: boolean;
+  times?: number;
+  recipient?: string;
+};
+
+/** A complete mail, as it was after removal of the dots SMTP adds. Each one the relay took is here, also one taken twice. */
+export type TakenMail = { from: string; to: string[]; content: Buffer };
+
+export type SmtpRelay = {
+  readonly port: number;
+  readonly url: string;
+  readonly mails: readonly TakenMail[];
+  /** The commands of every connection, in order of arrival. */
+  readonly commands: readonly string[];
+  /** Bytes of content that came after a 354, whether or not the mail was finished. */
+  readonly contentBytes: number;
+  /** From now on, instead of those before. */
+  setFaults(...faults: Fault[]): void;
+  close(): Promise<void>;
+};
+
+export type RelayOptions = { extensions?: string[]; password?: string; port?: number; onGoAhead?: () => void };
+
+const endOfContent = Buffer.from("\r\n.\r\n");
+
+/** A relay on loopback that fails where it is told to and records what it took. */
+export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions = {}): Promise<SmtpRelay> {
+  const mails: TakenMail[] = [];
+  const commands: string[] = [];
+  const sockets = new Set<Socket>();
+  let contentBytes = 0;
+  let armed = faults.map((fault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
+
+  /** The fault of this stage, if one is left. */
+  function fault(at: Stage, line = "") {
+    const found = armed.find(
+      (each) => each.at === at && each.left > 0 && (!each.recipient || line.includes(`<${each.recipient}>`)),
+    );
+    if (found) found.left -= 1;
+    return found;
+  }
+
+  function serve(socket: Socket) {
+    let pending: Buffer = Buffer.alloc(0);
+    let inContent = false;
+    let stalled = false;
+    let mail: TakenMail = { from: "", to: [], content: Buffer.alloc(0) };
+
+    const say = (line: string) => socket.writable && socket.write(`${line}\r\n`);
+    /** True where the stage went wrong: nothing else is to be said then. */
+    function wentWrong(at: Stage, line?: string): boolean {
+      const how = fault(at, line)?.how;
+      if (how === undefined) return false;
+      if (how === "drop") socket.destroy();
+      else if (how === "reset") socket.resetAndDestroy();
+      else if (how === "stall") stalled = true;
+      else if (how === "garbage") say("\u0001\u0002 this is no reply");
+      else say(how);
+      return true;
+    }
+
+    function command(line: string) {
+      commands.push(line);
+      const verb = line.slice(0, 4).toUpperCase();
+      if (verb === "EHLO") return wentWrong("EHLO") || greet();
+      if (verb === "AUTH") return wentWrong("AUTH") || say(signsIn(line) ? "235 welcome" : "535 5.7.8 wrong password");
+      if (verb === "MAIL") {
+        mail = { from: inBrackets(line), to: [], content: Buffer.alloc(0) };
+        return wentWrong("MAIL") || say("250 sender ok");
+      }
+      if (verb === "RCPT") {
+        if (wentWrong("RCPT", line)) return;
+        mail.to.push(inBrackets(line));
+        return say("250 recipient ok");
+      }
+      if (verb === "DATA") {
+        if (wentWrong("DATA")) return;
+        if (mail.to.length === 0) return say("554 no valid recipients");
+        options.onGoAhead?.();
+        inContent = true;
+        return say("354 go ahead");
+      }
+      if (verb === "QUIT") {
+        say("221 bye");
+        return socket.end();
+      }
+      return say("250 ok");
+    }
+
+    const signsIn = (line: string) =>
+      Buffer.from(line.split(" ")[2] ?? "", "base64")
+        .toString()
+        .endsWith(`\0${options.password}`);
+
+    function greet() {
+      const extensions = [
+        ...(options.password ? ["AUTH PLAIN"] : []),
+        ...(options.extensions ?? ["PIPELINING", "SIZE 36700160", "8BITMIME"]),
+      ];
+      const lines = ["relay.test", ...extensions];
+      say(lines.map((line, n) => `250${n < lines.length - 1 ? "-" : " "}${line}`).join("\r\n"));
+    }
+
+    /** What is left after the content, or undefined while there is more of it to come. */
+    function content(): Buffer | undefined {
+      // A mail of no line at all ends by ".CRLF" right after DATA.
+      const framed = Buffer.concat([Buffer.from("\r\n"), pending]);
+      const end = framed.indexOf(endOfContent);
+      if (end < 0) {
+        if (pending.length === 0 || !wentWrong("content")) return undefined;
+        // It does not listen to the rest: the sender is stuck with content that nobody takes.
+        stalled = true;
+        socket.pause();
+        return undefined;
+      }
+      const body = framed.subarray(2, Math.max(2, end + 2));
+      const taken = { ...mail, content: Buffer.from(body.toString("latin1").replace(/^\.\./gm, "."), "latin1") };
+      inContent = false;
+      const wrong = armed.find((each) => each.at === "dot" && each.left > 0);
+      if (!wrong || wrong.taken) mails.push(taken);
+      if (!wentWrong("dot")) say(`250 2.0.0 queued as ${mails.length}`);
+      return framed.subarray(end + endOfContent.length);
+    }
+
+    function work() {
+      while (!stalled && !socket.destroyed) {
+        if (inContent) {
+          const rest = content();
+          if (!rest) return;
+          pending = rest;
+        } else {
+          const end = pending.indexOf("\r\n");
+          if (end < 0) return;
+          const line = pending.toString("utf8", 0, end);
+          pending = pending.subarray(end + 2);
+          command(line);
+        }
+      }
+    }
+
+    sockets.add(socket.setNoDelay(true));
+    socket.on("error", () => {});
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("data", (chunk) => {
+      if (inContent) contentBytes += chunk.length;
+      pending = Buffer.concat([pending, chunk]);
+      work();
+    });
+    if (!wentWrong("connect") && !wentWrong("greeting")) say("220 relay.test ESMTP");
+  }
+
+  const server = createServer(serve);
+  await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address ? address.port : 0;
+
+  return {
+    port,
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    commands,
+    get contentBytes() {
+      return contentBytes;
+    },
+    setFaults(...next) {
+      armed = next.map((each) => ({ ...each, left: each.times ?? Number.POSITIVE_INFINITY }));
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) socket.destroy();
+      }),
+  };
+}
+
+const inBrackets = (line: string): string => /<([^>]*)>/.exec(line)?.[1] ?? "";
