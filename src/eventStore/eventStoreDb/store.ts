@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { ErrorType, NO_STREAM, WrongExpectedVersionError } from "@eventstore/db-client";
 import {
   type Appended,
@@ -32,6 +33,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   const { connectionString, timeoutMs = 10_000, logger: log = silent } = options;
   const { client, credentials } = connect(connectionString);
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // every call that waits for its next try listens
   const reads = createReads({ client, credentials }, timeoutMs, closing.signal);
   const feeds = new Map<Feed, readonly string[] | undefined>();
 

@@ -1,0 +1,107 @@
+import { once } from "node:events";
+import type streams from "@eventstore/db-client/generated/streams_pb.js";
+import { type ServerWritableStream, status } from "@grpc/grpc-js";
+import type { RecordLog, StoredRecord } from "./log.ts";
+import { caughtUpMessage, checkpointMessage, confirmationMessage, eventMessage } from "./messages.ts";
+
+export type ReadCall = ServerWritableStream<streams.ReadReq, streams.ReadResp>;
+export type Filter = (record: StoredRecord) => boolean;
+
+/** Live events that may wait for a subscriber; one more and the subscription ends. */
+const liveBuffer = 32;
+
+/** One subscription to the whole log: catches up, says so, then goes live with a small buffer. */
+export class LogSubscription {
+  /** A server that hangs sends nothing more, without saying so. */
+  stalled = false;
+  readonly #call: ReadCall;
+  #log: RecordLog;
+  readonly #passes: Filter;
+  readonly #checkpointEvery: () => number;
+  readonly #waiting: streams.ReadResp[] = [];
+  #considered = 0;
+  #pumping = false;
+  #over = false;
+  #stopListening = (): void => {};
+
+  constructor(call: ReadCall, log: RecordLog, passes: Filter, checkpointEvery: () => number) {
+    this.#call = call;
+    this.#log = log;
+    this.#passes = passes;
+    this.#checkpointEvery = checkpointEvery;
+    call.once("close", () => this.#finish());
+    call.once("cancelled", () => this.#finish());
+  }
+
+  /** From the record at this index on. */
+  async run(from: number): Promise<void> {
+    await this.#send(confirmationMessage(crypto.randomUUID()));
+    let next = from;
+    while (!this.#over && next < this.#log.records.length) {
+      for (const message of this.#consider(this.#log.records[next++]!)) await this.#send(message);
+    }
+    if (this.#over) return;
+    this.#stopListening = this.#log.onWrite((record) => this.#live(record));
+    this.#enqueue(caughtUpMessage());
+  }
+
+  /** The log under it is another one now; what is written there comes through as if nothing had happened. */
+  moveTo(log: RecordLog): void {
+    this.#stopListening();
+    this.#log = log;
+    if (this.#over) return;
+    this.#stopListening = log.onWrite((record) => this.#live(record));
+  }
+
+  end(code: status, details: string): void {
+    if (this.#over) return;
+    this.#finish();
+    this.#call.emit("error", { code, details });
+  }
+
+  #consider(record: StoredRecord): streams.ReadResp[] {
+    const messages = this.#passes(record) ? [eventMessage(record)] : [];
+    if (++this.#considered % this.#checkpointEvery() === 0) messages.push(checkpointMessage(record.position));
+    return messages;
+  }
+
+  #live(record: StoredRecord): void {
+    for (const message of this.#consider(record)) this.#enqueue(message);
+  }
+
+  #enqueue(message: streams.ReadResp): void {
+    this.#waiting.push(message);
+    if (this.#waiting.filter((waiting) => waiting.hasEvent()).length > liveBuffer) {
+      this.end(
+        status.ABORTED,
+        "Operation timed out: Consumer too slow to handle event while live. Client resubscription required.",
+      );
+    } else if (!this.#pumping) this.#pump();
+  }
+
+  async #pump(): Promise<void> {
+    this.#pumping = true;
+    while (!this.#over && this.#waiting.length > 0) {
+      await new Promise(setImmediate);
+      const message = this.#waiting.shift();
+      if (message) await this.#send(message);
+    }
+    this.#pumping = false;
+  }
+
+  async #send(message: streams.ReadResp): Promise<void> {
+    if (this.#over || this.stalled) return;
+    if (this.#call.write(message)) return;
+    const waited = new AbortController();
+    const { signal } = waited;
+    const ends = ["drain", "close", "cancelled"].map((event) => once(this.#call, event, { signal }));
+    await Promise.race(ends).catch(() => {});
+    waited.abort();
+    await Promise.allSettled(ends);
+  }
+
+  #finish(): void {
+    this.#over = true;
+    this.#stopListening();
+  }
+}
