@@ -1,4 +1,21 @@
+import { apiKeys } from "./apiKeys/projector.ts";
+import { chains } from "./chains/projector.ts";
+import { drafts } from "./drafts/projector.ts";
+import { identities } from "./identities/projector.ts";
+import { inbound } from "./inbound/projector.ts";
+import { messages } from "./messages/projector.ts";
 import type { Projection } from "./projection.ts";
+import { threads } from "./threads/projector.ts";
+import { workspaces } from "./workspaces/projector.ts";
 
 /** Every read model of the service. */
-export const projections: readonly Projection[] = [];
+export const projections: readonly Projection[] = [
+  workspaces,
+  apiKeys,
+  identities,
+  inbound,
+  chains,
+  threads,
+  messages,
+  drafts,
+];

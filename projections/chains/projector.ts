@@ -13,12 +13,13 @@ export const longestIndexedId = 900;
 export const chains: Projection = {
   name: "chains",
   version: 1,
-  tables: ["chain_ids", "chain_messages", "chain_merges", "chain_progress"],
+  tables: ["chain_ids", "chain_messages", "chain_merges", "chain_threads", "chain_progress"],
   handles: ["FilingDecided", "MailFiled"],
   async project(tx, events) {
     const decisions = events
       .filter((event) => event.type === "FilingDecided")
       .map((event) => ({ ...(event.data as unknown as FilingDecision), identityId: idOf(event.stream) }));
+    await addThreads(tx, decisions);
     await addIds(tx, decisions);
     await addMessages(tx, decisions);
     for (const { threadId, absorbs } of decisions) {
@@ -29,6 +30,17 @@ export const chains: Projection = {
 };
 
 type Decision = FilingDecision & { identityId: string };
+
+async function addThreads(tx: Tx, decisions: readonly Decision[]): Promise<void> {
+  const rows = decisions
+    .filter((decision) => decision.opensThread)
+    .map(({ threadId, number }) => ({ thread_id: threadId, opened_number: number }));
+  if (rows.length === 0) return;
+  await tx.query(
+    "insert into chain_threads select * from json_populate_recordset(null::chain_threads, $1::json) on conflict do nothing",
+    [jsonRows(rows)],
+  );
+}
 
 async function addIds(tx: Tx, decisions: readonly Decision[]): Promise<void> {
   const rows = decisions.flatMap(({ identityId, threadId, chainIds }) =>

@@ -5,6 +5,8 @@ export type KnownChains = {
   revision: number;
   /** Message-ID → the thread it leads to today. */
   threadOf: Map<string, string>;
+  /** Thread → the filing number that opened it. */
+  openedNumber: Map<string, number>;
 };
 
 /** Looks up the threads of these Message-IDs for one identity. */
@@ -12,19 +14,24 @@ export async function chainsOf(sql: Tx, identityId: string, rfcMessageIds: reado
   const { rows } = await sql.query<{
     rfc_message_id: string | null;
     thread_id: string | null;
+    opened_number: number | null;
     revision: number | null;
   }>(
-    `select c.rfc_message_id, coalesce(m.survivor_id, c.thread_id) as thread_id, p.revision
+    `select c.rfc_message_id, coalesce(m.survivor_id, c.thread_id) as thread_id, t.opened_number, p.revision
      from (select (select revision from chain_progress where identity_id = $1) as revision) p
      left join chain_ids c on c.identity_id = $1 and c.rfc_message_id = any($2::text[])
-     left join chain_merges m on m.thread_id = c.thread_id`,
+     left join chain_merges m on m.thread_id = c.thread_id
+     left join chain_threads t on t.thread_id = coalesce(m.survivor_id, c.thread_id)`,
     [identityId, rfcMessageIds],
   );
   const threadOf = new Map<string, string>();
+  const openedNumber = new Map<string, number>();
   for (const row of rows) {
-    if (row.rfc_message_id !== null && row.thread_id !== null) threadOf.set(row.rfc_message_id, row.thread_id);
+    if (row.rfc_message_id === null || row.thread_id === null) continue;
+    threadOf.set(row.rfc_message_id, row.thread_id);
+    openedNumber.set(row.thread_id, row.opened_number ?? 0);
   }
-  return { revision: rows[0]?.revision ?? -1, threadOf };
+  return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber };
 }
 
 export type KnownMessage = { rfcMessageId: string; contentDigest: string; messageId: string };
@@ -45,4 +52,13 @@ export async function messagesWithIds(
     contentDigest: row.content_digest,
     messageId: row.message_id,
   }));
+}
+
+/** The thread an id means today: itself, or the one it was merged into. */
+export async function survivorOf(sql: Tx, threadId: string): Promise<string> {
+  const { rows } = await sql.query<{ survivor_id: string }>(
+    "select survivor_id from chain_merges where thread_id = $1",
+    [threadId],
+  );
+  return rows[0]?.survivor_id ?? threadId;
 }

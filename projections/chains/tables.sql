@@ -16,6 +16,10 @@ create table chain_merges (
   survivor_id uuid not null
 );
 create index on chain_merges (survivor_id);
+create table chain_threads (
+  thread_id uuid primary key,
+  opened_number int not null
+);
 create table chain_progress (
   identity_id uuid primary key,
   revision int not null

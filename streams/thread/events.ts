@@ -22,6 +22,7 @@ export type MessageAttachment = {
 };
 
 export type InboundMessage = {
+  identityId: string;
   messageId: string;
   deliveryId: string;
   /** The filing number (streams/filing): newer mail has a higher one. */

@@ -1,0 +1,95 @@
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { Projection, Tx } from "../projection.ts";
+import { rowsById, upsertRows } from "../rows.ts";
+import { applyToDraft, type DraftRow, draftColumns } from "./row.ts";
+
+const draftEvents = [
+  "DraftSubmitted",
+  "DraftEdited",
+  "DraftApproved",
+  "DraftRejected",
+  "DraftReturnedToPending",
+  "SendHeld",
+  "DraftQueued",
+  "DraftMarkedStale",
+  "DraftSent",
+  "DraftFailed",
+  "LateEvidence",
+  "ApproversAsked",
+  "ApproversNotified",
+  "NotificationFailed",
+];
+
+const versionColumns = [
+  "id",
+  "draft_id",
+  "workspace_id",
+  "version",
+  "content",
+  "content_blob",
+  "content_sha256",
+  "rationale",
+  "edited_by",
+  "changed_fields",
+  "created_at",
+] as const;
+
+/** The state that an edit replaces, and who replaced it. */
+function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
+  const { version, content, content_blob, content_sha256, rationale, workspace_id } = row;
+  const { kind, id, name } = event.metadata.actor;
+  return {
+    id: event.id,
+    draft_id: row.id,
+    workspace_id,
+    version,
+    content,
+    content_blob,
+    content_sha256,
+    rationale,
+    edited_by: { kind, id, name: name ?? null },
+    changed_fields: event.data.changedFields,
+    created_at: event.metadata.at,
+  };
+}
+
+export const drafts: Projection = {
+  name: "drafts",
+  version: 1,
+  tables: ["drafts", "draft_versions", "approval_tokens"],
+  handles: [...draftEvents, "ThreadAbsorbed"],
+  async project(tx, events) {
+    const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");
+    const ids = ofDrafts.map((event) => idOf(event.stream));
+    const rows = await rowsById<DraftRow>(tx, "drafts", draftColumns, ids);
+    const versions: Record<string, unknown>[] = [];
+    const tokens: Record<string, unknown>[] = [];
+    for (const event of ofDrafts) {
+      const id = idOf(event.stream);
+      const before = rows.get(id);
+      const change = event as unknown as DraftEvent;
+      if (change.type === "DraftEdited" && before) versions.push(replaced(before, event));
+      const row = applyToDraft(before, id, change, event.metadata);
+      rows.set(id, row);
+      if (change.type !== "ApproversAsked") continue;
+      for (const token of change.data.tokens) {
+        tokens.push({ token_sha256: token.sha256, draft_id: id, workspace_id: row.workspace_id });
+      }
+    }
+    await upsertRows(tx, "drafts", ["id"], draftColumns, [...rows.values()]);
+    await upsertRows(tx, "draft_versions", ["id"], versionColumns, versions);
+    await upsertRows(tx, "approval_tokens", ["token_sha256"], ["token_sha256", "draft_id", "workspace_id"], tokens);
+    await followMerges(tx, events);
+  },
+};
+
+async function followMerges(tx: Tx, events: readonly Recorded[]): Promise<void> {
+  for (const event of events) {
+    if (event.type !== "ThreadAbsorbed") continue;
+    await tx.query("update drafts set thread_id = $1 where thread_id = $2", [
+      idOf(event.stream),
+      event.data.absorbedId,
+    ]);
+  }
+}

@@ -1,0 +1,109 @@
+import type { DraftContent } from "#streams/draft/content.ts";
+import { conditions, page } from "../page.ts";
+import type { Tx } from "../projection.ts";
+import { type DraftRow, draftColumns } from "./row.ts";
+
+export type { DraftRow } from "./row.ts";
+
+/** The newest inbound word after the one the draft answers: a send would be refused because of it (decisions 4). */
+const newer = `(select m.id from messages m where m.thread_id = drafts.thread_id
+  and m.filing_number > drafts.based_on_number and m.classification in ('person', 'list')
+  order by m.filing_number desc limit 1) as newer_message_id`;
+
+export type ReadDraft = DraftRow & { newer_message_id: string | null };
+
+const columns = `${draftColumns.join(", ")}, ${newer}`;
+
+export async function draftById(sql: Tx, workspaceId: string, id: string): Promise<ReadDraft | undefined> {
+  const { rows } = await sql.query<ReadDraft>(`select ${columns} from drafts where workspace_id = $1 and id = $2`, [
+    workspaceId,
+    id,
+  ]);
+  return rows[0];
+}
+
+export type DraftFilter = { thread_id?: string; identity_id?: string; status?: string; limit: number; offset: number };
+
+/** Newest first. */
+export function listDrafts(sql: Tx, workspaceId: string, filter: DraftFilter) {
+  const { where, values } = conditions(workspaceId, [
+    ["thread_id = {n}", filter.thread_id],
+    ["identity_id = {n}", filter.identity_id],
+    ["status = {n}", filter.status],
+  ]);
+  const { limit, offset } = filter;
+  return page<ReadDraft>(sql, {
+    select: columns,
+    from: "drafts",
+    where,
+    values,
+    orderBy: "created_at desc, id",
+    limit,
+    offset,
+  });
+}
+
+/** Every draft of a thread, newest first. */
+export async function draftsOfThread(sql: Tx, workspaceId: string, threadId: string): Promise<ReadDraft[]> {
+  const { rows } = await sql.query<ReadDraft>(
+    `select ${columns} from drafts where workspace_id = $1 and thread_id = $2 order by created_at desc, id`,
+    [workspaceId, threadId],
+  );
+  return rows;
+}
+
+/** The ids of an identity's drafts in one of these states. */
+export async function draftIdsOfIdentity(
+  sql: Tx,
+  workspaceId: string,
+  identityId: string,
+  statuses: readonly string[],
+): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>(
+    "select id from drafts where workspace_id = $1 and identity_id = $2 and status = any($3) order by created_at, id",
+    [workspaceId, identityId, statuses],
+  );
+  return rows.map((row) => row.id);
+}
+
+export type VersionRow = {
+  id: string;
+  draft_id: string;
+  version: number;
+  content: DraftContent | null;
+  content_blob: string | null;
+  content_sha256: string;
+  rationale: string | null;
+  edited_by: { kind: string; id: string; name: string | null };
+  changed_fields: string[];
+  created_at: Date;
+};
+
+/** The states that edits replaced, oldest first. */
+export const listVersions = (
+  sql: Tx,
+  workspaceId: string,
+  draftId: string,
+  window: { limit: number; offset: number },
+) =>
+  page<VersionRow>(sql, {
+    select:
+      "id, draft_id, version, content, content_blob, content_sha256, rationale, edited_by, changed_fields, created_at",
+    from: "draft_versions",
+    where: ["workspace_id = $1", "draft_id = $2"],
+    values: [workspaceId, draftId],
+    orderBy: "version",
+    ...window,
+  });
+
+/** The draft a token decides about, whatever its workspace: the token is the right. */
+export async function draftOfToken(
+  sql: Tx,
+  tokenSha256: string,
+): Promise<{ draft_id: string; workspace_id: string } | undefined> {
+  const { rows } = await sql.query<{ draft_id: string; workspace_id: string }>(
+    "select draft_id, workspace_id from approval_tokens where token_sha256 = $1",
+    [tokenSha256],
+  );
+  return rows[0];
+}

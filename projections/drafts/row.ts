@@ -1,0 +1,195 @@
+import type { DraftContent } from "#streams/draft/content.ts";
+import type { Decision, DraftEvent } from "#streams/draft/events.ts";
+import type { Actor, Metadata } from "#streams/event.ts";
+
+/** Who decided, and about what: everything an auditor asks first (decisions 2). */
+export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
+  decision: Decision;
+  version: number;
+  content_sha256: string;
+  user_agent?: string;
+  request_id?: string;
+};
+
+/** A draft as the read model keeps it. Times are ISO strings while projected, Dates when read back. */
+export type DraftRow = {
+  id: string;
+  workspace_id: string;
+  thread_id: string;
+  identity_id: string;
+  based_on_message_id: string | null;
+  based_on_number: number;
+  message_id: string;
+  status: string;
+  version: number;
+  content_sha256: string;
+  content: DraftContent | null;
+  content_blob: string | null;
+  rationale: string | null;
+  metadata: Record<string, unknown> | null;
+  stale_warning: boolean;
+  auto_approved: boolean | null;
+  reason: string | null;
+  decided_by: DecidedBy | null;
+  decided_at: string | Date | null;
+  sent_at: string | Date | null;
+  failure_code: string | null;
+  failure_message: string | null;
+  held_code: string | null;
+  notification_state: string;
+  notification_channel: string | null;
+  notification_at: string | Date | null;
+  notification_error: string | null;
+  created_at: string | Date;
+  updated_at: string | Date;
+};
+
+export const draftColumns = [
+  "id",
+  "workspace_id",
+  "thread_id",
+  "identity_id",
+  "based_on_message_id",
+  "based_on_number",
+  "message_id",
+  "status",
+  "version",
+  "content_sha256",
+  "content",
+  "content_blob",
+  "rationale",
+  "metadata",
+  "stale_warning",
+  "auto_approved",
+  "reason",
+  "decided_by",
+  "decided_at",
+  "sent_at",
+  "failure_code",
+  "failure_message",
+  "held_code",
+  "notification_state",
+  "notification_channel",
+  "notification_at",
+  "notification_error",
+  "created_at",
+  "updated_at",
+] as const;
+
+const decided = (
+  row: DraftRow,
+  decision: Decision,
+  version: number,
+  sha256: string,
+  { actor, at }: Metadata,
+): DraftRow => {
+  const { userAgent, requestId, ...who } = actor;
+  const by: DecidedBy = { ...who, decision, version, content_sha256: sha256 };
+  if (userAgent !== undefined) by.user_agent = userAgent;
+  if (requestId !== undefined) by.request_id = requestId;
+  return { ...row, decided_by: by, decided_at: at };
+};
+
+function submitted(
+  id: string,
+  data: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"],
+  meta: Metadata,
+): DraftRow {
+  const row: DraftRow = {
+    id,
+    workspace_id: data.workspaceId,
+    thread_id: data.threadId,
+    identity_id: data.identityId,
+    based_on_message_id: data.basedOnMessageId,
+    based_on_number: data.basedOnNumber,
+    message_id: data.messageId,
+    status: data.autoApproved ? "approved" : "pending",
+    version: 1,
+    content_sha256: data.contentSha256,
+    content: data.content,
+    content_blob: data.contentBlob,
+    rationale: data.rationale,
+    metadata: data.metadata,
+    stale_warning: data.staleWarning,
+    auto_approved: data.autoApproved ? true : null,
+    reason: null,
+    decided_by: null,
+    decided_at: null,
+    sent_at: null,
+    failure_code: null,
+    failure_message: null,
+    held_code: null,
+    notification_state: "none",
+    notification_channel: null,
+    notification_at: null,
+    notification_error: null,
+    created_at: meta.at,
+    updated_at: meta.at,
+  };
+  if (!data.autoApproved) return row;
+  const auto = { ...meta, actor: { kind: "auto" as const, id: data.identityId } };
+  return decided(row, "approve", 1, data.contentSha256, auto);
+}
+
+/** What an event does to a draft's row. Also used to show a draft as it stood at some moment. */
+export function applyToDraft(row: DraftRow | undefined, id: string, event: DraftEvent, meta: Metadata): DraftRow {
+  if (event.type === "DraftSubmitted") return submitted(id, event.data, meta);
+  if (!row) throw new Error(`${event.type} before DraftSubmitted on draft ${id}`);
+  const next = { ...row, updated_at: meta.at };
+  switch (event.type) {
+    case "DraftEdited": {
+      const { version, content, contentBlob, contentSha256, rationale } = event.data;
+      const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending" };
+      return {
+        ...next,
+        ...undecided,
+        version,
+        content,
+        content_blob: contentBlob,
+        content_sha256: contentSha256,
+        rationale,
+      };
+    }
+    case "DraftApproved":
+      return { ...decided(next, "approve", event.data.version, event.data.contentSha256, meta), status: "approved" };
+    case "DraftRejected":
+      return {
+        ...decided(next, "reject", event.data.version, row.content_sha256, meta),
+        status: "rejected",
+        reason: event.data.reason,
+      };
+    case "DraftReturnedToPending":
+      return { ...next, status: "pending", decided_by: null, decided_at: null, held_code: null };
+    case "SendHeld":
+      return { ...next, held_code: event.data.code };
+    case "DraftQueued": {
+      const queued = { ...next, status: "sending", held_code: null };
+      // Sending a pending draft by key is that key's authorisation (decisions 2).
+      if (row.decided_by !== null) return queued;
+      return decided(queued, "approve", event.data.version, event.data.contentSha256, meta);
+    }
+    case "DraftMarkedStale":
+      return { ...next, status: "stale" };
+    case "DraftSent":
+      return { ...next, status: "sent", sent_at: event.data.sentAt };
+    case "DraftFailed":
+      return { ...next, status: "failed", failure_code: event.data.code, failure_message: event.data.message };
+    case "LateEvidence":
+      return { ...next, failure_message: `the provider's later word: ${event.data.outcome}` };
+    case "ApproversAsked":
+      return { ...next, notification_channel: event.data.channel.type, notification_state: "retrying" };
+    case "ApproversNotified":
+      return { ...next, notification_state: "sent", notification_at: meta.at, notification_error: null };
+    case "NotificationFailed": {
+      const { final, error } = event.data;
+      return {
+        ...next,
+        notification_state: final ? "failed" : "retrying",
+        notification_at: meta.at,
+        notification_error: error,
+      };
+    }
+    default:
+      return next;
+  }
+}

@@ -1,0 +1,53 @@
+create table drafts (
+  id uuid primary key,
+  workspace_id uuid not null,
+  thread_id uuid not null,
+  identity_id uuid not null,
+  based_on_message_id uuid,
+  based_on_number int not null,
+  message_id uuid not null,
+  status text not null,
+  version int not null,
+  content_sha256 text not null,
+  content json,
+  content_blob text,
+  rationale text,
+  metadata json,
+  stale_warning boolean not null,
+  auto_approved boolean,
+  reason text,
+  decided_by json,
+  decided_at timestamptz,
+  sent_at timestamptz,
+  failure_code text,
+  failure_message text,
+  held_code text,
+  notification_state text not null,
+  notification_channel text,
+  notification_at timestamptz,
+  notification_error text,
+  created_at timestamptz not null,
+  updated_at timestamptz not null
+);
+create index on drafts (workspace_id, created_at desc, id);
+create index on drafts (thread_id, created_at desc, id);
+create index on drafts (identity_id, status);
+create table draft_versions (
+  id uuid primary key,
+  draft_id uuid not null,
+  workspace_id uuid not null,
+  version int not null,
+  content json,
+  content_blob text,
+  content_sha256 text not null,
+  rationale text,
+  edited_by json not null,
+  changed_fields json not null,
+  created_at timestamptz not null
+);
+create unique index on draft_versions (draft_id, version);
+create table approval_tokens (
+  token_sha256 text primary key,
+  draft_id uuid not null,
+  workspace_id uuid not null
+);

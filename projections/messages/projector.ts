@@ -1,0 +1,168 @@
+import type { DraftContent } from "#streams/draft/content.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { InboundMessage } from "#streams/thread/events.ts";
+import type { Projection, Tx } from "../projection.ts";
+import { jsonRows, upsertRows } from "../rows.ts";
+
+type Queued = Extract<DraftEvent, { type: "DraftQueued" }>["data"];
+
+const columns = [
+  "id",
+  "workspace_id",
+  "identity_id",
+  "thread_id",
+  "direction",
+  "filing_number",
+  "classification",
+  "from_email",
+  "from_name",
+  "to_emails",
+  "cc_emails",
+  "bcc_emails",
+  "reply_to",
+  "subject",
+  "body_text",
+  "body_html",
+  "extracted_text",
+  "body_blob",
+  "content_blob",
+  "rfc_message_id",
+  "in_reply_to",
+  "reference_ids",
+  "received_at",
+  "sent_at",
+  "delivery_status",
+  "draft_id",
+  "raw_sha256",
+  "attachments",
+  "quarantined",
+  "created_at",
+  "search_excerpt",
+] as const;
+
+function inboundRow(event: Recorded, message: InboundMessage): Record<string, unknown> {
+  const { body, from } = message;
+  return {
+    id: message.messageId,
+    workspace_id: event.metadata.workspaceId,
+    identity_id: message.identityId,
+    thread_id: idOf(event.stream),
+    direction: "inbound",
+    filing_number: message.number,
+    classification: message.classification,
+    from_email: from?.address ?? "",
+    from_name: from?.name || null,
+    to_emails: message.to,
+    cc_emails: message.cc,
+    bcc_emails: [],
+    reply_to: message.replyTo,
+    subject: message.subject,
+    body_text: body?.text ?? null,
+    body_html: body?.html ?? null,
+    extracted_text: body?.extracted ?? null,
+    body_blob: message.bodyBlob,
+    rfc_message_id: message.rfcMessageId,
+    in_reply_to: message.inReplyTo,
+    reference_ids: message.references,
+    received_at: message.receivedAt,
+    raw_sha256: message.rawSha256,
+    attachments: message.attachments,
+    quarantined: message.quarantined,
+    created_at: message.receivedAt,
+    search_excerpt: message.searchText,
+  };
+}
+
+function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
+  const content: Partial<DraftContent> = queued.content ?? {};
+  return {
+    id: queued.messageId,
+    workspace_id: event.metadata.workspaceId,
+    identity_id: queued.identityId,
+    thread_id: queued.threadId,
+    direction: "outbound",
+    from_email: content.from?.address ?? "",
+    from_name: content.from?.name ?? null,
+    to_emails: content.to ?? [],
+    cc_emails: content.cc ?? [],
+    bcc_emails: content.bcc ?? [],
+    reply_to: content.reply_to ? [content.reply_to] : [],
+    subject: content.subject ?? "",
+    body_text: content.body_text ?? null,
+    body_html: content.body_html ?? null,
+    content_blob: queued.contentBlob,
+    in_reply_to: content.in_reply_to ?? null,
+    reference_ids: content.references ?? [],
+    delivery_status: "queued",
+    draft_id: idOf(event.stream),
+    attachments: [],
+    quarantined: false,
+    created_at: event.metadata.at,
+  };
+}
+
+export const messages: Projection = {
+  name: "messages",
+  version: 1,
+  tables: ["messages"],
+  handles: [
+    "MessageReceived",
+    "ThreadAbsorbed",
+    "DraftQueued",
+    "DraftSent",
+    "DraftFailed",
+    "DraftMarkedStale",
+    "LateEvidence",
+  ],
+  async project(tx, events) {
+    const rows = events.flatMap((event) => {
+      if (event.type === "MessageReceived") return [inboundRow(event, event.data as unknown as InboundMessage)];
+      return event.type === "DraftQueued" ? [outboundRow(event, event.data as unknown as Queued)] : [];
+    });
+    await upsertRows(tx, "messages", ["id"], columns, rows);
+    await followDeliveries(tx, events);
+    for (const event of events) {
+      if (event.type !== "ThreadAbsorbed") continue;
+      await tx.query("update messages set thread_id = $1 where thread_id = $2", [
+        idOf(event.stream),
+        event.data.absorbedId,
+      ]);
+    }
+  },
+};
+
+const statusOf: Record<string, (data: Record<string, unknown>) => string | null> = {
+  DraftSent: () => "sent",
+  DraftFailed: () => "failed",
+  LateEvidence: (data) => (data.outcome === "accepted" ? "sent" : "failed"),
+  // A draft that ends stale never left: its message never was.
+  DraftMarkedStale: () => null,
+};
+
+async function followDeliveries(tx: Tx, events: readonly Recorded[]): Promise<void> {
+  const outcomes = new Map<string, { draft_id: string; status: string | null; sent_at?: unknown; rfc_id?: unknown }>();
+  for (const event of events) {
+    const outcome = statusOf[event.type];
+    if (!outcome) continue;
+    const draftId = idOf(event.stream);
+    const { sentAt, rfcMessageId } = event.data as { sentAt?: string; rfcMessageId?: string };
+    outcomes.set(draftId, {
+      ...outcomes.get(draftId),
+      draft_id: draftId,
+      status: outcome(event.data),
+      ...(sentAt ? { sent_at: sentAt, rfc_id: rfcMessageId } : {}),
+    });
+  }
+  if (outcomes.size === 0) return;
+  const all = [...outcomes.values()];
+  await tx.query(
+    `update messages set delivery_status = o.status, sent_at = coalesce(o.sent_at, messages.sent_at),
+       rfc_message_id = coalesce(o.rfc_id, messages.rfc_message_id)
+     from json_to_recordset($1::json) as o (draft_id uuid, status text, sent_at timestamptz, rfc_id text)
+     where messages.draft_id = o.draft_id and o.status is not null`,
+    [jsonRows(all)],
+  );
+  const never = all.filter((outcome) => outcome.status === null).map((outcome) => outcome.draft_id);
+  if (never.length > 0) await tx.query("delete from messages where draft_id = any($1::uuid[])", [never]);
+}

@@ -1,0 +1,100 @@
+import type { MessageAttachment } from "#streams/thread/events.ts";
+import { page } from "../page.ts";
+import type { Tx } from "../projection.ts";
+
+/** A message as stored. A body too large for an event lies in a blob (`body_blob`, `content_blob`): http reads it from there. */
+export type MessageRow = {
+  id: string;
+  workspace_id: string;
+  identity_id: string;
+  thread_id: string;
+  direction: "inbound" | "outbound";
+  filing_number: number | null;
+  classification: string | null;
+  from_email: string;
+  from_name: string | null;
+  to_emails: string[];
+  cc_emails: string[];
+  bcc_emails: string[];
+  reply_to: string[];
+  subject: string;
+  body_text: string | null;
+  body_html: string | null;
+  extracted_text: string | null;
+  body_blob: string | null;
+  content_blob: string | null;
+  rfc_message_id: string | null;
+  in_reply_to: string | null;
+  reference_ids: string[];
+  received_at: Date | null;
+  sent_at: Date | null;
+  delivery_status: string | null;
+  draft_id: string | null;
+  raw_sha256: string | null;
+  attachments: MessageAttachment[];
+  quarantined: boolean;
+  created_at: Date;
+};
+
+const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, from_email,
+  from_name, to_emails, cc_emails, bcc_emails, reply_to, subject, body_text, body_html, extracted_text, body_blob,
+  content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
+  raw_sha256, attachments, quarantined, created_at`;
+
+export async function messageById(sql: Tx, workspaceId: string, id: string): Promise<MessageRow | undefined> {
+  const { rows } = await sql.query<MessageRow>(`select ${columns} from messages where workspace_id = $1 and id = $2`, [
+    workspaceId,
+    id,
+  ]);
+  return rows[0];
+}
+
+/** All messages of a thread, oldest first. */
+export const listMessages = (
+  sql: Tx,
+  workspaceId: string,
+  threadId: string,
+  window: { limit: number; offset: number },
+) =>
+  page<MessageRow>(sql, {
+    select: columns,
+    from: "messages",
+    where: ["workspace_id = $1", "thread_id = $2"],
+    values: [workspaceId, threadId],
+    orderBy: "created_at, id",
+    ...window,
+  });
+
+/** The newest `count` messages of a thread, oldest first. */
+export async function newestMessages(
+  sql: Tx,
+  workspaceId: string,
+  threadId: string,
+  count: number,
+): Promise<{ messages: MessageRow[]; total: number }> {
+  const newest = await page<MessageRow>(sql, {
+    select: columns,
+    from: "messages",
+    where: ["workspace_id = $1", "thread_id = $2"],
+    values: [workspaceId, threadId],
+    orderBy: "created_at desc, id desc",
+    limit: count,
+    offset: 0,
+  });
+  return { messages: newest.data.reverse(), total: newest.total };
+}
+
+/** The newest inbound word (no machine's answer) above a filing number, if any: what makes a draft stale. */
+export async function newerWord(
+  sql: Tx,
+  workspaceId: string,
+  threadId: string,
+  filingNumber: number,
+): Promise<MessageRow | undefined> {
+  const { rows } = await sql.query<MessageRow>(
+    `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
+       and classification in ('person', 'list') order by filing_number desc limit 1`,
+    [workspaceId, threadId, filingNumber],
+  );
+  return rows[0];
+}

@@ -1,0 +1,41 @@
+create table messages (
+  id uuid primary key,
+  workspace_id uuid not null,
+  identity_id uuid not null,
+  thread_id uuid not null,
+  direction text not null,
+  filing_number int,
+  classification text,
+  from_email text not null,
+  from_name text,
+  to_emails json not null,
+  cc_emails json not null,
+  bcc_emails json not null,
+  reply_to json not null,
+  subject text not null,
+  body_text text,
+  body_html text,
+  extracted_text text,
+  body_blob text,
+  content_blob text,
+  rfc_message_id text,
+  in_reply_to text,
+  reference_ids json not null,
+  received_at timestamptz,
+  sent_at timestamptz,
+  delivery_status text,
+  draft_id uuid,
+  raw_sha256 text,
+  attachments json not null,
+  quarantined boolean not null,
+  created_at timestamptz not null,
+  -- Of a body that lies in a blob: what full-text search shall find of it.
+  search_excerpt text,
+  search tsvector not null generated always as (
+    to_tsvector('simple'::regconfig, left(subject || ' ' || coalesce(body_text, search_excerpt, ''), 20000))
+  ) stored
+);
+create index on messages (thread_id, created_at, id);
+create index on messages (thread_id, filing_number) where filing_number is not null;
+create unique index on messages (draft_id) where draft_id is not null;
+create index on messages using gin (search);

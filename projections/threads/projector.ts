@@ -1,0 +1,163 @@
+import { idOf } from "#streams/event.ts";
+import type { Priority, ThreadEvent, ThreadStatus } from "#streams/thread/events.ts";
+import type { Projection } from "../projection.ts";
+import { rowsById, upsertRows } from "../rows.ts";
+
+type Row = {
+  id: string;
+  workspace_id: string;
+  identity_id: string;
+  primary_contact_id: string | null;
+  subject: string;
+  status: ThreadStatus;
+  priority: Priority;
+  needs_review: boolean;
+  last_message_at: string | Date | null;
+  message_count: number;
+  participants: string[];
+  /** Names and addresses of those who wrote, lower case, for the contact filter. */
+  contacts: string;
+  merged_into: string | null;
+  created_at: string | Date;
+  updated_at: string | Date;
+};
+
+const columns = [
+  "id",
+  "workspace_id",
+  "identity_id",
+  "primary_contact_id",
+  "subject",
+  "status",
+  "priority",
+  "needs_review",
+  "last_message_at",
+  "message_count",
+  "participants",
+  "contacts",
+  "merged_into",
+  "created_at",
+  "updated_at",
+] as const;
+
+const newRow = (id: string, at: string): Row => ({
+  id,
+  workspace_id: "",
+  identity_id: "",
+  primary_contact_id: null,
+  subject: "",
+  status: "open",
+  priority: "normal",
+  needs_review: false,
+  last_message_at: null,
+  message_count: 0,
+  participants: [],
+  contacts: "",
+  merged_into: null,
+  created_at: at,
+  updated_at: at,
+});
+
+const joined = (known: readonly string[], more: readonly string[]): string[] => [
+  ...new Set([...known, ...more.map((address) => address.toLowerCase())]),
+];
+
+function withContact(contacts: string, contact: { name: string; address: string } | null): string {
+  if (!contact) return contacts;
+  const line = `${contact.name} ${contact.address}`.trim().toLowerCase();
+  return contacts.split("\n").includes(line) ? contacts : `${contacts}\n${line}`.trim();
+}
+
+const latest = (...times: (string | Date | null)[]): string | null => {
+  const known = times.filter((time) => time !== null).map((time) => new Date(time).toISOString());
+  return known.sort().at(-1) ?? null;
+};
+
+function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>): Row {
+  switch (event.type) {
+    case "ThreadOpened": {
+      const { workspaceId, identityId, subject, contactId } = event.data;
+      return { ...row, workspace_id: workspaceId, identity_id: identityId, subject, primary_contact_id: contactId };
+    }
+    case "MessageReceived": {
+      const { from, cc, receivedAt } = event.data;
+      return {
+        ...row,
+        message_count: row.message_count + 1,
+        last_message_at: latest(row.last_message_at, receivedAt),
+        participants: joined(row.participants, [...(from ? [from.address] : []), ...cc]),
+        contacts: withContact(row.contacts, from),
+      };
+    }
+    case "MessageSent":
+      return {
+        ...row,
+        message_count: row.message_count + 1,
+        last_message_at: latest(row.last_message_at, at),
+        participants: joined(row.participants, event.data.to),
+      };
+    case "ThreadStatusChanged":
+      return { ...row, status: event.data.status };
+    case "ThreadReviewSet":
+      return { ...row, needs_review: event.data.needsReview };
+    case "ThreadPrioritySet":
+      return { ...row, priority: event.data.priority };
+    case "ThreadFrozen":
+      return { ...row, merged_into: event.data.survivorId };
+    case "ThreadAbsorbed": {
+      const absorbed = rows.get(event.data.absorbedId);
+      if (!absorbed) return row;
+      return {
+        ...row,
+        message_count: row.message_count + absorbed.message_count,
+        last_message_at: latest(row.last_message_at, absorbed.last_message_at),
+        participants: joined(row.participants, absorbed.participants),
+        contacts: [...new Set(`${row.contacts}\n${absorbed.contacts}`.trim().split("\n"))].join("\n"),
+      };
+    }
+    default:
+      return row;
+  }
+}
+
+export const threads: Projection = {
+  name: "threads",
+  version: 1,
+  tables: ["threads"],
+  handles: [
+    "ThreadOpened",
+    "MessageReceived",
+    "MessageSent",
+    "ThreadStatusChanged",
+    "ThreadReviewSet",
+    "ThreadPrioritySet",
+    "ThreadFrozen",
+    "ThreadAbsorbed",
+  ],
+  async project(tx, events) {
+    const absorbed = events.flatMap((event) =>
+      event.type === "ThreadAbsorbed" ? [event.data.absorbedId as string] : [],
+    );
+    const ids = [...events.map((event) => idOf(event.stream)), ...absorbed];
+    const rows = await rowsById<Row>(tx, "threads", columns, ids);
+    for (const event of events) {
+      const id = idOf(event.stream);
+      const { at } = event.metadata;
+      const row = apply(rows.get(id) ?? newRow(id, at), event as unknown as ThreadEvent, at, rows);
+      rows.set(id, { ...row, updated_at: at });
+    }
+    await upsertRows(tx, "threads", ["id"], columns, [...rows.values()]);
+    await followMerges(tx, events);
+  },
+};
+
+/** A thread merged into one that is merged on points at the last survivor, so that no reader has to walk. */
+async function followMerges(tx: Parameters<Projection["project"]>[0], events: Parameters<Projection["project"]>[1]) {
+  for (const event of events) {
+    if (event.type !== "ThreadFrozen") continue;
+    await tx.query("update threads set merged_into = $1 where merged_into = $2", [
+      event.data.survivorId,
+      idOf(event.stream),
+    ]);
+  }
+}
