@@ -26,5 +26,7 @@ if (realServer) {
     return { store, makeAnother: async () => make(), dispose: () => store.close() };
   });
 } else {
-  console.log("EventStoreDB: EVENT_STORE_TEST_URL is not set. NOT tested against a real server, only against the stand-in.");
+  console.log(
+    "EventStoreDB: EVENT_STORE_TEST_URL is not set. NOT tested against a real server, only against the stand-in.",
+  );
 }

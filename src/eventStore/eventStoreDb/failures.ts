@@ -54,12 +54,17 @@ export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
 
-/** `pending`, or NoAnswer after `ms`; what comes later is ignored. */
-export async function within<T>(ms: number, pending: Promise<T>): Promise<T> {
-  const timer = new AbortController();
-  const late = sleep(ms, undefined, { signal: timer.signal }).then(
-    () => Promise.reject(new NoAnswer(`no answer within ${Math.round(ms)} ms`)),
-    () => new Promise<never>(() => {}),
-  );
-  return Promise.race([pending, late]).finally(() => timer.abort());
+/** `pending`, or NoAnswer after `ms` or when the store is closed; what comes later is ignored. */
+export async function within<T>(ms: number, closed: AbortSignal, pending: Promise<T>): Promise<T> {
+  let giveUp = (): void => {};
+  const late = new Promise<never>((_, reject) => {
+    giveUp = () =>
+      reject(new NoAnswer(closed.aborted ? "the store was closed" : `no answer within ${Math.round(ms)} ms`));
+  });
+  const timer = setTimeout(giveUp, ms);
+  closed.addEventListener("abort", giveUp);
+  return Promise.race([pending, late]).finally(() => {
+    clearTimeout(timer);
+    closed.removeEventListener("abort", giveUp);
+  });
 }

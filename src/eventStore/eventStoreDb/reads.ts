@@ -27,7 +27,7 @@ export function createReads({ client }: Connection, timeoutMs: number, closed: A
     persistently(`reading ${name}`, async (budgetMs) => {
       const direction = fromRevision === "end" ? "backwards" : "forwards";
       const reading = client.readStream(name, { fromRevision, direction, maxCount, ...fromLeader });
-      const records = await collect(reading, budgetMs).catch(emptyWhereMissing);
+      const records = await collect(reading, budgetMs, closed).catch(emptyWhereMissing);
       return records.map((record) => ownEvent(name, toLogRecord(record)));
     });
 
@@ -46,21 +46,23 @@ export function createReads({ client }: Connection, timeoutMs: number, closed: A
     head: () =>
       persistently("reading the end of the log", async (budgetMs) => {
         const reading = client.readAll({ fromPosition: "end", direction: "backwards", maxCount: 1, ...fromLeader });
-        const [newest] = await collect(reading, budgetMs);
+        const [newest] = await collect(reading, budgetMs, closed);
         return newest?.event?.position ? safe(newest.event.position.commit) : 0;
       }),
     async log(position, maxCount) {
       const reading = client.readAll({ fromPosition: toPosition(position), maxCount, ...fromLeader });
-      const page = await collect(reading, timeoutMs);
+      const page = await collect(reading, timeoutMs, closed);
       return { records: page.flatMap((record) => toLogRecord(record) ?? []), atEnd: page.length < maxCount };
     },
   };
 }
 
-/** All events of a read; NoAnswer when `idleMs` pass without one. */
-async function collect<T>(reading: StreamingRead<T>, idleMs: number): Promise<T[]> {
+/** All events of a read; NoAnswer when `idleMs` pass without one, or when the store is closed. */
+async function collect<T>(reading: StreamingRead<T>, idleMs: number, closed: AbortSignal): Promise<T[]> {
+  const giveUp = (): void => void reading.destroy(new NoAnswer(`nothing came for ${Math.round(idleMs)} ms`));
+  const timer = setTimeout(giveUp, idleMs);
+  closed.addEventListener("abort", giveUp);
   reading.on("error", () => {}); // a second error may follow the one that the loop throws
-  const timer = setTimeout(() => reading.destroy(new NoAnswer(`nothing came for ${Math.round(idleMs)} ms`)), idleMs);
   const events: T[] = [];
   try {
     for await (const event of reading) {
@@ -73,6 +75,7 @@ async function collect<T>(reading: StreamingRead<T>, idleMs: number): Promise<T[
     throw error;
   } finally {
     clearTimeout(timer);
+    closed.removeEventListener("abort", giveUp);
   }
 }
 

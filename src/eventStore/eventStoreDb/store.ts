@@ -60,7 +60,11 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
           requiresLeader: true,
         } as const;
         // The deadline is the client's; the second limit is for the day it is not kept.
-        const result = await within(budgetMs + 1000, client.appendToStream(stream, events.map(toEventData), settings));
+        const result = await within(
+          budgetMs + 1000,
+          closing.signal,
+          client.appendToStream(stream, events.map(toEventData), settings),
+        );
         const revision = safe(result.nextExpectedRevision);
         if (!result.success) throw new StreamMoved(stream, expectedRevision, revision);
         return { revision, position: safe(result.position!.commit) };

@@ -1,0 +1,201 @@
+import { status } from "@grpc/grpc-js";
+import { expect } from "chai";
+import { type EventStore, noStream, StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { createEventStoreDbStore } from "#src/eventStore/eventStoreDb/store.ts";
+import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
+import { errorOf, idsOf, newEvent, newEvents, newStream, upTo } from "./contract/support.ts";
+
+describe("EventStoreDB adapter: appends and reads in trouble", function () {
+  this.timeout(30_000);
+  let server: EventStoreDbStandIn;
+  let store: EventStore;
+
+  beforeEach(async () => {
+    server = await new EventStoreDbStandIn().start();
+    store = createEventStoreDbStore({ connectionString: server.url, timeoutMs: 2000 });
+  });
+  afterEach(async () => {
+    await store.close();
+    server.stop();
+  });
+
+  async function expectOnce(stream: string, events: { id: string }[]): Promise<void> {
+    expect(idsOf(await store.read(stream))).to.deep.equal(idsOf(events));
+  }
+
+  for (const code of [status.UNAVAILABLE, status.DEADLINE_EXCEEDED, status.CANCELLED, status.UNKNOWN, status.ABORTED]) {
+    for (const written of [false, true]) {
+      it(`tries the same again after ${status[code]}, ${written ? "written" : "not written"}`, async () => {
+        const stream = newStream();
+        const events = newEvents(3);
+        server.calls.appendFaults.push({ written, code }, { written, code });
+        expect((await store.append(stream, noStream, events)).revision).to.equal(2);
+        expect(server.calls.appends).to.equal(3);
+        await expectOnce(stream, events);
+      });
+    }
+  }
+
+  it("tries the same again when it was written and never answered", async () => {
+    const stream = newStream();
+    await store.append(stream, noStream, newEvents(1));
+    const before = await store.read(stream);
+    const events = newEvents(2);
+    server.calls.appendFaults.push({ written: true });
+    const appended = await store.append(stream, 0, events);
+    expect(server.calls.appends).to.equal(3);
+    await expectOnce(stream, [...before, ...events]);
+    expect((await store.readLast(stream))?.position).to.equal(appended.position);
+  });
+
+  it("succeeds with its first place where others went on before the retry", async () => {
+    const stream = newStream();
+    const events = newEvents(2);
+    server.calls.appendFaults.push({ written: true });
+    const pending = store.append(stream, noStream, events);
+    while (server.calls.appends === 0) await new Promise(setImmediate);
+    const other = newEvent();
+    await store.append(stream, 1, [other]);
+    expect((await pending).revision).to.equal(1);
+    await expectOnce(stream, [...events, other]);
+  });
+
+  it("says StreamMoved where somebody else was faster than the retry of an append that was not written", async () => {
+    const stream = newStream();
+    server.calls.appendFaults.push({ written: false });
+    const pending = store.append(stream, noStream, newEvents(1));
+    while (server.calls.appends === 0) await new Promise(setImmediate);
+    const other = newEvent();
+    await store.append(stream, noStream, [other]);
+    expect(await errorOf(pending))
+      .to.be.instanceOf(StreamMoved)
+      .and.to.include({ actualRevision: 0 });
+    await expectOnce(stream, [other]);
+  });
+
+  it("ends Unavailable where no answer comes for as long as it may take, and the same ids succeed later", async () => {
+    const stream = newStream();
+    const events = newEvents(2);
+    server.calls.appendFaults.push({ written: true }, { written: false }, { written: false }, { written: false });
+    expect(await errorOf(store.append(stream, noStream, events))).to.be.instanceOf(Unavailable);
+    server.calls.appendFaults.length = 0;
+    expect((await store.append(stream, noStream, events)).revision).to.equal(1);
+    await expectOnce(stream, events);
+  });
+
+  it("ends Unavailable while the server is down, and goes on when it is back", async () => {
+    const stream = newStream();
+    await store.append(stream, noStream, newEvents(1));
+    server.stop();
+    const events = newEvents(1);
+    const failed = [store.append(stream, 0, events), store.read(stream), store.readLast(stream), store.head()];
+    for (const result of await Promise.allSettled(failed)) {
+      expect(result.status === "rejected" && result.reason).to.be.instanceOf(Unavailable);
+    }
+    await server.start();
+    expect((await store.append(stream, 0, events)).revision).to.equal(1);
+  });
+
+  it("waits for a server that comes back in time", async () => {
+    const stream = newStream();
+    server.stop();
+    const [appended] = await Promise.all([
+      store.append(stream, noStream, newEvents(1)),
+      new Promise((resolve) => setTimeout(resolve, 300)).then(() => server.start()),
+    ]);
+    expect(appended.revision).to.equal(0);
+    expect(await store.read(stream)).to.have.length(1);
+  });
+
+  it("keeps calls apart: one that hangs holds up no other, and ends when the store is closed", async () => {
+    const patient = createEventStoreDbStore({ connectionString: server.url, timeoutMs: 60_000 });
+    server.calls.appendFaults.push({ written: true });
+    const hanging = errorOf(patient.append(newStream(), noStream, newEvents(1)));
+    while (server.calls.appends === 0) await new Promise(setImmediate);
+    const others = await Promise.all(upTo(20).map(() => patient.append(newStream(), noStream, newEvents(1))));
+    expect(others).to.have.length(20);
+    server.calls.readsHang = true;
+    const reading = errorOf(patient.head());
+    await patient.close();
+    expect(await hanging).to.be.instanceOf(Unavailable);
+    expect(await reading).to.be.instanceOf(Unavailable);
+    expect(server.calls.batchAppends).to.equal(0);
+  });
+
+  it("ends a read Unavailable where the server takes it and says nothing, and reads again later", async () => {
+    const stream = newStream();
+    await store.append(stream, noStream, newEvents(3));
+    server.calls.readsHang = true;
+    for (const result of await Promise.allSettled([store.read(stream), store.readLast(stream), store.head()])) {
+      expect(result.status === "rejected" && result.reason).to.be.instanceOf(Unavailable);
+    }
+    server.calls.readsHang = false;
+    expect(await store.read(stream)).to.have.length(3);
+  });
+
+  it("finds its own events where the guard has moved since they were written", async () => {
+    const [stream, guard] = [newStream(), newStream("guard")];
+    const events = newEvents(2);
+    const options = { unlessMoved: { stream: guard, revision: noStream } };
+    const first = await store.append(stream, noStream, events, options);
+    await store.append(guard, noStream, newEvents(1));
+    expect(await store.append(stream, noStream, events, options)).to.deep.equal(first);
+    expect(await errorOf(store.append(stream, noStream, newEvents(2), options))).to.be.instanceOf(StreamMoved);
+  });
+
+  it("knows the limit of retries: at the now current revision the server writes the same ids again", async () => {
+    const stream = newStream();
+    const events = newEvents(2);
+    await store.append(stream, noStream, events);
+    await store.append(stream, 1, events);
+    await expectOnce(stream, [...events, ...events]);
+  });
+
+  it("refuses to read a stream that another application wrote into", async () => {
+    const stream = newStream();
+    await store.append(stream, noStream, newEvents(1));
+    server.writeForeign(1, stream);
+    expect(String(await errorOf(store.read(stream)))).to.contain("did not write");
+  });
+
+  it("is of no use once closed, and says so", async () => {
+    await store.close();
+    expect(await errorOf(store.append(newStream(), noStream, newEvents(1)))).to.be.instanceOf(Unavailable);
+    expect(await errorOf(store.head())).to.be.instanceOf(Unavailable);
+  });
+});
+
+describe("EventStoreDB adapter: connection strings", () => {
+  let server: EventStoreDbStandIn;
+  before(async () => {
+    server = await new EventStoreDbStandIn().start();
+  });
+  after(() => server.stop());
+
+  const forms: Record<string, (url: string) => string> = {
+    "kurrentdb://": (url) => url.replace("esdb:", "kurrentdb:"),
+    "with credentials": (url) => url.replace("//", "//user:p%40ss@"),
+    "several nodes, found by gossip": (url) => url.replace("//", "//127.0.0.1:1,"),
+    "kurrentdb+discover://": (url) => url.replace("esdb:", "kurrentdb+discover:"),
+  };
+  for (const [name, form] of Object.entries(forms)) {
+    it(`takes one ${name}`, async () => {
+      const store = createEventStoreDbStore({ connectionString: form(server.url) });
+      expect((await store.append(newStream(), noStream, newEvents(1))).revision).to.equal(0);
+      await store.close();
+    });
+  }
+
+  for (const bad of ["", "http://user:secret@host:2113", "esdb://user:secret@host:port", "esdb://host:2113"]) {
+    it(`refuses ${bad.replace("secret", "…") || "none"} without saying a secret`, () => {
+      let message = "";
+      try {
+        createEventStoreDbStore({ connectionString: bad });
+      } catch (error) {
+        message = `${(error as Error).stack} ${(error as Error).cause}`;
+      }
+      expect(message).to.contain("the event store's URL");
+      expect(message).not.to.contain("secret");
+    });
+  }
+});

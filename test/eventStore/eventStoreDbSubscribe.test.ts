@@ -1,0 +1,222 @@
+import { status } from "@grpc/grpc-js";
+import { expect } from "chai";
+import { type EventStore, LogRewound, type NewEvent, noStream } from "#src/eventStore/eventStore.ts";
+import { createEventStoreDbStore } from "#src/eventStore/eventStoreDb/store.ts";
+import type { Recorded } from "#streams/event.ts";
+import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
+import { consume, count, errorOf, idsOf, newEvent, newEvents, newStream, upTo } from "./contract/support.ts";
+
+describe("EventStoreDB adapter: subscriptions in trouble", function () {
+  this.timeout(30_000);
+  let server: EventStoreDbStandIn;
+  let store: EventStore;
+  let complaints: string[];
+
+  beforeEach(async () => {
+    server = await new EventStoreDbStandIn().start();
+    complaints = [];
+    const log = (_: object, message: string): void => {
+      complaints.push(message);
+    };
+    const logger = { warn: log, error: log };
+    store = createEventStoreDbStore({ connectionString: server.url, timeoutMs: 2000, logger });
+  });
+  afterEach(async () => {
+    await store.close();
+    server.stop();
+  });
+
+  const categories = ["draft"];
+  const consumeDrafts = (enough: Parameters<typeof consume>[2], after = 0) =>
+    consume(store, { after, categories }, enough);
+  const forever = (): boolean => false;
+  const liveSubscriptions = async (number = 1): Promise<void> => {
+    while (server.calls.subscriptions.size < number) await new Promise(setImmediate);
+  };
+
+  it("loses and repeats nothing when the server finds it too slow", async () => {
+    const consuming = consumeDrafts(count(1500));
+    await liveSubscriptions();
+    const stream = newStream("draft");
+    const bursts = upTo(3).map(() => newEvents(500));
+    for (const [index, burst] of bursts.entries()) await store.append(stream, index * 500 - 1, burst);
+    expect(idsOf((await consuming).events)).to.deep.equal(idsOf(bursts.flat()));
+    expect(server.calls.subscriptionsOpened, "the server did end it").to.be.greaterThan(1);
+  });
+
+  it("claims no position beyond what it delivered, with checkpoints far ahead of a slow consumer", async () => {
+    server.calls.checkpointEvery = 1;
+    const stream = newStream("draft");
+    for (const n of upTo(60)) {
+      await store.append(stream, n - 1, [newEvent()]);
+      server.writeForeign(7);
+    }
+    const positions = (await store.read(stream)).map((event) => event.position);
+    let delivered = 0;
+    const slow = store.subscribe({ after: 0, categories, batchSize: 1, signal: new AbortController().signal });
+    for await (const batch of slow) {
+      delivered += batch.events.length;
+      const passed = positions.filter((position) => position <= batch.position).length;
+      expect(passed, `events up to ${batch.position}`).to.equal(delivered);
+      if (batch.caughtUp) expect(delivered).to.equal(60);
+      if (batch.caughtUp) break;
+      await new Promise((resolve) => setTimeout(resolve, 3));
+    }
+  });
+
+  it("resumes from every position it claimed", async () => {
+    server.calls.checkpointEvery = 2;
+    const stream = newStream("draft");
+    for (const n of upTo(10)) {
+      await store.append(stream, n - 1, [newEvent()]);
+      server.writeForeign(3);
+    }
+    const all = await store.read(stream);
+    const { batches } = await consume(store, { after: 0, categories, batchSize: 3 }, (_, batch) => batch.caughtUp);
+    for (const { position } of batches) {
+      const rest = await consumeDrafts((_, batch) => batch.caughtUp, position);
+      expect(rest.events).to.deep.equal(all.filter((event) => event.position > position));
+    }
+  });
+
+  for (const code of [status.UNAVAILABLE, status.CANCELLED, status.UNKNOWN, status.INTERNAL, status.ABORTED]) {
+    it(`goes on where it was after the server drops it with ${status[code]}`, async () => {
+      const drops = 5;
+      const events = newEvents(drops + 1);
+      const stream = newStream("draft");
+      const consuming = consumeDrafts((seen) => {
+        const next = events[seen.length];
+        if (seen.length > 0) server.dropSubscriptions(code);
+        if (next) append(stream, seen.length - 1, next);
+        return seen.length === events.length;
+      });
+      await store.append(stream, noStream, events.slice(0, 1));
+      expect(idsOf((await consuming).events)).to.deep.equal(idsOf(events));
+      expect(server.calls.subscriptionsOpened).to.be.at.least(drops);
+    });
+  }
+
+  function append(stream: string, revision: number, event: NewEvent): void {
+    store.append(stream, revision, [event]).catch(() => {});
+  }
+
+  it("waits for a server that is away, and starts before it is there", async () => {
+    server.stop();
+    const consuming = consumeDrafts(count(1));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await server.start();
+    const event = newEvent();
+    await store.append(newStream("draft"), noStream, [event]);
+    expect(idsOf((await consuming).events)).to.deep.equal([event.id]);
+  });
+
+  it("notices a subscription that says nothing any more", async () => {
+    const consuming = consumeDrafts(count(1));
+    await liveSubscriptions();
+    server.stallSubscriptions();
+    const event = newEvent();
+    await store.append(newStream("draft"), noStream, [event]);
+    expect(idsOf((await consuming).events)).to.deep.equal([event.id]);
+    expect(server.calls.subscriptionsOpened).to.equal(2);
+  });
+
+  it("says once that it caught up where there is nothing for it", async () => {
+    const { batches } = await consumeDrafts((_, batch) => batch.caughtUp);
+    expect(batches.at(-1)?.events).to.deep.equal([]);
+    expect(batches.at(-1)?.position).to.equal(await store.head());
+  });
+
+  it("moves over thousands of others' events to the end of the log", async () => {
+    const event = newEvent();
+    server.writeForeign(5000);
+    await store.append(newStream("draft"), noStream, [event]);
+    server.writeForeign(5000);
+    const { events, batches } = await consumeDrafts((_, batch) => batch.caughtUp);
+    expect(idsOf(events)).to.deep.equal([event.id]);
+    expect(batches.at(-1)?.position).to.equal(await store.head());
+  });
+
+  it("follows others' events while it waits for its own", async () => {
+    const far: number[] = [];
+    for await (const { position } of store.subscribe({ after: 0, categories, signal: new AbortController().signal })) {
+      far.push(position);
+      if (far.length === 5) break;
+      server.writeForeign(1);
+      await store.append(newStream("thread"), noStream, [newEvent()]);
+    }
+    expect(far.at(-1)).to.be.greaterThan(far[0]!);
+  });
+
+  it("delivers only what this service wrote where no category is named", async () => {
+    server.writeForeign(50, "draft-foreign");
+    const event = newEvent();
+    await store.append(newStream("draft"), noStream, [event]);
+    server.writeForeign(50);
+    const { events, batches } = await consume(store, { after: 0 }, (_, batch) => batch.caughtUp);
+    expect(idsOf(events)).to.deep.equal([event.id]);
+    expect(batches.at(-1)?.position).to.equal(await store.head());
+  });
+
+  describe("on a log that is not the one it was", () => {
+    async function expectStopped(consuming: Promise<unknown>): Promise<void> {
+      expect(await errorOf(consuming)).to.be.instanceOf(LogRewound);
+      expect(complaints.at(-1)).to.contain("stopped");
+    }
+
+    async function written(events = 20): Promise<Recorded> {
+      const stream = newStream("draft");
+      await store.append(stream, noStream, newEvents(events));
+      return (await store.readLast(stream))!;
+    }
+
+    it("stops when events come at lower positions", async () => {
+      await written();
+      const consuming = consumeDrafts(forever);
+      consuming.catch(() => {});
+      await liveSubscriptions();
+      server.wipe();
+      await store.append(newStream("draft"), noStream, newEvents(3));
+      await expectStopped(consuming);
+    });
+
+    it("stops when the log was wiped while nothing came", async () => {
+      await written();
+      const consuming = consumeDrafts((seen) => {
+        if (seen.length === 20) server.wipe();
+        return false;
+      });
+      await expectStopped(consuming);
+    });
+
+    it("stops when the server comes back empty", async () => {
+      await written();
+      const consuming = consumeDrafts((seen) => {
+        if (seen.length === 20) {
+          server.wipe();
+          server.restart();
+        }
+        return false;
+      });
+      await expectStopped(consuming);
+    });
+
+    it("stops at a position beyond its end", async () => {
+      const { position } = await written();
+      await expectStopped(consumeDrafts(forever, position + 1_000_000));
+    });
+
+    it("stops at a position that is none of its records'", async () => {
+      const { position } = await written();
+      await written();
+      await expectStopped(consumeDrafts(forever, position + 1));
+    });
+
+    it("leaves the store usable", async () => {
+      const { position } = await written();
+      await expectStopped(consumeDrafts(forever, position + 1_000_000));
+      await written(1);
+      const { events } = await consumeDrafts(count(21));
+      expect(events).to.have.length(21);
+    });
+  });
+});
