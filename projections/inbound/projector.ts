@@ -1,4 +1,4 @@
-import { idOf } from "#streams/event.ts";
+import type { ApprovalReplyEvent } from "#streams/approvalReply/events.ts";
 import type { FilingEvent } from "#streams/filing/events.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
@@ -36,24 +36,25 @@ export const inbound: Projection = {
   name: "inbound",
   version: 1,
   tables: ["inbound"],
-  handles: ["MailReceived", "FilingDecided", "MessageReceived"],
+  handles: ["MailReceived", "ApprovalReplyReceived", "FilingDecided", "MessageReceived"],
   async project(tx, events) {
     const received: Record<string, unknown>[] = [];
     const decided: Record<string, unknown>[] = [];
     const filed: Record<string, unknown>[] = [];
     for (const event of events) {
-      const { type, data } = event as unknown as InboxEvent | FilingEvent | ThreadEvent;
-      if (type === "MailReceived") {
+      const { type, data } = event as unknown as InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent;
+      if (type === "MailReceived" || type === "ApprovalReplyReceived") {
+        if (data.workspaceId === null) continue;
         received.push({
           id: data.deliveryId,
           workspace_id: data.workspaceId,
-          identity_id: idOf(event.stream),
+          identity_id: data.identityId,
           received_at: event.metadata.at,
           position: event.position,
           inbox_revision: event.revision,
           envelope_from: data.envelope.from,
           envelope_to: data.envelope.to,
-          disposition: "received",
+          disposition: type === "MailReceived" ? "received" : "approval_reply",
           rfc_message_id: data.headers.messageId,
           raw_sha256: data.rawSha256,
           size_bytes: data.sizeBytes,

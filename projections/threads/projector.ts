@@ -80,12 +80,12 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
       return { ...row, workspace_id: workspaceId, identity_id: identityId, subject, primary_contact_id: contactId };
     }
     case "MessageReceived": {
-      const { from, cc, receivedAt } = event.data;
+      const { from, to, cc, receivedAt } = event.data;
       return {
         ...row,
         message_count: row.message_count + 1,
         last_message_at: latest(row.last_message_at, receivedAt),
-        participants: joined(row.participants, [...(from ? [from.address] : []), ...cc]),
+        participants: joined(row.participants, [...(from ? [from.address] : []), ...to, ...cc]),
         contacts: withContact(row.contacts, from),
       };
     }

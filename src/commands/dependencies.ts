@@ -2,6 +2,7 @@ import type { Tx } from "#projections/projection.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { MailParser } from "#src/mail/in/parse.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Plan } from "#streams/workspace/events.ts";
@@ -18,6 +19,7 @@ export type Dependencies = Handle & {
   reads: Tx;
   /** Waits until the read models have reached a position of the log; false where they did not in time. */
   projected(position: number): Promise<boolean>;
+  parser: Pick<MailParser, "parse">;
   keyRing: KeyRing;
   messageIds: MessageIds;
   freshClaims: FreshClaims;

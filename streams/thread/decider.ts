@@ -58,9 +58,9 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
     case "ThreadOpened":
       return { ...thread, ...event.data, exists: true };
     case "MessageReceived": {
-      const { number, messageId, classification, from, cc } = event.data;
+      const { number, messageId, classification, from, to, cc } = event.data;
       const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
-      const participants = joined(thread.participants, [...(from ? [from.address] : []), ...cc]);
+      const participants = joined(thread.participants, [...(from ? [from.address] : []), ...to, ...cc]);
       return { ...thread, newestNumber: number, newestWord, participants };
     }
     case "MessageSent": {

@@ -1,0 +1,134 @@
+import { crashPoint } from "#src/crashPoints.ts";
+import type { ParsedMail } from "#src/mail/in/parse.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
+import { type Thread, threadDecider } from "#streams/thread/decider.ts";
+import { type InboundMessage, type MessageAttachment, threadStream } from "#streams/thread/events.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { ReadMail } from "./filing.ts";
+import type { Cause } from "./handle.ts";
+import { contactId, derivedId } from "./ids.ts";
+
+/** Bodies up to this many bytes of JSON stand in the event; larger ones in the blob store. */
+const inlineBodyBytes = 48 * 1024;
+/** Of a body in the blob store: what full-text search shall find. */
+const searchedCharacters = 8_000;
+
+/**
+ * Does what filing decisions say, in the order of their numbers on each thread, several threads at once. Every step may have been done
+ * before: threads refuse numbers not above their newest.
+ */
+export async function carryOut(
+  deps: Dependencies,
+  decisions: readonly FilingDecision[],
+  readMail: (decision: FilingDecision) => Promise<ReadMail>,
+  cause: Cause,
+): Promise<void> {
+  const turns = new Map<string, Promise<void>>();
+  for (const decision of decisions) {
+    if (decision.disposition === "duplicate") continue;
+    if (decision.absorbs.length > 0) {
+      // A merge touches several threads: everything before it has to stand.
+      await Promise.all(turns.values());
+      await mergeThreads(deps, decision, cause);
+    }
+    const before = turns.get(decision.threadId) ?? Promise.resolve();
+    const mail = readMail(decision);
+    turns.set(
+      decision.threadId,
+      Promise.all([mail, before]).then(([read]) => fileMessage(deps, decision, read, cause)),
+    );
+  }
+  await Promise.all(turns.values());
+}
+
+/** Freeze first, then tell the survivor: whoever is sent on from a frozen thread finds everything there. */
+async function mergeThreads(deps: Dependencies, decision: FilingDecision, cause: Cause): Promise<void> {
+  for (const absorbedId of decision.absorbs) {
+    const freeze = { type: "FreezeThread", survivorId: decision.threadId } as const;
+    const { state } = await deps.handle(threadDecider, threadStream(absorbedId), freeze, cause);
+    crashPoint("filing:frozen");
+    const absorb = { type: "AbsorbThread", absorbedId, number: decision.number, ...absorbable(state) } as const;
+    await deps.handle(threadDecider, threadStream(decision.threadId), absorb, cause);
+    crashPoint("filing:absorbed");
+  }
+}
+
+const absorbable = (thread: Thread) => ({
+  newestNumber: thread.newestNumber,
+  newestWord: thread.newestWord,
+  participants: thread.participants,
+  drafts: thread.drafts,
+  claims: Object.values(thread.claims),
+  needsReview: thread.needsReview,
+});
+
+async function fileMessage(
+  deps: Dependencies,
+  decision: FilingDecision,
+  { event, parsed }: ReadMail,
+  cause: Cause,
+): Promise<void> {
+  const { headers, identityId, workspaceId } = event.data;
+  const message: InboundMessage = {
+    messageId: decision.messageId,
+    identityId,
+    deliveryId: decision.deliveryId,
+    number: decision.number,
+    receivedAt: event.metadata.at,
+    rfcMessageId: headers.messageId,
+    inReplyTo: headers.inReplyTo,
+    references: headers.references,
+    from: headers.from,
+    replyTo: headers.replyTo,
+    to: headers.to,
+    cc: headers.cc,
+    subject: headers.subject,
+    classification: headers.classification,
+    rawSha256: event.data.rawSha256,
+    ...(await storeBody(deps, parsed)),
+    attachments: await storeAttachments(deps, decision.messageId, parsed),
+    quarantined: decision.disposition === "quarantined",
+  };
+  const email = headers.from?.address ?? null;
+  const opens = {
+    workspaceId,
+    identityId,
+    subject: headers.subject,
+    contactEmail: email,
+    contactId: email === null ? null : contactId(workspaceId, email),
+  };
+  const { reviewReason } = decision;
+  const command = { type: "FileMessage", message, opens: decision.opensThread ? opens : null, reviewReason } as const;
+  await deps.handle(threadDecider, threadStream(decision.threadId), command, {
+    ...cause,
+    workspaceId,
+    correlationId: event.metadata.correlationId,
+    causationId: event.id,
+  });
+  crashPoint("filing:threaded");
+}
+
+async function storeBody(
+  deps: Dependencies,
+  parsed: ParsedMail,
+): Promise<Pick<InboundMessage, "body" | "bodyBlob" | "searchText">> {
+  if (parsed.unreadable !== null) return { body: null, bodyBlob: null, searchText: null };
+  const body = { text: parsed.bodyText, html: parsed.bodyHtml, extracted: parsed.extractedText };
+  const bytes = Buffer.from(JSON.stringify(body));
+  if (bytes.length <= inlineBodyBytes) return { body, bodyBlob: null, searchText: null };
+  const searchText = (parsed.bodyText ?? "").slice(0, searchedCharacters).toWellFormed();
+  return { body: null, bodyBlob: await deps.blobs.put(bytes), searchText };
+}
+
+const storeAttachments = (deps: Dependencies, messageId: string, parsed: ParsedMail): Promise<MessageAttachment[]> =>
+  Promise.all(
+    parsed.attachments.map(async (attachment, index) => ({
+      id: derivedId("attachment", messageId, String(index)),
+      filename: attachment.filename,
+      contentType: attachment.contentType,
+      sizeBytes: attachment.bytes.length,
+      contentId: attachment.contentId,
+      inline: attachment.inline,
+      sha256: await deps.blobs.put(attachment.bytes),
+    })),
+  );
