@@ -1,0 +1,83 @@
+import { html, type Markup, trusted } from "#src/html/html.ts";
+import { readableTime } from "#src/html/times.ts";
+import { visibleLine } from "#src/html/visible.ts";
+import type { CaughtMail } from "#src/mail/out/outbox.ts";
+
+/** All caught mail, newest first. */
+export const listPage = (mails: CaughtMail[]): Markup =>
+  layout(
+    "Outbox",
+    html`<header><h1>Outbox</h1><p>Mail caught here instead of delivered, newest first. Reload for more.</p></header>
+<main>${mails.length === 0 ? html`<p class="empty">Nothing has been sent yet.</p>` : html`<ol class="mails">${mails.map(listed)}</ol>`}</main>`,
+  );
+
+const listed = (mail: CaughtMail): Markup => html`<li><a href="/outbox/${mail.id}">
+<span class="subject">${subjectOf(mail)}</span>
+<span class="people">${visibleLine(mail.from.name || mail.from.address)} → ${mail.envelope.to.join(", ")}</span>
+<span class="excerpt">${visibleLine(mail.text).slice(0, 140)}</span>
+<time datetime="${mail.at.toISOString()}">${readableTime(mail.at.toISOString())}</time></a></li>`;
+
+/** One mail as its recipient would see it, with what its envelope and headers say. */
+export const mailPage = (mail: CaughtMail): Markup =>
+  layout(
+    subjectOf(mail),
+    html`<header><a class="back" href="/outbox">← Outbox</a><h1>${subjectOf(mail)}</h1></header>
+<main>
+<dl>
+<dt>From</dt><dd>${visibleLine(mail.from.name ? `${mail.from.name} <${mail.from.address}>` : mail.from.address)}</dd>
+<dt>Delivered to</dt><dd>${mail.envelope.to.join(", ")}</dd>
+<dt>Caught</dt><dd>${readableTime(mail.at.toISOString())}</dd>
+${mail.attachments.length > 0 && html`<dt>Attached</dt><dd>${mail.attachments.map((file) => `${visibleLine(file.filename)} (${file.bytes} bytes)`).join(", ")}</dd>`}
+</dl>
+${mail.html !== null && html`<section><h2>As HTML</h2><iframe title="The mail's HTML" src="/outbox/${mail.id}/html" sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe></section>`}
+<section><h2>As text</h2><pre>${linked(mail.text)}</pre></section>
+<details><summary>Headers</summary><dl>${Object.entries(mail.headers).map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></details>
+<p><a href="/outbox/${mail.id}/raw">Download the mail as it was handed over (.eml)</a></p>
+</main>`,
+  );
+
+export const missingPage = (): Markup =>
+  layout(
+    "Not here",
+    html`<header><a class="back" href="/outbox">← Outbox</a><h1>Not here</h1><p>No such mail was caught.</p></header>`,
+  );
+
+/** A mail's own HTML, for the frame. Not sanitised: the headers it is served with leave it nothing but its looks and its links. */
+export const bodyPage = (body: string): string => `<!doctype html><meta charset="utf-8"><base target="_blank">${body}`;
+
+const subjectOf = (mail: CaughtMail): string => visibleLine(mail.subject) || "(no subject)";
+
+const link = /(https?:\/\/[^\s<>"]*[^\s<>".,;:!?)\]'])/;
+
+/** The text with its web addresses as links: every second part of the split is one. */
+const linked = (text: string): Markup[] =>
+  text
+    .split(link)
+    .map((part, n) =>
+      n % 2 === 1 ? html`<a href="${part}" target="_blank" rel="noopener noreferrer">${part}</a>` : html`${part}`,
+    );
+
+const layout = (title: string, content: Markup): Markup => html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title><style>${trusted(style)}</style></head>
+<body>${content}</body>
+</html>
+`;
+
+const style = `
+:root { color-scheme: light dark; --ink: #1c2430; --soft: #5d6878; --line: #dde2e9; --page: #f5f6f8; --card: #fff; --accent: #1f5fbf; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7eaef; --soft: #9aa5b4; --line: #333c48; --page: #14181d; --card: #1d232b; --accent: #7fb0ff; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; max-width: 46rem; padding: 1.25rem 1rem 3rem; background: var(--page); color: var(--ink); font: 1rem/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h1 { margin: .25rem 0; font-size: 1.5rem; line-height: 1.25; } h2 { margin: 0 0 .5rem; font-size: .95rem; color: var(--soft); }
+header p, .empty, .people, .excerpt, time, dt, .back { color: var(--soft); }
+a { color: var(--accent); } a:focus-visible, summary:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px; }
+.mails { list-style: none; margin: 1rem 0; padding: 0; } .mails li { margin: 0 0 .6rem; }
+.mails a, section, main > dl, details { display: block; padding: .8rem 1rem; background: var(--card); border: 1px solid var(--line); border-radius: 10px; color: inherit; text-decoration: none; }
+.mails a:hover { border-color: var(--accent); } .mails span, .mails time { display: block; font-size: .9rem; } .mails .subject { font-size: 1.05rem; font-weight: 600; }
+main > * { margin: 0 0 1rem; } dl { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; } dd { margin: 0; } details dl { margin: .75rem 0 0; }
+@media (max-width: 32rem) { dl { grid-template-columns: 1fr; gap: 0; } dd { margin: 0 0 .5rem; } }
+pre { margin: 0; white-space: pre-wrap; font: .95rem/1.5 ui-monospace, monospace; } pre a, p a { text-decoration: underline; }
+iframe { width: 100%; height: 60vh; min-height: 20rem; border: 1px solid var(--line); border-radius: 6px; background: #fff; resize: vertical; color-scheme: light; }
+summary { cursor: pointer; min-height: 1.5rem; }
+`;

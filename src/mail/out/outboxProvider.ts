@@ -1,0 +1,70 @@
+import pg from "pg";
+import type { MailProvider, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { Database } from "#src/postgres/database.ts";
+
+export type OutboxProvider = Required<MailProvider> & {
+  /** How many hand-overs of this attempt were taken. More than one would be a mail sent twice. */
+  accepts(attemptId: string): Promise<number>;
+};
+
+/** Catches mail in the database instead of delivering it (src/http/outbox.ts shows it). Behaves like a provider: it can be away, and its answer can get lost. */
+export function createOutboxProvider(database: Database): OutboxProvider {
+  const accepts = async (attemptId: string): Promise<number> => {
+    const { rows } = await database.query<{ n: number }>(
+      "select count(*) as n from work.outbox where attempt_id = $1",
+      [attemptId],
+    );
+    return rows[0]?.n ?? 0;
+  };
+  return {
+    name: "outbox",
+    async connect() {
+      await database.query("select 1");
+      let used = false;
+      return {
+        async handOver(mail, mayWrite) {
+          if (used) return { kind: "not_handed_over", message: "this connection has been used" };
+          used = true;
+          return handOver(database.pool, mail, mayWrite);
+        },
+        discard() {
+          used = true;
+        },
+      };
+    },
+    lookUp: async (attemptId) => ((await accepts(attemptId)) > 0 ? "accepted" : undefined),
+    accepts,
+    close: async () => {},
+  };
+}
+
+const insert = "insert into work.outbox (attempt_id, message_id, envelope, mime) values ($1, $2, $3, $4) returning id";
+
+async function handOver(pool: pg.Pool, mail: OutgoingMail, mayWrite: () => boolean): Promise<Outcome> {
+  const client = await pool.connect().catch((error: Error) => error);
+  if (client instanceof Error) return { kind: "not_handed_over", message: client.message };
+  let broken = false;
+  try {
+    if (!mayWrite()) return { kind: "not_handed_over", message: "no longer allowed to write" };
+    broken = true;
+    const { rows } = await client.query(insert, [
+      mail.attemptId,
+      mail.messageId,
+      JSON.stringify(mail.envelope),
+      mail.mime,
+    ]);
+    broken = false;
+    return { kind: "accepted", response: `caught as ${rows[0].id}`, providerId: String(rows[0].id) };
+  } catch (error) {
+    if (!broken) return { kind: "not_handed_over", message: messageOf(error) };
+    // An ERROR is the server's own answer to the statement, which it undid; after FATAL or a lost connection nobody knows.
+    const answered = error instanceof pg.DatabaseError && error.severity === "ERROR";
+    if (!answered) return { kind: "unknown", message: messageOf(error) };
+    broken = false;
+    return { kind: "refused", retryable: true, code: error.code ?? "outbox", message: error.message };
+  } finally {
+    client.release(broken);
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

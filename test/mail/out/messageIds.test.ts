@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import fc from "fast-check";
+import { v7 } from "uuid";
+import { createMessageIds } from "#src/mail/out/messageIds.ts";
+
+const key = randomBytes(32);
+const ids = createMessageIds(key);
+const origin = { identityId: v7(), threadId: v7(), attemptId: v7() };
+const domain = "agents.localhost";
+
+describe("our Message-IDs", () => {
+  it("carry identity, thread and attempt", () => {
+    fc.assert(
+      fc.property(
+        fc.uuid({ version: 7 }),
+        fc.uuid({ version: 5 }),
+        fc.uuid({ version: 5 }),
+        (identityId, threadId, attemptId) => {
+          const minted = ids.mint({ identityId, threadId, attemptId, domain });
+          expect(ids.open(minted)).to.deep.equal({ identityId, threadId, attemptId });
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  it("are short dot-atoms with angle brackets, the same for the same origin", () => {
+    const minted = ids.mint({ ...origin, domain });
+    expect(minted).to.match(/^<[A-Za-z0-9_-]{1,100}@agents\.localhost>$/);
+    expect(ids.mint({ ...origin, domain })).to.equal(minted);
+    expect(ids.mint({ ...origin, attemptId: v7(), domain })).not.to.equal(minted);
+  });
+
+  it("open without their brackets, with space around them, and under a key since replaced", () => {
+    const minted = ids.mint({ ...origin, domain });
+    expect(ids.open(minted.slice(1, -1))).to.deep.equal(origin);
+    expect(ids.open(` ${minted}\t`)).to.deep.equal(origin);
+    expect(createMessageIds(randomBytes(32), key).open(minted)).to.deep.equal(origin);
+  });
+
+  it("changed in any one character of the local part they are not ours", () => {
+    const minted = ids.mint({ ...origin, domain });
+    for (let at = 1; at <= 80; at += 1) {
+      const forged = minted.slice(0, at) + (minted[at] === "A" ? "B" : "A") + minted.slice(at + 1);
+      expect(ids.open(forged), `character ${at}`).to.equal(undefined);
+    }
+  });
+
+  it("are not ours in other case, under another key, shortened, lengthened, or made up", () => {
+    const minted = ids.mint({ ...origin, domain });
+    const other = createMessageIds(randomBytes(32)).mint({ ...origin, domain });
+    for (const foreign of [
+      minted.toLowerCase(),
+      other,
+      minted.replace("@", "A@"),
+      `<${minted.slice(2)}`,
+      minted.replace("@", ""),
+      "<@x>",
+      "",
+    ])
+      expect(ids.open(foreign), foreign).to.equal(undefined);
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200 }), (text) => ids.open(text) === undefined),
+      { numRuns: 300 },
+    );
+  });
+});

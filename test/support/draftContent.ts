@@ -1,0 +1,19 @@
+import type { DraftContent } from "#streams/draft/content.ts";
+
+/** A plain text answer, with whatever is to be different about it. */
+export const draftContent = (different: Partial<DraftContent> = {}): DraftContent => ({
+  from: { name: "Support", address: "support@agents.localhost" },
+  reply_to: null,
+  to: ["ann@customer.example"],
+  cc: [],
+  bcc: [],
+  subject: "Re: My order",
+  body_text: "Hello Ann,\n\nit is on its way.",
+  body_html: null,
+  signature_text: null,
+  signature_html: null,
+  in_reply_to: "<question@customer.example>",
+  references: ["<question@customer.example>"],
+  attachments: [],
+  ...different,
+});
