@@ -1,0 +1,79 @@
+import { expect } from "chai";
+import { noStream, StreamMoved } from "#src/eventStore/eventStore.ts";
+import type { LogUnderTest } from "../contract.ts";
+import { errorOf, newEvent, newEvents, newStream, upTo } from "./support.ts";
+
+export function guardContract(log: () => LogUnderTest): void {
+  describe("unlessMoved", () => {
+    it("appends while the other stream stands where it was seen", async () => {
+      const { store } = log();
+      const [stream, guard] = [newStream(), newStream("guard")];
+      await store.append(stream, noStream, [newEvent()], { unlessMoved: { stream: guard, revision: noStream } });
+      await store.append(guard, noStream, newEvents(2));
+      await store.append(stream, 0, [newEvent()], { unlessMoved: { stream: guard, revision: 1 } });
+      expect(await store.read(stream)).to.have.length(2);
+    });
+
+    it("refuses once it moved, names that stream and writes nothing", async () => {
+      const { store } = log();
+      const [stream, guard] = [newStream(), newStream("guard")];
+      await store.append(guard, noStream, newEvents(2));
+      for (const revision of [noStream, 0, 2]) {
+        const append = store.append(stream, noStream, [newEvent()], { unlessMoved: { stream: guard, revision } });
+        expect(await errorOf(append))
+          .to.be.instanceOf(StreamMoved)
+          .and.to.include({ stream: guard, expectedRevision: revision, actualRevision: 1 });
+      }
+      expect(await store.read(stream)).to.deep.equal([]);
+    });
+
+    it("does not stand in the way of a retry of what was written before it moved", async function () {
+      const { store } = log();
+      if (!store.guards) this.skip();
+      const [stream, guard] = [newStream(), newStream("guard")];
+      const events = newEvents(2);
+      const options = { unlessMoved: { stream: guard, revision: noStream } };
+      const first = await store.append(stream, noStream, events, options);
+      await store.append(guard, noStream, [newEvent()]);
+      expect(await store.append(stream, noStream, events, options)).to.deep.equal(first);
+    });
+
+    it("lets only one of two appends through that exclude each other", async function () {
+      const { store, makeAnother } = log();
+      if (!store.guards) this.skip();
+      const another = (await makeAnother?.()) ?? store;
+      for (const round of upTo(60)) {
+        const [left, right] = [newStream(), newStream()];
+        const results = await Promise.allSettled([
+          store.append(left, noStream, [newEvent()], { unlessMoved: { stream: right, revision: noStream } }),
+          (round % 2 ? another : store).append(right, noStream, [newEvent()], {
+            unlessMoved: { stream: left, revision: noStream },
+          }),
+        ]);
+        expect(results.filter((result) => result.status === "fulfilled")).to.have.length(1);
+        expect(results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []))[0]).to.be.instanceOf(
+          StreamMoved,
+        );
+      }
+      if (another !== store) await another.close();
+    });
+
+    it("writes nothing behind a guard that moved, under load", async function () {
+      const { store } = log();
+      if (!store.guards) this.skip();
+      const guard = newStream("guard");
+      const guarded = Promise.allSettled(
+        upTo(100).map((n) =>
+          store.append(newStream(), noStream, [newEvent({ n })], {
+            unlessMoved: { stream: guard, revision: noStream },
+          }),
+        ),
+      );
+      const moved = await store.append(guard, noStream, [newEvent()]);
+      for (const result of await guarded) {
+        if (result.status === "fulfilled") expect(result.value.position).to.be.lessThan(moved.position);
+        else expect(result.reason).to.be.instanceOf(StreamMoved).and.to.include({ stream: guard });
+      }
+    });
+  });
+}

@@ -1,0 +1,66 @@
+import { expect } from "chai";
+import { noStream } from "#src/eventStore/eventStore.ts";
+import type { LogUnderTest } from "../contract.ts";
+import { idsOf, newEvents, newStream, revisionsOf, upTo } from "./support.ts";
+
+export function readContract(log: () => LogUnderTest): void {
+  describe("read", () => {
+    it("gives a stream's events in order, from a revision on, as many as asked for", async () => {
+      const { store } = log();
+      const stream = newStream();
+      const events = newEvents(10);
+      await store.append(stream, noStream, events.slice(0, 4));
+      await store.append(stream, 3, events.slice(4));
+      expect(idsOf(await store.read(stream))).to.deep.equal(idsOf(events));
+      expect(revisionsOf(await store.read(stream, 7))).to.deep.equal([7, 8, 9]);
+      expect(revisionsOf(await store.read(stream, 2, 3))).to.deep.equal([2, 3, 4]);
+      expect(await store.read(stream, 10)).to.deep.equal([]);
+      expect(await store.read(stream, 3_000_000_000)).to.deep.equal([]);
+      expect(await store.readLast(stream)).to.include({ revision: 9, id: events[9]?.id });
+    });
+
+    it("finds nothing in a stream that does not exist", async () => {
+      const { store } = log();
+      expect(await store.read(newStream())).to.deep.equal([]);
+      expect(await store.readLast(newStream())).to.equal(undefined);
+    });
+
+    it("keeps streams apart whose names begin alike", async () => {
+      const { store } = log();
+      const stream = newStream();
+      await store.append(stream, noStream, newEvents(1));
+      await store.append(`${stream}-x`, noStream, newEvents(2));
+      await store.append(stream.toUpperCase(), noStream, newEvents(3));
+      expect(await store.read(stream)).to.have.length(1);
+      expect(await store.read(`${stream}-x`)).to.have.length(2);
+      expect(await store.read(stream.toUpperCase())).to.have.length(3);
+    });
+
+    it("reads a long stream whole", async () => {
+      const { store } = log();
+      const stream = newStream();
+      for (const part of upTo(3)) await store.append(stream, part * 700 - 1, newEvents(700));
+      expect(revisionsOf(await store.read(stream))).to.deep.equal(upTo(2100));
+    });
+
+    it("never shows a part of an append", async () => {
+      const { store, makeAnother } = log();
+      const another = (await makeAnother?.()) ?? store;
+      const stream = newStream();
+      const size = 25;
+      const appends = 40;
+      let writing = true;
+      const reader = (async () => {
+        const lengths = new Set<number>();
+        while (writing) lengths.add((await another.read(stream)).length);
+        return lengths;
+      })();
+      for (const n of upTo(appends)) await store.append(stream, n * size - 1, newEvents(size));
+      writing = false;
+      const seen = await reader;
+      expect(seen.size, "the reader looked while it was written").to.be.greaterThan(1);
+      for (const length of seen) expect(length % size).to.equal(0);
+      if (another !== store) await another.close();
+    });
+  });
+}
