@@ -1,3 +1,4 @@
+import { Rejected } from "#streams/decider.ts";
 import { quotaDecider } from "#streams/quota/decider.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
@@ -43,4 +44,18 @@ export async function releaseQuota(
   cause: Cause,
 ): Promise<void> {
   await deps.handle(quotaDecider, quotaStream, { type: "ReleaseQuota", reservationId }, cause);
+}
+
+/** Throws Rejected plan_limit_reached where no outbound mail is left. Only a look: the reservation decides. */
+export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
+  const { state: workspace } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+  const cap = workspace.betaOverride ? null : deps.settings.outboundCaps[workspace.plan];
+  if (cap === null || (await sentThisPeriod(deps, workspaceId)) < cap) return;
+  throw new Rejected("plan_limit_reached", `the plan's ${cap} outbound mails are used up: upgrade the plan`);
+}
+
+/** Outbound mails of this period, those on their way included. */
+export async function sentThisPeriod(deps: Dependencies, workspaceId: string): Promise<number> {
+  const { state } = await deps.load(quotaDecider, await quotaStreamOf(deps, workspaceId));
+  return state.used;
 }

@@ -1,0 +1,160 @@
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { contentSha256, loadContent, storeContent } from "./contents.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause } from "./handle.ts";
+import { requireDistinctRecipients } from "./recipients.ts";
+import { queueSend } from "./sends.ts";
+import { noteDraft } from "./threads.ts";
+
+/** What a PATCH may change; what is absent stays (interface 4). */
+export type DraftChanges = {
+  bodyText?: string | null;
+  bodyHtml?: string | null;
+  subject?: string | null;
+  cc?: string[];
+  bcc?: string[];
+  rationale?: string | null;
+};
+
+/** Throws Rejected not_found for a draft that is not this workspace's. */
+async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
+  const { state } = await deps.load(draftDecider, draftStream(draftId));
+  if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
+  return state;
+}
+
+/** Edits a pending draft: a new version, unless nothing changed. Throws Rejected invalid_status, version_mismatch, invalid_request. */
+export async function editDraft(
+  deps: Dependencies,
+  {
+    workspaceId,
+    draftId,
+    ifVersion,
+    changes,
+    threadSubject,
+  }: {
+    workspaceId: string;
+    draftId: string;
+    ifVersion: number | null;
+    changes: DraftChanges;
+    /** What the subject becomes where the override is taken back. */
+    threadSubject: string;
+  },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const before = await loadContent(deps.blobs, draft.stored);
+  const content = { ...before };
+  if (changes.bodyText !== undefined) content.body_text = changes.bodyText;
+  if (changes.bodyHtml !== undefined) content.body_html = changes.bodyHtml;
+  if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
+  if (changes.cc !== undefined) content.cc = changes.cc;
+  if (changes.bcc !== undefined) content.bcc = changes.bcc;
+  if (content.body_text === null && content.body_html === null) {
+    throw new Rejected("invalid_request", "body_text: a draft needs body_text or body_html");
+  }
+  requireDistinctRecipients(content);
+  const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
+  const changedFields = (["body_text", "body_html", "subject", "cc", "bcc"] as const).filter(
+    (field) => JSON.stringify(content[field]) !== JSON.stringify(before[field]),
+  ) as string[];
+  if (rationale !== draft.rationale) changedFields.push("rationale");
+  const edit: ReviewCommand = {
+    type: "EditDraft",
+    ...(await storeContent(deps.blobs, content)),
+    contentSha256: contentSha256(content),
+    rationale,
+    changedFields,
+    because: "edit",
+    // What was edited here is the version loaded above: somebody else's edit in between must not be overwritten unseen.
+    ifVersion: ifVersion ?? draft.version,
+  };
+  return deps.handle(draftDecider, draftStream(draftId), edit, cause);
+}
+
+/** Approves by key; does not send (interface 3). Throws Rejected human_approval_required, invalid_status, version_mismatch. */
+export async function approveDraft(
+  deps: Dependencies,
+  { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  await requireKeysMayDecide(deps, draft);
+  const command: ReviewCommand = {
+    type: "ApproveDraft",
+    ifVersion,
+    contentSha256: null,
+    sendRequested: false,
+    tokenSha256: null,
+  };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  return notePosition(deps, draftId, handled, "approved", cause);
+}
+
+export async function rejectDraft(
+  deps: Dependencies,
+  { workspaceId, draftId, reason }: { workspaceId: string; draftId: string; reason: string | null },
+  cause: Cause,
+): Promise<{ position: number }> {
+  await loadDraft(deps, workspaceId, draftId);
+  const command: ReviewCommand = { type: "RejectDraft", reason, ifVersion: null, tokenSha256: null };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  return notePosition(deps, draftId, handled, "rejected", cause);
+}
+
+/** Queues a pending or approved draft for delivery; sending a pending one is the key's own authorisation (decisions 2). */
+export async function sendDraft(
+  deps: Dependencies,
+  { workspaceId, draftId }: { workspaceId: string; draftId: string },
+  cause: Cause,
+): Promise<{ position: number; threadId: string; queuedAt: string }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  if (draft.status === "pending") await requireKeysMayDecide(deps, draft);
+  const { position, threadId } = await queueSend(deps, draftId, "api_key", cause);
+  return { position, threadId, queuedAt: deps.clock.now().toISOString() };
+}
+
+/** Has the approvers notified once more. Throws Rejected rate_limited, invalid_status, invalid_request (no channel). */
+export async function notifyAgain(
+  deps: Dependencies,
+  { workspaceId, draftId }: { workspaceId: string; draftId: string },
+  cause: Cause,
+): Promise<{ position: number; channel: string; notifiedAt: string }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  if (!identity.approvalChannel) {
+    throw new Rejected("invalid_request", "approval_channel: this identity has none; set one to notify approvers");
+  }
+  const at = deps.clock.now().toISOString();
+  const { notifyThrottleSeconds: throttleSeconds } = deps.settings;
+  const command = { type: "RequestNotify", at, throttleSeconds } as const;
+  const { position } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  return { position, channel: identity.approvalChannel.type, notifiedAt: at };
+}
+
+async function requireKeysMayDecide(deps: Dependencies, draft: Draft): Promise<void> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  if (!identity.requireHumanApproval) return;
+  throw new Rejected(
+    "human_approval_required",
+    "this identity requires human approval: a person decides through its approval channel",
+  );
+}
+
+async function notePosition(
+  deps: Dependencies,
+  draftId: string,
+  handled: { state: Draft; revision: number; position: number },
+  outcome: "approved" | "rejected",
+  cause: Cause,
+): Promise<{ position: number }> {
+  const note = { threadId: handled.state.threadId, draftId, outcome, draftRevision: handled.revision };
+  const noted = await noteDraft(deps, note, cause);
+  return { position: Math.max(handled.position, noted.position) };
+}

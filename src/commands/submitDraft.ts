@@ -1,0 +1,129 @@
+import { identityById } from "#projections/identities/queries.ts";
+import { type MessageRow, messageById } from "#projections/messages/queries.ts";
+import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { contentSha256, identityParts, storeContent } from "./contents.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause } from "./handle.ts";
+import { derivedId } from "./ids.ts";
+import { requireQuotaLeft } from "./quotas.ts";
+import { requireDistinctRecipients } from "./recipients.ts";
+import { loadThread, noteDraft } from "./threads.ts";
+
+export type SubmitDraftRequest = {
+  workspaceId: string;
+  threadId: string;
+  identityId: string;
+  basedOnMessageId: string;
+  bodyText: string | null;
+  bodyHtml: string | null;
+  subjectOverride: string | null;
+  cc: string[];
+  bcc: string[];
+  rationale: string | null;
+  metadata: Record<string, unknown> | null;
+  attachments: { filename: string; contentType: string; bytes: Buffer }[];
+};
+
+/**
+ * Records an agent's draft. A newer message does not block it, it only warns (interface 4). Throws Rejected not_found naming the
+ * field, invalid_request, and plan_limit_reached for an auto-approved one over the quota: then nothing was created.
+ */
+export async function submitDraft(
+  deps: Dependencies,
+  request: SubmitDraftRequest,
+  cause: Cause,
+): Promise<{ draftId: string; position: number }> {
+  const { thread, message } = await requireSubjects(deps, request);
+  const threadId = thread.merged_into ?? thread.id;
+  const { state: identity } = await deps.load(identityDecider, identityStream(request.identityId));
+  const autoApproved = identity.autoApproveReplies && !identity.requireHumanApproval;
+  if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
+  const content = await contentOf(deps, request, identity, thread, message);
+  requireDistinctRecipients(content);
+  const basedOnNumber = message.filing_number ?? 0;
+  const { state: current } = await loadThread(deps, threadId);
+  const draftId = deps.ids.uuid();
+  const draft = {
+    ...(await storeContent(deps.blobs, content)),
+    workspaceId: request.workspaceId,
+    threadId,
+    identityId: request.identityId,
+    basedOnMessageId: message.id,
+    basedOnNumber,
+    messageId: derivedId("message", draftId),
+    contentSha256: contentSha256(content),
+    rationale: request.rationale,
+    metadata: request.metadata,
+    staleWarning: (current.newestWord?.number ?? 0) > basedOnNumber,
+    autoApproved,
+  };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft }, cause);
+  const outcome = autoApproved ? "approved" : "pending";
+  const noted = await noteDraft(deps, { threadId, draftId, outcome, draftRevision: handled.revision }, cause);
+  return { draftId, position: Math.max(handled.position, noted.position) };
+}
+
+/** The thread, identity and message a draft names, all of this workspace and belonging together. */
+async function requireSubjects(
+  deps: Dependencies,
+  { workspaceId, threadId, identityId, basedOnMessageId }: SubmitDraftRequest,
+): Promise<{ thread: ThreadRow; message: MessageRow }> {
+  const [thread, identity, message] = await Promise.all([
+    threadById(deps.reads, workspaceId, threadId),
+    identityById(deps.reads, workspaceId, identityId),
+    messageById(deps.reads, workspaceId, basedOnMessageId),
+  ]);
+  if (!thread) throw new Rejected("not_found", "thread_id: no such thread");
+  if (!identity) throw new Rejected("not_found", "identity_id: no such identity");
+  if (!message) throw new Rejected("not_found", "based_on_message_id: no such message");
+  if (thread.identity_id !== identity.id) {
+    throw new Rejected("invalid_request", "identity_id: expected the identity of the thread");
+  }
+  if (message.direction !== "inbound" || message.thread_id !== (thread.merged_into ?? thread.id)) {
+    throw new Rejected("invalid_request", "based_on_message_id: expected an inbound message of the thread");
+  }
+  return { thread, message };
+}
+
+async function contentOf(
+  deps: Dependencies,
+  request: SubmitDraftRequest,
+  identity: Identity,
+  thread: ThreadRow,
+  message: MessageRow,
+): Promise<DraftContent> {
+  const to = message.reply_to.length > 0 ? message.reply_to : [message.from_email].filter((address) => address !== "");
+  if (to.length === 0) {
+    throw new Rejected("invalid_request", "based_on_message_id: that message has no sender to answer");
+  }
+  const attachments = await Promise.all(
+    request.attachments.map(async ({ filename, contentType, bytes }) => ({
+      filename,
+      content_type: contentType,
+      sha256: await deps.blobs.put(bytes),
+    })),
+  );
+  return {
+    ...identityParts(identity),
+    to: distinct(to),
+    cc: request.cc,
+    bcc: request.bcc,
+    subject: request.subjectOverride ?? thread.subject,
+    body_text: request.bodyText,
+    body_html: request.bodyHtml,
+    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
+    attachments,
+  };
+}
+
+const distinct = (addresses: readonly string[]): string[] =>
+  addresses.filter(
+    (address, index) => addresses.findIndex((other) => other.toLowerCase() === address.toLowerCase()) === index,
+  );
