@@ -1,0 +1,96 @@
+import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
+import { type MessageRow, messageById, newerWord } from "#projections/messages/queries.ts";
+import type { AnsweredMessage, ApprovalView, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { MessageBody } from "#streams/thread/events.ts";
+import { loadContent } from "./contents.ts";
+import type { Dependencies } from "./dependencies.ts";
+
+/** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
+export async function approvalView(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  version: number,
+  expiresAt: string,
+): Promise<ApprovalView> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const stored = version === draft.version ? draft.stored : await storedContentOf(deps, draftId, version);
+  const row = await draftById(deps.reads, draft.workspaceId, draftId);
+  const answered =
+    draft.basedOnMessageId === null
+      ? undefined
+      : await messageById(deps.reads, draft.workspaceId, draft.basedOnMessageId);
+  const newer = await newerWord(deps.reads, draft.workspaceId, row?.thread_id ?? draft.threadId, draft.basedOnNumber);
+  return {
+    draftId,
+    version,
+    contentSha256: draft.contentSha256,
+    status: draft.status,
+    identity: { displayName: identity.displayName, address: identity.emailAddress },
+    content: await loadContent(deps.blobs, stored),
+    rationale: draft.rationale,
+    answers: answered ? await answeredMessage(deps, answered) : null,
+    warnings: [],
+    sendsOnApproval: identity.sendOnChannelApproval,
+    newerMessage: newer ? await newerMessage(deps, newer) : null,
+    decided: row ? recordedOutcome(row) : null,
+    expiresAt,
+  };
+}
+
+/** The content of an earlier version, from the log. */
+async function storedContentOf(deps: Dependencies, draftId: string, version: number): Promise<StoredContent> {
+  const events = (await deps.store.read(draftStream(draftId))) as unknown as DraftEvent[];
+  for (const event of events) {
+    if (event.type === "DraftSubmitted" && version === 1) return event.data;
+    if (event.type === "DraftEdited" && event.data.version === version) return event.data;
+  }
+  throw new Error(`${draftDecider.category} ${draftId} has no version ${version}`);
+}
+
+async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageBody> {
+  if (message.body_blob === null) {
+    return { text: message.body_text, html: message.body_html, extracted: message.extracted_text ?? "" };
+  }
+  const bytes = await deps.blobs.get(message.body_blob);
+  return bytes ? JSON.parse(bytes.toString("utf8")) : { text: null, html: null, extracted: "" };
+}
+
+async function answeredMessage(deps: Dependencies, message: MessageRow): Promise<AnsweredMessage> {
+  const { text, extracted } = await bodyOf(deps, message);
+  const whole = text ?? "";
+  const newText = extracted.trim() === "" ? whole : extracted;
+  return {
+    fromName: message.from_name,
+    fromEmail: message.from_email,
+    receivedAt: (message.received_at ?? message.created_at).toISOString(),
+    subject: message.subject,
+    newText,
+    quotedText: whole.startsWith(newText.trimEnd()) ? whole.slice(newText.trimEnd().length).trim() : "",
+    authentication: null,
+    attachments: message.attachments.map((attachment) => attachment.filename),
+  };
+}
+
+async function newerMessage(deps: Dependencies, message: MessageRow): Promise<NewerMessage> {
+  const { fromName, fromEmail, receivedAt, subject, newText } = await answeredMessage(deps, message);
+  return { fromName, fromEmail, receivedAt, subject, newText };
+}
+
+const outcomes = ["approved", "rejected", "sending", "sent", "stale", "failed"] as const;
+
+function recordedOutcome(row: ReadDraft): RecordedOutcome | null {
+  const decision = outcomes.find((outcome) => outcome === row.status);
+  if (!decision) return null;
+  return {
+    decision,
+    by: row.decided_by ? (row.decided_by.name ?? row.decided_by.id) : null,
+    at: new Date(row.sent_at ?? row.decided_at ?? row.updated_at).toISOString(),
+    reason: row.reason ?? row.failure_message,
+  };
+}

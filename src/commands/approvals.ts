@@ -1,0 +1,163 @@
+import { createHash } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { draftOfToken } from "#projections/drafts/queries.ts";
+import { messageById } from "#projections/messages/queries.ts";
+import type {
+  ApprovalDecisions,
+  DecideRequest,
+  DecisionResult,
+  HeldBy,
+  LinkedApproval,
+} from "#src/channels/approvalView.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { type Asked, draftStream } from "#streams/draft/events.ts";
+import { findToken } from "#streams/draft/notification.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { approvalView } from "./approvalViews.ts";
+import { waitUntilFiled } from "./barrier.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause } from "./handle.ts";
+import { endStale } from "./sends.ts";
+import { loadThread, noteDraft } from "./threads.ts";
+
+export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+/** How long a press waits to tell whether the approved mail is on its way. */
+const tellWithinMs = 3_000;
+
+/** What the approval pages ask and say. The token is the right: it names the draft, the version and the channel. */
+export const approvalDecisions = (deps: Dependencies): ApprovalDecisions => ({
+  find: (token) => find(deps, token),
+  decide: (request) => decide(deps, request),
+});
+
+type Linked = { draftId: string; draft: Draft; position: number; asked: Asked; tokenSha256: string };
+
+async function linked(deps: Dependencies, token: string): Promise<Linked | undefined> {
+  const tokenSha256 = hashToken(token);
+  const known = await draftOfToken(deps.reads, tokenSha256);
+  if (!known) return undefined;
+  const { state: draft, position } = await deps.load(draftDecider, draftStream(known.draft_id));
+  const asked = findToken(draft, tokenSha256);
+  return asked && { draftId: known.draft_id, draft, position, asked, tokenSha256 };
+}
+
+async function find(deps: Dependencies, token: string): Promise<LinkedApproval | undefined> {
+  const link = await linked(deps, token);
+  if (!link) return undefined;
+  const { draftId, draft, asked, position } = link;
+  await deps.projected(position);
+  const view = await approvalView(deps, draftId, draft, asked.version, asked.expiresAt);
+  return { ...view, contentSha256: asked.contentSha256, superseded: asked.version !== draft.version };
+}
+
+async function decide(deps: Dependencies, request: DecideRequest): Promise<DecisionResult> {
+  const link = await linked(deps, request.token);
+  if (!link) return { kind: "unknown" };
+  const { draft, asked } = link;
+  if (asked.version !== draft.version) return { kind: "changed" };
+  if (draft.status !== "pending") return decidedAlready(deps, link);
+  if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
+  const cause = await causeOf(deps, link, request);
+  try {
+    return request.decision === "approve"
+      ? await approve(deps, link, cause)
+      : await reject(deps, link, request.reason ?? null, cause);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    if (error.code === "version_mismatch") return { kind: "changed" };
+    if (error.code === "invalid_status") return decidedAlready(deps, link);
+    throw error;
+  }
+}
+
+async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<DecisionResult> {
+  const { draftId, draft, asked, tokenSha256 } = link;
+  const newMessageId = await newerWordOf(deps, draft);
+  if (newMessageId !== null) {
+    await endStale(deps, draftId, draft, newMessageId, cause);
+    return stale(deps, draft, newMessageId);
+  }
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { version: ifVersion, contentSha256 } = asked;
+  const sendRequested = identity.sendOnChannelApproval;
+  const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256 } as const;
+  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  crashPoint("approve:recorded");
+  const { threadId } = draft;
+  await noteDraft(deps, { threadId, draftId, outcome: "approved", draftRevision: revision }, cause);
+  return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
+}
+
+async function reject(deps: Dependencies, link: Linked, reason: string | null, cause: Cause): Promise<DecisionResult> {
+  const { draftId, draft, asked, tokenSha256 } = link;
+  const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256 } as const;
+  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  const { threadId } = draft;
+  await noteDraft(deps, { threadId, draftId, outcome: "rejected", draftRevision: revision }, cause);
+  return { kind: "rejected" };
+}
+
+/** The approval is recorded; a process carries the send out. The approver is told how it went as far as that shows soon. */
+async function howItGoesOn(deps: Dependencies, draftId: string): Promise<DecisionResult> {
+  const deadline = deps.clock.monotonic() + tellWithinMs;
+  for (;;) {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.held !== null) return { kind: "approved", sending: false, note: heldBy(draft.held) };
+    if (draft.status === "stale") return stale(deps, draft, await newerWordOf(deps, draft));
+    if (draft.status === "pending") return { kind: "changed" };
+    if (draft.status !== "approved" || deps.clock.monotonic() > deadline) return { kind: "approved", sending: true };
+    await sleep(20);
+  }
+}
+
+const heldBy = (code: string): HeldBy =>
+  code === "sending_paused" || code === "plan_limit_reached" ? code : "identity_disabled";
+
+/** The newest word on the draft's thread, where it is newer than what the draft answers. Waits for acknowledged mail to be filed. */
+async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
+  await waitUntilFiled(deps, draft.identityId);
+  const { state: thread } = await loadThread(deps, draft.threadId);
+  const word = thread.newestWord;
+  return word !== null && word.number > draft.basedOnNumber ? word.messageId : null;
+}
+
+async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
+  const message = newMessageId === null ? undefined : await messageById(deps.reads, draft.workspaceId, newMessageId);
+  if (!message) return { kind: "stale", newer: null };
+  const { from_name, from_email, subject, extracted_text, body_text } = message;
+  const receivedAt = (message.received_at ?? message.created_at).toISOString();
+  const newText = extracted_text || body_text || "";
+  return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
+}
+
+async function decidedAlready(deps: Dependencies, link: Linked): Promise<DecisionResult> {
+  const { state: draft, position } = await deps.load(draftDecider, draftStream(link.draftId));
+  await deps.projected(position);
+  const view = await approvalView(deps, link.draftId, draft, link.asked.version, link.asked.expiresAt);
+  return { kind: "already_decided", view };
+}
+
+async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
+  const { draft, asked } = link;
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const channel = asked.channel.slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
+  const requestId = request.requestId ?? deps.ids.uuid();
+  return {
+    actor: {
+      kind: "email_link",
+      id: channel?.config.to ?? asked.notificationId,
+      channel: asked.channel.type,
+      ip: request.ip,
+      userAgent: request.userAgent,
+      requestId,
+    },
+    workspaceId: draft.workspaceId,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+}
