@@ -26,6 +26,8 @@ export type SmtpRelay = {
   readonly commands: readonly string[];
   /** Bytes of content that came after a 354, whether or not the mail was finished. */
   readonly contentBytes: number;
+  /** Resolves once every connection is closed, so that whatever was written to one has been read. */
+  idle(): Promise<void>;
   /** From now on, instead of those before. */
   setFaults(...faults: Fault[]): void;
   close(): Promise<void>;
@@ -40,6 +42,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
   const mails: TakenMail[] = [];
   const commands: string[] = [];
   const sockets = new Set<Socket>();
+  const waiting: (() => void)[] = [];
   let contentBytes = 0;
   let armed = faults.map((fault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
 
@@ -152,7 +155,10 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
 
     sockets.add(socket.setNoDelay(true));
     socket.on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
+    socket.on("close", () => {
+      sockets.delete(socket);
+      if (sockets.size === 0) for (const told of waiting.splice(0)) told();
+    });
     socket.on("data", (chunk) => {
       if (inContent) contentBytes += chunk.length;
       pending = Buffer.concat([pending, chunk]);
@@ -174,6 +180,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
     get contentBytes() {
       return contentBytes;
     },
+    idle: () => new Promise((resolve) => (sockets.size === 0 ? resolve() : waiting.push(resolve))),
     setFaults(...next) {
       armed = next.map((each) => ({ ...each, left: each.times ?? Number.POSITIVE_INFINITY }));
     },

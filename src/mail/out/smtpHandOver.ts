@@ -11,7 +11,8 @@ const chunkBytes = 64 * 1024;
 
 /**
  * One mail over a connection that is ready. The one fact everything rests on is whether content was begun: before that nothing was handed
- * over, whatever happens; after it only the server's own reply is an answer, and everything else is unknown. Never throws.
+ * over, whatever happens; after it only the server's own reply is an answer, and everything else is unknown. Never throws. The caller closes
+ * the connection as soon as it has the outcome.
  */
 export function handOverBySmtp(
   connection: SMTPConnection,
@@ -45,8 +46,6 @@ export function handOverBySmtp(
           settle(refusedRecipients(envelope) ?? lost("no proper answer to a recipient"));
         else if (!settled && !says(mayWrite))
           settle({ kind: "not_handed_over", message: "no longer allowed to write" });
-        // Whatever it was, nothing has been written: closing the connection here keeps it so.
-        if (settled) connection.close();
         return !settled;
       },
       progressed: () => within(limits.contentMs, "the server stopped taking the content"),
