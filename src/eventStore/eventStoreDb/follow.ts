@@ -20,6 +20,8 @@ export type Followed = {
   stallMs: number;
 };
 
+/** Appends of this process may call for a look at any time; reads are not free. */
+const betweenLooksMs = 5;
 const shortestIdleMs = 20;
 const longestIdleMs = 250;
 const longestPauseMs = 2000;
@@ -110,12 +112,17 @@ async function* drain(
       continue;
     }
     if (feed.failure()) throw feed.failure();
-    if (performance.now() - lookedAt < shortestIdleMs) continue;
+    const tooSoonMs = lookedAt + betweenLooksMs - performance.now();
+    if (tooSoonMs > 0) {
+      idleMs = tooSoonMs;
+      continue;
+    }
     const seen = await lookAhead(reads, progress, feed.searched(), categories);
     lookedAt = performance.now();
     if (seen.waitingFor === undefined) heardAt = lookedAt;
     if (lookedAt - heardAt > stallMs) throw new NoAnswer(`the event at ${seen.waitingFor} does not come through`);
-    idleMs = seen.moved || seen.waitingFor ? shortestIdleMs : Math.min(idleMs * 2, longestIdleMs);
+    idleMs =
+      seen.moved || seen.waitingFor ? shortestIdleMs : Math.min(Math.max(idleMs * 2, shortestIdleMs), longestIdleMs);
     if (seen.moved || (seen.atEnd && !saidCaughtUp)) {
       saidCaughtUp = seen.atEnd;
       yield { events: [], position: progress.position, caughtUp: seen.atEnd };
