@@ -1,0 +1,80 @@
+import { hasUnseen, visibleLine } from "#src/html/visible.ts";
+import type { ApprovalView } from "./approvalView.ts";
+import type { Letter } from "./letter.ts";
+
+/** More addresses than an answer to a person usually has. */
+const manyRecipients = 5;
+
+/** What an approver should know before deciding, most important first: those that follow from what the view holds, then the view's own. */
+export function approvalWarnings(view: ApprovalView, letter: Letter): string[] {
+  const found = rules.map((rule) => rule(view, letter)).filter((warning) => warning !== undefined);
+  return [...new Set([...found, ...view.warnings])];
+}
+
+type Rule = (view: ApprovalView, letter: Letter) => string | undefined;
+
+const newerMessage: Rule = ({ newerMessage, content }) => {
+  if (!newerMessage) return undefined;
+  return `${visibleLine(newerMessage.fromName || newerMessage.fromEmail)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. It will not be sent as it is.`;
+};
+
+const unverifiedSender: Rule = ({ answers }) =>
+  answers?.authentication && !answers.authentication.aligned
+    ? `It could not be verified that the message really comes from ${visibleLine(answers.fromEmail)}.`
+    : undefined;
+
+const otherAddress: Rule = ({ answers, content }) => {
+  const [first] = content.to;
+  if (!answers || first === undefined || content.to.some((address) => same(address, answers.fromEmail)))
+    return undefined;
+  return `The reply goes to ${visibleLine(first)}, not to ${visibleLine(answers.fromEmail)}, who wrote the message.`;
+};
+
+const recipients: Rule = ({ content }) => {
+  const count = content.to.length + content.cc.length + content.bcc.length;
+  return count > manyRecipients ? `It goes to ${count} addresses.` : undefined;
+};
+
+const hiddenRecipients: Rule = ({ content }) =>
+  content.bcc.length > 0
+    ? `${content.bcc.length === 1 ? "One hidden recipient (Bcc) gets" : `${content.bcc.length} hidden recipients (Bcc) get`} a copy.`
+    : undefined;
+
+const lookalikes: Rule = ({ content }) => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of ASCII
+  const odd = [...content.to, ...content.cc, ...content.bcc].find((address) => /[^\x00-\x7f]/.test(address));
+  return odd === undefined
+    ? undefined
+    : `The address ${visibleLine(odd)} has letters outside the plain Latin alphabet: read it closely.`;
+};
+
+const twoVersions: Rule = (_, letter) =>
+  letter.versionsDiffer
+    ? "Its HTML and its plain text do not say the same words. Readers see one of the two: read both."
+    : undefined;
+
+const unreadableHtml: Rule = (_, letter) =>
+  letter.html === "unreadable" ? "It has HTML that is too large or too deeply nested to be shown here." : undefined;
+
+const unseenCharacters: Rule = ({ content }, { html, text }) => {
+  const written = [content.subject, content.from.name, text].some(hasUnseen);
+  // HTML can spell such a character as an entity, so it is looked for after the reading.
+  const inHtml = html !== null && html !== "unreadable" && /\[U\+[0-9A-F]{4,6}(?: ×\d+)?\]/.test(html.asText);
+  return written || inHtml
+    ? "It has characters that cannot be seen, or that change the order of letters. They are shown by their number, like [U+202E]."
+    : undefined;
+};
+
+const rules: Rule[] = [
+  newerMessage,
+  unverifiedSender,
+  otherAddress,
+  recipients,
+  hiddenRecipients,
+  lookalikes,
+  twoVersions,
+  unreadableHtml,
+  unseenCharacters,
+];
+
+const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();

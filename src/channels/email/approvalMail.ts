@@ -1,0 +1,107 @@
+import { readableTime } from "#src/html/times.ts";
+import { visibleLine } from "#src/html/visible.ts";
+import { type AnsweredMessage, type ApprovalView, approveLabel } from "../approvalView.ts";
+import { approvalWarnings } from "../approvalWarnings.ts";
+import { type HeadField, type Letter, letterOf } from "../letter.ts";
+import { type Excerpt, excerpt, unlinked } from "./excerpt.ts";
+
+/** What the approval mail says, before it is made text or HTML. Every text is safe to look at; none is escaped yet. */
+export type ApprovalMail = {
+  subject: string;
+  title: string;
+  lead: string;
+  warnings: string[];
+  head: HeadField[];
+  /** The letter; a second part where its two versions say different things. */
+  parts: { label: string; text: Excerpt }[];
+  rationale: Excerpt | null;
+  newer: Said | null;
+  answers: (Said & { verified: string; quoted: string | undefined; attachments: string[] }) | null;
+  approve: { label: string; url: string };
+  reject: { label: string; url: string };
+  facts: string[];
+};
+
+type Said = { from: string; subject: string; at: string; text: Excerpt };
+
+/** The two links of the mail, each with its own token. */
+export type ApprovalLinks = { approve: string; reject: string };
+
+const limits = { letter: 6000, rationale: 1500, message: 3000, subject: 120 };
+
+export function approvalMail(view: ApprovalView, links: ApprovalLinks): ApprovalMail {
+  const letter = letterOf(view.content);
+  const to = view.content.to.map(visibleLine).join(", ");
+  const label = approveLabel(view);
+  return {
+    subject: shorten(
+      `${label}? ${view.answers ? "Reply" : "Mail"} to ${to}: ${visibleLine(view.content.subject)}`,
+      limits.subject,
+    ),
+    title: view.answers ? "Send this reply?" : "Send this mail?",
+    lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${visibleLine(view.identity.displayName)}. Nothing leaves before you decide.`,
+    warnings: approvalWarnings(view, letter),
+    head: letter.head,
+    parts: partsOf(letter),
+    rationale: view.rationale ? said(view.rationale, limits.rationale) : null,
+    newer: view.newerMessage && {
+      ...heading(view.newerMessage),
+      text: said(view.newerMessage.newText ?? "(its text cannot be shown yet)", limits.message),
+    },
+    answers: view.answers && answered(view.answers),
+    approve: { label, url: links.approve },
+    reject: { label: "Reject", url: links.reject },
+    facts: factsOf(view),
+  };
+}
+
+/** What recipients will read comes first: the HTML's words where there is HTML. */
+function partsOf({ text, html, versionsDiffer }: Letter): ApprovalMail["parts"] {
+  const plain = said(text, limits.letter);
+  if (html === null) return [{ label: "The text", text: plain }];
+  if (html === "unreadable") return [{ label: "The plain text (its HTML cannot be shown)", text: plain }];
+  const shown = { label: "The text (of its HTML)", text: said(html.asText, limits.letter) };
+  return versionsDiffer ? [shown, { label: "Its plain text says instead", text: plain }] : [shown];
+}
+
+function answered(message: AnsweredMessage): NonNullable<ApprovalMail["answers"]> {
+  const lines = message.quotedText.trim() ? message.quotedText.trim().split("\n").length : 0;
+  return {
+    ...heading(message),
+    text: said(message.newText, limits.message),
+    verified: verification(message),
+    quoted:
+      lines > 0 ? `(${lines} quoted ${lines === 1 ? "line" : "lines"} left out – see the review page)` : undefined,
+    attachments: message.attachments.map(visibleLine),
+  };
+}
+
+/** Whether the sender is who the message says, in a phrase. */
+export function verification({ authentication }: Pick<AnsweredMessage, "authentication">): string {
+  if (authentication === null) return "sender not checked yet";
+  return authentication.aligned ? "sender verified" : "sender NOT verified";
+}
+
+const heading = (message: { fromName: string | null; fromEmail: string; subject: string; receivedAt: string }) => ({
+  from: message.fromName
+    ? `${visibleLine(message.fromName)} <${visibleLine(message.fromEmail)}>`
+    : visibleLine(message.fromEmail),
+  subject: visibleLine(message.subject),
+  at: readableTime(message.receivedAt),
+});
+
+const factsOf = (view: ApprovalView): string[] => [
+  `Version ${view.version}, content ${view.contentSha256.slice(0, 12)}. The links work until ${readableTime(view.expiresAt)}, for this version only.`,
+  "Opening a link changes nothing: it shows the whole draft, and a button there decides.",
+  "Whoever has this mail can decide. Forwarding it forwards the right to decide.",
+];
+
+const said = (text: string, max: number): Excerpt => {
+  const cut = excerpt(text, max);
+  return { ...cut, shown: unlinked(cut.shown) };
+};
+
+const shorten = (line: string, max: number) => {
+  const characters = [...line];
+  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
+};

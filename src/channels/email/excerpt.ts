@@ -1,0 +1,31 @@
+import { visible } from "#src/html/visible.ts";
+
+/** The beginning of a long text, and how many characters are left out. */
+export type Excerpt = { shown: string; left: number };
+
+/** At most `max` characters, and at most `maxLines` lines, of a text made safe to look at. */
+export function excerpt(text: string, max: number, maxLines = 120): Excerpt {
+  const whole = visible(text).trim();
+  const lines = whole.split("\n").slice(0, maxLines).join("\n");
+  const shown = lines.slice(0, max).replace(/[\ud800-\udbff]$/, "");
+  return { shown, left: whole.length - shown.length };
+}
+
+/** The note that stands where a text was cut. Undefined where nothing is missing. */
+export function cutNote({ left }: Excerpt): string | undefined {
+  if (left === 0) return undefined;
+  return `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"} – see the review page`;
+}
+
+/**
+ * Web addresses that a mail program will not turn into links: a stranger's link must not be one tap away in a mail from us. The mark
+ * that parts them has no width, so that the text looks the same.
+ */
+export function unlinked(text: string): string {
+  return text
+    .replace(/(?<=[a-z][a-z0-9+.-]{0,20}:)(?=\/\/)/gi, apart)
+    .replace(/(?<=[\p{L}\p{N}-])\.(?=\p{L}{2})/gu, `${apart}.`)
+    .replace(/(?<=\S)@(?=\S)/g, `${apart}@`);
+}
+
+const apart = "\u200c";

@@ -1,0 +1,88 @@
+import { html, type Markup, trusted } from "#src/html/html.ts";
+import type { ApprovalMail } from "./approvalMail.ts";
+import { cutNote, type Excerpt } from "./excerpt.ts";
+
+/** The mail for programs that show HTML: tables and inline styles, one column, nothing loaded from anywhere, two links and no other. */
+export const mailAsHtml = (mail: ApprovalMail): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
+<title>${mail.subject}</title>
+<style>${trusted(darkStyle)}</style>
+</head>
+<body class="page" style="margin:0;padding:0;background-color:#f4f6f8;-webkit-text-size-adjust:100%;">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="page" style="background-color:#f4f6f8;"><tr><td align="center" style="padding:16px 8px;">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="card" style="max-width:600px;background-color:#ffffff;border:1px solid #d5dbe1;border-radius:12px;">
+<tr><td style="padding:24px 20px 8px;">
+<h1 class="ink" style="margin:0 0 8px;${font}font-size:24px;line-height:1.25;font-weight:700;color:#1b2430;">${mail.title}</h1>
+<p class="soft" style="${paragraph}color:#4f5b69;">${mail.lead}</p>
+</td></tr>
+${mail.warnings.length > 0 && row(warnings(mail.warnings))}
+${mail.newer && row(html`${label("The newer message")}${meta([mail.newer.from, mail.newer.at])}${letter(mail.newer.text)}`)}
+${row(html`${label("What would be sent")}${head(mail)}`)}
+${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)}${letter(part.text)}`))}
+${row(html`${button(mail.approve, "#13703a", "approve")}${button(mail.reject, "#b3261e", "reject")}`)}
+${mail.rationale && row(html`${label("Why the agent wrote it")}${letter(mail.rationale)}`)}
+${mail.answers && row(answers(mail.answers))}
+<tr><td class="line" style="padding:14px 20px 22px;border-top:1px solid #d5dbe1;">${mail.facts.map((fact) => html`<p class="soft" style="margin:0 0 6px;${font}font-size:13px;line-height:1.5;color:#4f5b69;">${fact}</p>`)}</td></tr>
+</table>
+</td></tr></table>
+</body>
+</html>
+`.markup;
+
+const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;";
+const paragraph = `margin:0;${font}font-size:16px;line-height:1.5;overflow-wrap:anywhere;word-break:break-word;`;
+
+const row = (content: Markup): Markup => html`<tr><td style="padding:8px 20px;">${content}</td></tr>`;
+
+const label = (text: string): Markup =>
+  html`<h2 class="soft" style="margin:8px 0 6px;${font}font-size:14px;line-height:1.4;font-weight:700;color:#4f5b69;">${text}</h2>`;
+
+const meta = (lines: string[]): Markup =>
+  html`<p class="soft" style="${paragraph}font-size:14px;color:#4f5b69;padding-bottom:6px;">${lines.map((line, index) => html`${index > 0 && html`<br>`}<bdi>${line}</bdi>`)}</p>`;
+
+const warnings = (sentences: string[]): Markup =>
+  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="warning" style="background-color:#fff4d6;border-left:4px solid #c77700;border-radius:6px;"><tr><td style="padding:12px 14px;">
+${sentences.map((sentence) => html`<p class="caution" style="${paragraph}color:#4a3000;padding:2px 0;"><strong>Note:</strong> ${sentence}</p>`)}
+</td></tr></table>`;
+
+const head = (mail: ApprovalMail): Markup =>
+  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">${mail.head.map(
+    ({ label, values }) => html`<tr>
+<td class="soft" valign="top" width="96" style="${paragraph}font-size:14px;color:#4f5b69;padding:2px 10px 2px 0;">${label}</td>
+<td class="ink" valign="top" style="${paragraph}font-size:15px;color:#1b2430;padding:2px 0;">${values.map((value, index) => html`${index > 0 && html`<br>`}<bdi>${value}</bdi>`)}</td>
+</tr>`,
+  )}</table>`;
+
+const letter = (text: Excerpt): Markup =>
+  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="letter" style="background-color:#f4f6f8;border:1px solid #d5dbe1;border-radius:8px;"><tr><td dir="auto" class="ink" style="${paragraph}color:#1b2430;padding:14px;">${lines(text.shown || "(no text)")}${cutNote(text) && html`<br><em class="soft" style="color:#4f5b69;">${cutNote(text)}</em>`}</td></tr></table>`;
+
+/** Line breaks as elements: not every mail program honours white-space. */
+const lines = (text: string): Markup[] =>
+  text.split("\n").map((line, index) => html`${index > 0 && trusted("<br>\n")}${line}`);
+
+const button = ({ label, url }: { label: string; url: string }, colour: string, name: string): Markup =>
+  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0;"><tr><td align="center" bgcolor="${colour}" class="${name}" style="background-color:${colour};border-radius:8px;">
+<a href="${url}" class="${name}" style="display:block;padding:15px 20px;${font}font-size:18px;line-height:1.2;font-weight:700;color:#ffffff;text-decoration:none;border-radius:8px;">${label}</a>
+</td></tr></table>`;
+
+const answers = (message: NonNullable<ApprovalMail["answers"]>): Markup => html`${label("The message it answers")}
+${meta([message.from, message.subject, `${message.at} · ${message.verified}`, ...message.attachments.map((name) => `Attached: ${name}`)])}
+${letter(message.text)}
+${message.quoted && html`<p class="soft" style="${paragraph}font-size:14px;color:#4f5b69;padding-top:6px;">${message.quoted}</p>`}`;
+
+const darkStyle = `
+:root { color-scheme: light dark; supported-color-schemes: light dark; }
+@media (prefers-color-scheme: dark) {
+.page { background-color: #12161b !important; } .card { background-color: #1b2128 !important; border-color: #39434f !important; }
+.letter { background-color: #232b34 !important; border-color: #39434f !important; } .line { border-color: #39434f !important; }
+.ink { color: #e8ecf0 !important; } .soft { color: #a9b4c0 !important; }
+.warning { background-color: #3a2c08 !important; } .caution { color: #ffe3a3 !important; }
+}
+`;

@@ -1,0 +1,13 @@
+import type { ApprovalView } from "../approvalView.ts";
+import { type ApprovalLinks, approvalMail } from "./approvalMail.ts";
+import { mailAsHtml } from "./mailAsHtml.ts";
+import { mailAsText } from "./mailAsText.ts";
+
+/** The mail that asks an approver. Its text and its HTML say the same; the subject is one line. */
+export function renderApprovalMail(
+  view: ApprovalView,
+  links: ApprovalLinks,
+): { subject: string; text: string; html: string } {
+  const mail = approvalMail(view, links);
+  return { subject: mail.subject, text: mailAsText(mail), html: mailAsHtml(mail) };
+}

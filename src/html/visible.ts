@@ -1,0 +1,35 @@
+/**
+ * Text that strangers wrote, made safe to look at: what a reader could not see, or what would reorder the letters around it, is
+ * written out as `[U+202E]`. Letters, line breaks and tabs stay; joiners stay, because scripts and emoji need them.
+ */
+export function visible(text: string): string {
+  return text
+    .replace(/\r\n?|[\u2028\u2029]/g, "\n")
+    .replace(unseen, (found, run: string | undefined) => (run ? named(run) : found));
+}
+
+/** The same for a value of one line (a name, an address, a subject, a file name): no line breaks, and no direction marks either. */
+export function visibleLine(text: string): string {
+  return visible(text)
+    .replace(/[\u200e\u200f\u061c]/g, named)
+    .replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Whether looking at the text would not show all that is in it. */
+export function hasUnseen(text: string): boolean {
+  return visible(text) !== text.replace(/\r\n?|[\u2028\u2029]/g, "\n");
+}
+
+// The first alternative is the flag of a country's part (England, Scotland): the one honest use of tag characters. The second takes a run
+// of one character, so that a thousand of them make one mark.
+const unseen =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
+  /\u{1F3F4}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{2,6}\u{E007F}|(([\u0000-\u0008\u000b-\u001f\u007f-\u009f\u115f\u1160\u180e\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\u{E0000}-\u{E007F}]|\p{Cs})\2*)/gu;
+
+function named(run: string): string {
+  const [first = ""] = run;
+  const count = run.length / first.length;
+  const name = `U+${first.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}`;
+  return count > 1 ? `[${name} ×${count}]` : `[${name}]`;
+}
