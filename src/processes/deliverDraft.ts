@@ -1,0 +1,197 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { sendingState } from "#src/commands/sendingAllowed.ts";
+import { requeueSend } from "#src/commands/sends.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { Rejected } from "#streams/decider.ts";
+import { type Delivery, deliveryDecider } from "#streams/delivery/decider.ts";
+import { deliveryStream } from "#streams/delivery/events.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { causedBy, causeOfTimer, traced } from "./cause.ts";
+import { endAccepted, endFailed } from "./deliveryEnds.ts";
+import { type HandOver, handOver } from "./handOver.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+export type DeliverySettings = {
+  provider: MailProvider;
+  instanceId: string;
+  /** Seconds before each further try after "later"; then given up. */
+  retrySeconds: readonly number[];
+  /** How long an unknown hand-over may wait for evidence. */
+  confirmSeconds: number;
+};
+
+/** A claim may be used for starting a delivery while it is this young; everything older is claimed anew. */
+export const claimGoodForMs = 5_000;
+/** Longer than any hand-over lasts: whoever started one and has not said how it ended by then was cut off. */
+const handOverBoundMs = 90_000;
+const pausedRecheckMs = 2_000;
+const settleEveryMs = 5_000;
+
+/**
+ * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (design: the send path, 5 to 7).
+ * What an interrupted hand-over did is never guessed: it waits for evidence, and without any the draft ends failed, `unconfirmed`.
+ */
+export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Process {
+  const later = (ms: number) => new Date(deps.clock.now().getTime() + ms);
+  const handedOver: HandOver = handOver(deps, settings);
+
+  async function deliver(draftId: string, cause: Cause, context: ProcessContext): Promise<void> {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.status !== "sending" || draft.attemptId === null) return;
+    const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
+    if (delivery.phase !== "none") return conclude(draftId, draft, delivery, cause, context);
+    const allowed = await sendingState(deps, draft);
+    if (allowed === "identity_deleted") {
+      await closeAttempt(draft.attemptId, draftId, "the identity was deleted", cause);
+      return fail(draftId, draft, "identity_deleted", "the identity was deleted before the mail left", cause);
+    }
+    if (allowed !== "allowed") return context.timers.set(draftId, "wait", later(pausedRecheckMs), traced(cause));
+    if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
+    const outcome = await handedOver(draftId, draft, cause);
+    if (outcome === "claim_too_old") return tryAgain(draftId, draft, draft.tries, cause);
+    if (outcome === "not_connected")
+      return retry(draftId, draft, "the mail provider cannot be reached", cause, context);
+    const after = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
+    return conclude(draftId, draft, after.state, cause, context);
+  }
+
+  /** Any later try: the old attempt is closed on its own stream first, then claimed anew (which may find the draft stale). */
+  async function tryAgain(draftId: string, draft: Draft, tries: number, cause: Cause): Promise<void> {
+    const attemptId = draft.attemptId as string;
+    const phase = await closeAttempt(attemptId, draftId, "claimed anew", cause);
+    if (phase !== "abandoned" && phase !== "not_handed_over" && phase !== "refused") return;
+    try {
+      await requeueSend(deps, draftId, attemptId, tries, cause);
+    } catch (error) {
+      if (!(error instanceof Rejected) || !["stale_draft", "send_in_progress", "invalid_status"].includes(error.code)) {
+        throw error;
+      }
+    }
+  }
+
+  async function closeAttempt(attemptId: string, draftId: string, because: string, cause: Cause) {
+    const command = { type: "AbandonDelivery", draftId, because } as const;
+    return (await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause)).state.phase;
+  }
+
+  async function conclude(draftId: string, draft: Draft, delivery: Delivery, cause: Cause, context: ProcessContext) {
+    switch (delivery.phase) {
+      case "none":
+        return;
+      case "abandoned":
+        return tryAgain(draftId, draft, draft.tries, cause);
+      case "started":
+        return context.timers.set(draftId, "cut-off", later(handOverBoundMs), traced(cause));
+      case "accepted":
+        return endAccepted(deps, draftId, draft, delivery, cause);
+      case "not_handed_over":
+        return retry(draftId, draft, delivery.message, cause, context);
+      case "refused":
+        if (delivery.retryable) return retry(draftId, draft, delivery.message, cause, context);
+        return fail(draftId, draft, delivery.code || "provider_refused", delivery.message, cause);
+      case "unknown":
+        return context.timers.set(draftId, "settle", later(0), {
+          ...traced(cause),
+          since: deps.clock.now().toISOString(),
+        });
+      case "unconfirmed":
+        return fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
+    }
+  }
+
+  /** "Later", by schedule; at its end the draft fails and what it held is given back. */
+  async function retry(draftId: string, draft: Draft, why: string, cause: Cause, { timers }: ProcessContext) {
+    const seconds = settings.retrySeconds[draft.tries];
+    if (seconds === undefined) {
+      await closeAttempt(draft.attemptId as string, draftId, why, cause);
+      return fail(draftId, draft, "provider_unavailable", why, cause);
+    }
+    await timers.set(draftId, "retry", later(seconds * 1000), { ...traced(cause), attemptId: draft.attemptId });
+  }
+
+  const fail = (draftId: string, draft: Draft, code: string, message: string, cause: Cause) =>
+    endFailed(deps, draftId, draft, code, message, cause);
+
+  /** Looks for evidence until the time for it is over. */
+  async function settle(draftId: string, payload: Record<string, unknown>, { timers }: ProcessContext): Promise<void> {
+    const cause = causeOfTimer(payload, "deliverDraft");
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const attemptId = draft.attemptId as string;
+    const found = await settings.provider.lookUp?.(attemptId);
+    const waitedMs = deps.clock.now().getTime() - Date.parse(payload.since as string);
+    const tooLong = waitedMs >= settings.confirmSeconds * 1000;
+    if (!found && !tooLong) {
+      const every = Math.min(settleEveryMs, Math.max(200, settings.confirmSeconds * 1000 - waitedMs));
+      return timers.set(draftId, "settle", later(every), payload);
+    }
+    const evidence = found ? `the provider's record says ${found}` : `no evidence within ${settings.confirmSeconds} s`;
+    const command = { type: "SettleDelivery", outcome: found ?? "unconfirmed", evidence } as const;
+    await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
+  }
+
+  async function cutOff(draftId: string, payload: Record<string, unknown>): Promise<void> {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const message = "the hand-over was interrupted: whether the provider took the mail is not known";
+    const outcome = { type: "DeliveryUnknown", data: { message } } as const;
+    const stream = deliveryStream(draft.attemptId as string);
+    await deps.handle(
+      deliveryDecider,
+      stream,
+      { type: "RecordOutcome", outcome },
+      causeOfTimer(payload, "deliverDraft"),
+    );
+  }
+
+  const onQueued = (event: Recorded, context: ProcessContext) =>
+    deliver(idOf(event.stream), causedBy(event, "deliverDraft"), context);
+
+  return {
+    name: "deliverDraft",
+    categories: ["draft"],
+    keyOf: (event) => idOf(event.stream),
+    on: { DraftQueued: onQueued, DraftRequeued: onQueued },
+    onTimer: async (timer, context) => {
+      const draftId = timer.key;
+      const cause = causeOfTimer(timer.payload, "deliverDraft");
+      const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+      if (draft.status !== "sending") return;
+      if (timer.name === "cut-off") await cutOff(draftId, timer.payload);
+      if (timer.name === "settle") await settle(draftId, timer.payload, context);
+      if (timer.name === "retry") {
+        if (timer.payload.attemptId === draft.attemptId) await tryAgain(draftId, draft, draft.tries + 1, cause);
+        return;
+      }
+      if (timer.name === "settle" && (await stillUnknown(deps, draftId))) return;
+      await deliver(draftId, cause, context);
+    },
+    givingUp: async (subject) => {
+      const draftId = "key" in subject ? subject.key : idOf(subject.stream);
+      await giveUp(
+        draftId,
+        "key" in subject ? causeOfTimer(subject.payload, "deliverDraft") : causedBy(subject, "deliverDraft"),
+      );
+    },
+  };
+
+  /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards its outcome is unknown. */
+  async function giveUp(draftId: string, cause: Cause): Promise<void> {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.status !== "sending" || draft.attemptId === null) return;
+    const phase = await closeAttempt(draft.attemptId, draftId, "an internal error", cause);
+    if (phase === "started") await cutOff(draftId, traced(cause));
+    else if (phase !== "unknown" && phase !== "accepted") {
+      await fail(draftId, draft, "internal", "an internal error kept this mail from being sent", cause);
+    }
+  }
+}
+
+async function stillUnknown(deps: Dependencies, draftId: string): Promise<boolean> {
+  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  if (draft.attemptId === null) return false;
+  const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
+  return delivery.phase === "unknown";
+}

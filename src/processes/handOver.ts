@@ -1,0 +1,134 @@
+import { loadContent } from "#src/commands/contents.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Outcome, ReadyConnection } from "#src/mail/mailProvider.ts";
+import { renderMail } from "#src/mail/out/render.ts";
+import { Rejected } from "#streams/decider.ts";
+import { deliveryDecider } from "#streams/delivery/decider.ts";
+import { deliveryStream } from "#streams/delivery/events.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { claimGoodForMs, type DeliverySettings } from "./deliverDraft.ts";
+
+/** Right before the first byte of content the claim is looked at once more: over this age nothing is written. */
+const claimUsableForMs = 10_000;
+
+export type HandOver = (
+  draftId: string,
+  draft: Draft,
+  cause: Cause,
+) => Promise<"recorded" | "claim_too_old" | "not_connected">;
+
+/**
+ * One hand-over under a claim made in this process: everything slow comes before `DeliveryStarted`, and what the provider answered is
+ * recorded however long the event store is away. Whoever finds the attempt started by somebody else hands nothing over.
+ */
+export function handOver(deps: Dependencies, { provider, instanceId }: DeliverySettings): HandOver {
+  return async (draftId, draft, cause) => {
+    const attemptId = draft.attemptId as string;
+    const connection = await connect();
+    if (!connection) return "not_connected";
+    crashPoint("deliver:connected");
+    let mail: Awaited<ReturnType<typeof freeze>>;
+    try {
+      mail = await freeze(draft, attemptId);
+      if (deps.freshClaims.age(attemptId) > claimGoodForMs) {
+        connection.discard();
+        return "claim_too_old";
+      }
+      await start(draftId, draft, attemptId, mail, cause);
+    } catch (error) {
+      connection.discard();
+      // Started by somebody else a moment ago: how that ends is theirs to record.
+      if (error instanceof Rejected) return "recorded";
+      throw error;
+    }
+    crashPoint("deliver:started");
+    const mayWrite = () => deps.freshClaims.age(attemptId) <= claimUsableForMs;
+    const { envelope, mime, messageId } = mail;
+    const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, mayWrite);
+    deps.freshClaims.forget(attemptId);
+    crashPoint("deliver:handed-over");
+    await record(attemptId, outcome, cause);
+    crashPoint("deliver:recorded");
+    return "recorded";
+  };
+
+  async function connect(): Promise<ReadyConnection | undefined> {
+    try {
+      return await provider.connect();
+    } catch (error) {
+      if (error instanceof Unavailable) return undefined;
+      throw error;
+    }
+  }
+
+  /** The very bytes that will leave, stored before anything does. */
+  async function freeze(draft: Draft, attemptId: string) {
+    const content = await loadContent(deps.blobs, draft.stored);
+    const domain = content.from.address.slice(content.from.address.lastIndexOf("@") + 1);
+    const { identityId, threadId } = draft;
+    const messageId = deps.messageIds.mint({ identityId, threadId, attemptId, domain });
+    const attachments = new Map<string, Buffer>();
+    for (const { sha256 } of content.attachments) {
+      const bytes = await deps.blobs.get(sha256);
+      if (!bytes) throw new Error(`the attachment ${sha256} is missing`);
+      attachments.set(sha256, bytes);
+    }
+    const { mime, envelope } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
+    return { mime, envelope, messageId, mimeSha256: await deps.blobs.put(mime) };
+  }
+
+  async function start(
+    draftId: string,
+    draft: Draft,
+    attemptId: string,
+    mail: { messageId: string; mimeSha256: string },
+    cause: Cause,
+  ): Promise<void> {
+    const started = {
+      draftId,
+      threadId: draft.threadId,
+      version: draft.version,
+      contentSha256: draft.contentSha256,
+      provider: provider.name,
+      rfcMessageId: mail.messageId,
+      mimeSha256: mail.mimeSha256,
+      instanceId,
+      fence: deps.ids.uuid(),
+    };
+    await deps.handle(deliveryDecider, deliveryStream(attemptId), { type: "StartDelivery", started }, cause);
+  }
+
+  /** An answer must not get lost because the log is away for a while: it is all the evidence there is. */
+  async function record(attemptId: string, outcome: Outcome, cause: Cause): Promise<void> {
+    const command = { type: "RecordOutcome", outcome: outcomeEvent(outcome) } as const;
+    for (;;) {
+      try {
+        await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
+        return;
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error;
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }
+    }
+  }
+}
+
+function outcomeEvent(outcome: Outcome) {
+  switch (outcome.kind) {
+    case "accepted": {
+      const { response, providerId = null, rejectedRecipients = [] } = outcome;
+      return { type: "DeliveryAccepted", data: { response, providerId, rejectedRecipients } } as const;
+    }
+    case "refused": {
+      const { retryable, code, message } = outcome;
+      return { type: "DeliveryRefused", data: { retryable, code, message } } as const;
+    }
+    case "not_handed_over":
+      return { type: "DeliveryNotHandedOver", data: { message: outcome.message } } as const;
+    case "unknown":
+      return { type: "DeliveryUnknown", data: { message: outcome.message } } as const;
+  }
+}

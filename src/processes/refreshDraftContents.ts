@@ -1,0 +1,37 @@
+import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { refreshContent } from "#src/commands/refreshContent.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { idOf } from "#streams/event.ts";
+import { causedBy } from "./cause.ts";
+import type { Process } from "./process.ts";
+
+const shown = ["displayName", "replyToEmail", "signatureText", "signatureHtml"];
+
+/** When an identity's name, reply-to or signature changes, its open drafts get a new version, and approved ones go back (decisions 3). */
+export const refreshDraftContents = (deps: Dependencies): Process => ({
+  name: "refreshDraftContents",
+  categories: ["identity"],
+  keyOf: (event) => idOf(event.stream),
+  on: {
+    IdentityUpdated: async (event) => {
+      if (!Object.keys(event.data.changes).some((field) => shown.includes(field))) return;
+      if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
+      const workspaceId = event.metadata.workspaceId as string;
+      const open = await draftIdsOfIdentity(deps.reads, workspaceId, idOf(event.stream), ["pending", "approved"]);
+      for (const draftId of open) {
+        const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+        if (draft.status !== "pending" && draft.status !== "approved") continue;
+        await refreshContent(deps, draftId, draft, causedBy(event, "refreshDraftContents")).catch(ignoreDecided);
+      }
+    },
+  },
+});
+
+/** Decided or edited in between: then that is how it stands, and the send compares once more. */
+function ignoreDecided(error: unknown): void {
+  if (!(error instanceof Rejected)) throw error;
+}

@@ -1,0 +1,48 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { queueSend } from "#src/commands/sends.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { causedBy, causeOfTimer, traced } from "./cause.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+type Kind = "approval" | "auto";
+
+const pausedRecheckMs = 2_000;
+
+/** Refusals that leave an approved draft where it is, for the approver or the plan to resolve. */
+const holding = ["sending_paused", "plan_limit_reached", "identity_not_active"];
+/** Refusals after which the draft's own status says how it goes on. */
+const resolved = ["stale_draft", "content_changed", "invalid_status"];
+
+/** An approval that means to send is carried out by this rule, so that a crash in between loses nothing (design: the send path). */
+export function sendApproved(deps: Dependencies): Process {
+  async function send(draftId: string, kind: Kind, cause: Cause, { timers }: ProcessContext): Promise<void> {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.status !== "approved" || !draft.sendRequested) return;
+    try {
+      await queueSend(deps, draftId, kind, cause);
+    } catch (error) {
+      if (!(error instanceof Rejected)) throw error;
+      if (resolved.includes(error.code)) return;
+      if (!holding.includes(error.code)) throw error;
+      const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
+      await deps.handle(draftDecider, draftStream(draftId), hold, cause);
+      if (error.code !== "sending_paused") return;
+      const again = new Date(deps.clock.now().getTime() + pausedRecheckMs);
+      await timers.set(draftId, "pause", again, { ...traced(cause), kind });
+    }
+  }
+  const onEvent = (kind: Kind) => (event: Recorded, context: ProcessContext) =>
+    send(idOf(event.stream), kind, causedBy(event, "sendApproved"), context);
+  return {
+    name: "sendApproved",
+    categories: ["draft"],
+    keyOf: (event) => idOf(event.stream),
+    on: { DraftSubmitted: onEvent("auto"), DraftApproved: onEvent("approval") },
+    onTimer: (timer, context) =>
+      send(timer.key, timer.payload.kind as Kind, causeOfTimer(timer.payload, "sendApproved"), context),
+  };
+}
