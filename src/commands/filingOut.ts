@@ -124,7 +124,7 @@ const storeAttachments = (deps: Dependencies, messageId: string, parsed: ParsedM
   Promise.all(
     parsed.attachments.map(async (attachment, index) => ({
       id: derivedId("attachment", messageId, String(index)),
-      filename: attachment.filename,
+      filename: attachment.filename ?? "attachment",
       contentType: attachment.contentType,
       sizeBytes: attachment.bytes.length,
       contentId: attachment.contentId,
