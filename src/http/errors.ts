@@ -1,0 +1,88 @@
+import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { Reply } from "./reply.ts";
+
+/** The HTTP status of every code of the contract (interface 7, decisions). The only place that knows both. */
+export const statuses = {
+  unauthorized: 401,
+  insufficient_scope: 401,
+  plan_limit_reached: 402,
+  not_found: 404,
+  stale_draft: 409,
+  content_changed: 409,
+  idempotency_in_flight: 409,
+  version_mismatch: 412,
+  payload_too_large: 413,
+  invalid_request: 422,
+  invalid_status: 422,
+  identity_not_active: 422,
+  validation: 422,
+  invalid_plan: 422,
+  invalid_interval: 422,
+  stripe_customer_missing: 422,
+  human_approval_required: 422,
+  sending_paused: 422,
+  cold_send_not_allowed: 422,
+  loop_guarded: 422,
+  idempotency_mismatch: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  stripe_error: 502,
+  unavailable: 503,
+} as const;
+
+export type ErrorCode = keyof typeof statuses;
+
+/** Refusals that commands know by a finer name than the wire does. */
+const wireNames: Record<string, ErrorCode> = { send_in_progress: "invalid_status" };
+
+/** What of a refusal's details a caller gets to see, beside the code and the sentence. */
+const publicDetails = ["upgrade_url", "new_message_id", "field", "status", "version", "recorded", "id"];
+
+/** Seconds after which a dependency that was down is worth another try. */
+const retryAfterSeconds = 2;
+
+export type ErrorOptions = { requestId: string; upgradeUrl?: string };
+
+/** The envelope of any error. What is no refusal and no outage is our own fault: it says so and nothing more. */
+export function errorReply(error: unknown, { requestId, upgradeUrl }: ErrorOptions): Reply {
+  const { code, message, details } = asRefusal(error);
+  const shown = Object.fromEntries(
+    publicDetails.filter((name) => details[name] !== undefined).map((name) => [name, details[name]]),
+  );
+  if (code === "plan_limit_reached" && upgradeUrl !== undefined) shown.upgrade_url ??= upgradeUrl;
+  const status = details.conflict === true ? 409 : statuses[code];
+  return new Reply(
+    { json: { error: code, message, request_id: requestId, ...shown } },
+    status,
+    headersOf(code, details),
+  );
+}
+
+function asRefusal(error: unknown): { code: ErrorCode; message: string; details: Record<string, unknown> } {
+  if (error instanceof Rejected) {
+    const code = wireNames[error.code] ?? error.code;
+    if (Object.hasOwn(statuses, code))
+      return { code: code as ErrorCode, message: error.message, details: error.details };
+  }
+  if (error instanceof Unavailable) {
+    const details = error as { recorded?: unknown; id?: unknown };
+    const sentence = details.recorded
+      ? "recorded, but it cannot be read yet: ask for it again"
+      : "a part of the service is not available: try again";
+    return { code: "unavailable", message: sentence, details: { recorded: details.recorded, id: details.id } };
+  }
+  if (error instanceof StreamMoved) {
+    return { code: "unavailable", message: "too many changes at the same time: try again", details: {} };
+  }
+  return { code: "internal_error", message: "something went wrong on our side", details: {} };
+}
+
+function headersOf(code: ErrorCode, details: Record<string, unknown>): Record<string, string> {
+  if (statuses[code] === 401) return { "WWW-Authenticate": "Bearer" };
+  const seconds = details.retryAfter ?? details.retry_after ?? (code === "unavailable" ? retryAfterSeconds : undefined);
+  return seconds === undefined ? {} : { "Retry-After": String(seconds) };
+}
+
+export const invalid = (field: string, sentence: string): Rejected =>
+  new Rejected("invalid_request", field === "" ? sentence : `${field}: ${sentence}`, field === "" ? {} : { field });

@@ -1,0 +1,23 @@
+import type { IncomingMessage } from "node:http";
+import { Rejected } from "#streams/decider.ts";
+import { invalid } from "./errors.ts";
+
+/** A version as an entity tag (decisions 3). */
+export const etag = (version: number): string => `"${version}"`;
+
+const entityTag = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
+
+/**
+ * The version that If-Match asks for; undefined where it asks for none, or for any (`*`). RFC 9110, 13.1.1: tags compare strongly,
+ * so a weak one, or one that is no version, matches nothing.
+ */
+export function ifMatchOf(request: IncomingMessage): number | undefined {
+  const header = (request.headersDistinct["if-match"] ?? []).join(",").trim();
+  if (header === "" || header === "*") return undefined;
+  const match = entityTag.exec(header);
+  if (match === null) throw invalid("If-Match", 'expected one version in quotes, for example "3"');
+  if (match[1] !== undefined || !/^[1-9]\d{0,8}$/.test(match[2]!)) {
+    throw new Rejected("version_mismatch", `If-Match ${header} names no version of this resource`);
+  }
+  return Number(match[2]);
+}

@@ -1,0 +1,75 @@
+import type { TSchema } from "typebox";
+import { formats } from "./formats.ts";
+
+type AnySchema = {
+  type?: string;
+  const?: unknown;
+  enum?: unknown[];
+  anyOf?: AnySchema[];
+  oneOf?: AnySchema[];
+  properties?: Record<string, AnySchema>;
+  discriminator?: { propertyName: string };
+  format?: string;
+  pattern?: string;
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  maxBytes?: number;
+  maxJsonBytes?: number;
+  minItems?: number;
+  maxItems?: number;
+};
+
+/** What a schema takes, in words that complete "expected …". `tag` asks for the values of a discriminating field. */
+export function expected(schema: TSchema, tag?: string): string {
+  return tag === undefined ? words(schema as AnySchema) : oneOf(tagsOf(schema as AnySchema, tag));
+}
+
+function words(schema: AnySchema): string {
+  if (schema.anyOf) return schema.anyOf.map(words).join(" or ");
+  if (schema.enum) return oneOf(schema.enum);
+  if ("const" in schema) return oneOf([schema.const]);
+  switch (schema.type) {
+    case "integer":
+    case "number":
+      return `${schema.type === "integer" ? "an integer" : "a number"}${range(schema)}`;
+    case "boolean":
+      return "true or false";
+    case "string":
+      return text(schema);
+    case "array":
+      return `an array${between(schema.minItems, schema.maxItems, "elements")}`;
+    case "null":
+      return "null";
+    default:
+      return `an object${schema.maxJsonBytes === undefined ? "" : ` of at most ${schema.maxJsonBytes} bytes as JSON`}`;
+  }
+}
+
+const oneOf = (values: unknown[]): string =>
+  values.length === 1 ? JSON.stringify(values[0]) : `one of ${values.map(String).join(", ")}`;
+
+function text(schema: AnySchema): string {
+  const kind = schema.format === undefined ? "a string" : (formats[schema.format]?.expected ?? "a string");
+  const pattern = schema.pattern === undefined ? "" : ` of the form ${schema.pattern}`;
+  const bytes = schema.maxBytes === undefined ? "" : ` of at most ${schema.maxBytes} bytes`;
+  return `${kind}${pattern}${between(schema.minLength, schema.maxLength, "characters")}${bytes}`;
+}
+
+function range({ minimum, maximum }: AnySchema): string {
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  if (minimum !== undefined) return ` of at least ${minimum}`;
+  return maximum === undefined ? "" : ` of at most ${maximum}`;
+}
+
+function between(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least !== undefined && most !== undefined) return ` of ${least} to ${most} ${unit}`;
+  if (least !== undefined) return ` of at least ${least} ${least === 1 ? unit.slice(0, -1) : unit}`;
+  return most === undefined ? "" : ` of at most ${most} ${unit}`;
+}
+
+function tagsOf(schema: AnySchema, tag: string): unknown[] {
+  return (schema.oneOf ?? []).map((branch) => branch.properties?.[tag]?.const ?? "?");
+}

@@ -1,0 +1,43 @@
+/** The formats of strings, as ajv's `format` and as the words that messages use for them. */
+export const formats: Record<string, { expected: string; test: (text: string) => boolean }> = {
+  uuid: { expected: "a UUID", test: (text) => isUuid(text) },
+  date: { expected: "a date (YYYY-MM-DD)", test: (text) => isDate(text) },
+  "date-time": { expected: "a date and time with offset (ISO 8601)", test: (text) => isDateTime(text) },
+  "date-or-time": {
+    expected: "a date (YYYY-MM-DD) or a date and time with offset (ISO 8601)",
+    test: (text) => isDate(text) || isDateTime(text),
+  },
+  "email-address": { expected: "one plain e-mail address", test: (text) => isAddress(text) },
+  "single-line": { expected: "text without line breaks", test: (text) => !/[\r\n]/.test(text) },
+};
+
+export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+
+const date = /^\d{4}-\d{2}-\d{2}$/;
+const dateTime = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+
+/** Date alone takes the 31st of February for the 3rd of March. */
+function isDate(text: string): boolean {
+  return date.test(text) && isTime(`${text}T00:00:00Z`) && new Date(text).toISOString().startsWith(text);
+}
+
+function isDateTime(text: string): boolean {
+  const match = dateTime.exec(text);
+  return match !== null && isDate(match[1]!) && isTime(text);
+}
+
+/** Within the years 1 to 9999 in UTC: what PostgreSQL and ISO 8601 both can say. */
+function isTime(text: string): boolean {
+  const at = Date.parse(text);
+  return at >= Date.parse("0001-01-01T00:00:00Z") && at <= Date.parse("9999-12-31T23:59:59.999Z");
+}
+
+const localPart = /^[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
+const domain = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+
+/** One addr-spec in ASCII and nothing around it: a comma, a name or a group would make it several recipients. */
+function isAddress(text: string): boolean {
+  const at = text.lastIndexOf("@");
+  const [local, host] = [text.slice(0, at), text.slice(at + 1)];
+  return at > 0 && text.length <= 254 && local.length <= 64 && localPart.test(local) && domain.test(host);
+}

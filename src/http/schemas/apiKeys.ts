@@ -1,0 +1,44 @@
+import Type from "typebox";
+import { allScopes } from "../scopes.ts";
+import { Envelope, Nullable, Paging, Strict, Text, Timestamp, Uuid } from "./common.ts";
+
+const Scope = Type.Enum(allScopes);
+
+const shown = {
+  id: Uuid,
+  name: Type.String(),
+  prefix: Type.String({ description: "The first 13 characters of the key.", examples: ["svc_live_a1B2"] }),
+};
+
+/** A key in a list: nothing that could be used. */
+export const ApiKey = Strict(
+  { ...shown, scopes: Type.Array(Scope), created_at: Timestamp, last_used_at: Nullable(Timestamp) },
+  { title: "ApiKey" },
+);
+
+/** The only answer that ever holds the key itself. */
+export const ApiKeyCreated = Strict(
+  {
+    ...shown,
+    key: Type.String({ pattern: "^svc_live_[0-9A-Za-z]{32}$", description: "Shown this once." }),
+    scopes: Type.Array(Scope),
+    created_at: Timestamp,
+  },
+  { title: "ApiKeyCreated" },
+);
+
+export const ApiKeyList = Envelope(ApiKey);
+export const ApiKeyQuery = Paging;
+
+export const CreateApiKey = Strict(
+  {
+    name: Text(255, { minLength: 1, examples: ["support agent"] }),
+    scopes: Type.Optional(
+      Type.Array(Scope, {
+        maxItems: allScopes.length,
+        description: "Default: all that the creating key has; never more.",
+      }),
+    ),
+  },
+  { title: "CreateApiKey" },
+);

@@ -1,0 +1,88 @@
+import Type, { type Static, type TObject, type TProperties, type TSchema } from "typebox";
+
+/** Schemas that several resources share. Sizes are UTF-8 bytes (decisions 0). */
+
+export const kilobyte = 1024;
+
+/** No field but those listed. */
+export const Strict = <P extends TProperties>(properties: P, options: Record<string, unknown> = {}) =>
+  Type.Object(properties, { additionalProperties: false, ...options });
+
+export const Nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** An id. Taken in any case, kept in lower case. */
+export const Uuid = Type.String({ format: "uuid", lowercase: true });
+export const Timestamp = Type.String({ format: "date-time" });
+/** A day or a moment. */
+export const DateOrTime = Type.String({ format: "date-or-time" });
+
+/** One plain address per string: nothing else could be meant by it in a header. */
+export const EmailAddress = Type.String({ format: "email-address" });
+
+/** Text that ends up in a header: one line. */
+export const HeaderText = (maxBytes: number, options: Record<string, unknown> = {}) =>
+  Type.String({ format: "single-line", maxBytes, ...options });
+
+export const Text = (maxBytes: number, options: Record<string, unknown> = {}) => Type.String({ maxBytes, ...options });
+
+/** Free-form JSON, counted as JSON.stringify writes it. */
+export const JsonObject = (maxJsonBytes: number) =>
+  Type.Unsafe<Record<string, unknown>>({ type: "object", maxJsonBytes });
+
+/** One of several objects, told apart by a field of theirs. */
+export const OneOfBy = <const Branches extends TObject[]>(
+  propertyName: string,
+  branches: Branches,
+  options: Record<string, unknown> = {},
+) =>
+  Type.Unsafe<Static<Branches[number]>>({
+    type: "object",
+    discriminator: { propertyName },
+    oneOf: branches,
+    ...options,
+  });
+
+const paging = {
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "How many items at most." }),
+  offset: Type.Integer({ minimum: 0, default: 0, description: "How many items to leave out first." }),
+};
+
+/** The query of a list: its own filters, and which part of it. */
+export const ListQuery = <P extends TProperties>(filters: P) => Strict({ ...filters, ...paging });
+
+export const Paging = ListQuery({});
+
+/** A list's answer (interface 2). */
+export const Envelope = <S extends TSchema>(item: S) =>
+  Strict({
+    data: Type.Array(item),
+    total: Type.Integer({ minimum: 0 }),
+    limit: Type.Integer({ minimum: 1 }),
+    offset: Type.Integer({ minimum: 0 }),
+  });
+
+/** The answer to every DELETE. */
+export const Deleted = Strict({ id: Uuid, deleted: Type.Literal(true) }, { title: "Deleted" });
+
+/** Who did something. */
+export const ActorShown = Strict(
+  { kind: Type.String(), id: Type.String(), name: Nullable(Type.String()) },
+  { title: "Actor" },
+);
+
+export const ErrorBody = Type.Object(
+  {
+    error: Type.String({ description: "A code that programs can rely on." }),
+    message: Type.String({ description: "A sentence for people." }),
+    request_id: Type.String(),
+    field: Type.Optional(Type.String({ description: "The field or parameter that is wrong." })),
+    upgrade_url: Type.Optional(Type.String()),
+    new_message_id: Type.Optional(Type.String()),
+    recorded: Type.Optional(Type.Boolean({ description: "True where the write happened and only reading it lags." })),
+    id: Type.Optional(Type.String()),
+  },
+  {
+    title: "Error",
+    examples: [{ error: "not_found", message: "no such resource", request_id: "0d6c2f0e-6d1e-4c7c-9d2a-5a3b0d0d8a11" }],
+  },
+);

@@ -1,0 +1,195 @@
+import Type from "typebox";
+import {
+  EmailAddress,
+  Envelope,
+  HeaderText,
+  JsonObject,
+  kilobyte,
+  ListQuery,
+  Nullable,
+  Paging,
+  Strict,
+  Text,
+  Timestamp,
+  Uuid,
+} from "./common.ts";
+
+const DraftStatus = Type.Enum(["pending", "approved", "rejected", "sending", "sent", "stale", "failed"]);
+const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
+
+/** Bounds of what an agent writes (decisions 4). The subject has to fit one header line of RFC 5322. */
+const maxBody = 256 * kilobyte;
+const maxRationale = 8 * kilobyte;
+const maxMetadata = 8 * kilobyte;
+const maxReason = 2 * kilobyte;
+const maxSubject = 998;
+const maxAttachments = 10;
+const maxAttachmentBytes = 10 * kilobyte * kilobyte;
+
+/** Enough for the attachments in base64 and the rest of the request (decisions 0). */
+export const attachmentBodyLimit = 36_000_000;
+
+export const DraftAttachment = Strict(
+  { filename: Type.String(), content_type: Type.String(), sha256: Sha256 },
+  { title: "DraftAttachment" },
+);
+
+/** Who decided, and about what (decisions 2). */
+export const DecidedBy = Strict(
+  {
+    decision: Type.Enum(["approve", "reject"]),
+    kind: Type.String({ description: "api_key, telegram, slack, email_link, session, rule or auto" }),
+    id: Type.String(),
+    name: Type.Optional(Type.String()),
+    channel: Type.Optional(Type.String()),
+    ip: Type.Optional(Type.String()),
+    user_agent: Type.Optional(Type.String()),
+    request_id: Type.Optional(Type.String()),
+    version: Type.Integer(),
+    content_sha256: Sha256,
+  },
+  { title: "DecidedBy" },
+);
+
+const action = Type.String({ pattern: "^[A-Z]+ /v1/drafts/" });
+
+export const Draft = Strict(
+  {
+    id: Uuid,
+    workspace_id: Uuid,
+    thread_id: Uuid,
+    identity_id: Uuid,
+    based_on_message_id: Nullable(Uuid),
+    status: DraftStatus,
+    version: Type.Integer({ minimum: 1 }),
+    content_sha256: Sha256,
+    to: Type.Array(Type.String()),
+    cc: Type.Array(Type.String()),
+    bcc: Type.Array(Type.String()),
+    subject: Type.String(),
+    body_text: Nullable(Type.String()),
+    body_html: Nullable(Type.String()),
+    in_reply_to: Nullable(Type.String()),
+    attachments: Type.Array(DraftAttachment),
+    rationale: Nullable(Type.String()),
+    metadata: Nullable(Type.Unsafe<Record<string, unknown>>({ type: "object" })),
+    stale_warning: Type.Boolean(),
+    newer_message_id: Nullable(
+      Type.String({ format: "uuid", description: "While this is set, a send is refused as stale." }),
+    ),
+    auto_approved: Nullable(Type.Boolean()),
+    reason: Nullable(Type.String()),
+    decided_by: Nullable(DecidedBy),
+    decided_at: Nullable(Timestamp),
+    sent_at: Nullable(Timestamp),
+    failure_code: Nullable(Type.String()),
+    failure_message: Nullable(Type.String()),
+    notification_status: Strict({
+      state: Type.Enum(["none", "sent", "retrying", "failed"]),
+      channel: Nullable(Type.String()),
+      at: Nullable(Timestamp),
+      error: Nullable(Type.String()),
+    }),
+    actions: Strict({ approve: action, reject: action, edit: action, send: action }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Draft" },
+);
+
+export const DraftList = Envelope(Draft);
+
+export const DraftQuery = ListQuery({
+  thread_id: Type.Optional(Uuid),
+  identity_id: Type.Optional(Uuid),
+  status: Type.Optional(DraftStatus),
+});
+
+const copies = Type.Array(EmailAddress, { maxItems: 50 });
+
+export const NewAttachment = Strict(
+  {
+    filename: HeaderText(255, { minLength: 1 }),
+    content_type: HeaderText(255, { minLength: 1, examples: ["application/pdf"] }),
+    content: Type.String({
+      maxLength: Math.ceil(maxAttachmentBytes / 3) * 4,
+      contentEncoding: "base64",
+      description: "Base64; at most 10 MB each and 25 MB together.",
+    }),
+  },
+  { title: "NewAttachment" },
+);
+
+const anyBody = { atLeastOneOf: ["body_text", "body_html"] };
+
+export const CreateDraft = Strict(
+  {
+    thread_id: Uuid,
+    identity_id: Uuid,
+    based_on_message_id: Uuid,
+    body_text: Type.Optional(Text(maxBody)),
+    body_html: Type.Optional(Text(maxBody)),
+    subject_override: Type.Optional(HeaderText(maxSubject)),
+    cc: Type.Optional(copies),
+    bcc: Type.Optional(copies),
+    rationale: Type.Optional(Text(maxRationale)),
+    metadata: Type.Optional(JsonObject(maxMetadata)),
+    attachments: Type.Optional(Type.Array(NewAttachment, { maxItems: maxAttachments })),
+  },
+  { title: "CreateDraft", description: "At least one of body_text and body_html.", ...anyBody },
+);
+
+/** null takes a value away; the subject then is the thread's. */
+export const EditDraft = Strict(
+  {
+    body_text: Type.Optional(Nullable(Text(maxBody))),
+    body_html: Type.Optional(Nullable(Text(maxBody))),
+    subject_override: Type.Optional(Nullable(HeaderText(maxSubject))),
+    cc: Type.Optional(copies),
+    bcc: Type.Optional(copies),
+    rationale: Type.Optional(Nullable(Text(maxRationale))),
+  },
+  { title: "EditDraft" },
+);
+
+export const RejectDraft = Strict({ reason: Type.Optional(Text(maxReason)) }, { title: "RejectDraft" });
+
+export const DraftSending = Strict(
+  { draft_id: Uuid, thread_id: Uuid, status: Type.Literal("sending"), queued_at: Timestamp },
+  { title: "DraftSending" },
+);
+
+export const ApproversNotified = Strict(
+  { draft_id: Uuid, channel: Type.String(), notified_at: Timestamp },
+  { title: "ApproversNotified" },
+);
+
+/** Which state of a draft: as it stood at a time, or at a version. */
+export const DraftStateQuery = Strict({
+  at: Type.Optional(Timestamp),
+  version: Type.Optional(Type.Integer({ minimum: 1 })),
+});
+
+export const ContentQuery = Strict({ version: Type.Optional(Type.Integer({ minimum: 1 })) });
+
+/** Exactly what is sent, and hashed as RFC 8785 JSON into content_sha256 (decisions 3). */
+export const DraftContent = Strict(
+  {
+    from: Strict({ name: Type.String(), address: Type.String() }),
+    reply_to: Nullable(Type.String()),
+    to: Type.Array(Type.String()),
+    cc: Type.Array(Type.String()),
+    bcc: Type.Array(Type.String()),
+    subject: Type.String(),
+    body_text: Nullable(Type.String()),
+    body_html: Nullable(Type.String()),
+    signature_text: Nullable(Type.String()),
+    signature_html: Nullable(Type.String()),
+    in_reply_to: Nullable(Type.String()),
+    references: Type.Array(Type.String()),
+    attachments: Type.Array(DraftAttachment),
+  },
+  { title: "DraftContent" },
+);
+
+export const VersionQuery = Paging;

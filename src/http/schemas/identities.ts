@@ -1,0 +1,126 @@
+import Type from "typebox";
+import {
+  EmailAddress,
+  Envelope,
+  HeaderText,
+  kilobyte,
+  ListQuery,
+  Nullable,
+  OneOfBy,
+  Strict,
+  Text,
+  Timestamp,
+  Uuid,
+} from "./common.ts";
+
+const IdentityStatus = Type.Enum(["active", "disabled"]);
+const secret = Type.String({ minLength: 1, maxBytes: 2 * kilobyte });
+const masked = "Shown as **** and its last 4 characters; sending that back keeps the stored value.";
+
+/** How approvers are reached. Secrets are stored encrypted and shown masked (interface 2, decisions 7 and 13). */
+export const ApprovalChannel = OneOfBy(
+  "type",
+  [
+    Strict({
+      type: Type.Literal("telegram"),
+      config: Strict({
+        bot_token: Type.String({ minLength: 1, maxBytes: 256, description: masked }),
+        chat_id: Type.String({ minLength: 1, maxBytes: 64 }),
+      }),
+    }),
+    Strict({
+      type: Type.Literal("slack"),
+      config: Strict({
+        webhook_url: Type.String({ minLength: 1, maxBytes: 2 * kilobyte, description: masked }),
+        channel: Type.Optional(Type.String({ minLength: 1, maxBytes: 255 })),
+        signing_secret: Type.Optional(secret),
+        bot_token: Type.Optional(secret),
+      }),
+    }),
+    Strict({ type: Type.Literal("email"), config: Strict({ to: EmailAddress }) }),
+  ],
+  { title: "ApprovalChannel", examples: [{ type: "email", config: { to: "approver@example.com" } }] },
+);
+
+export const Identity = Strict(
+  {
+    id: Uuid,
+    workspace_id: Uuid,
+    domain_id: Uuid,
+    assistant_id: Nullable(Uuid),
+    local_part: Type.String(),
+    email_address: Type.String(),
+    display_name: Type.String(),
+    reply_to_email: Nullable(Type.String()),
+    signature_text: Nullable(Type.String()),
+    signature_html: Nullable(Type.String()),
+    thread_history_depth: Type.Integer({ minimum: 1, maximum: 20 }),
+    status: IdentityStatus,
+    approval_channel: Nullable(ApprovalChannel),
+    secondary_approval_channel: Nullable(ApprovalChannel),
+    escalation_delay_minutes: Nullable(Type.Integer({ minimum: 1, maximum: 10080 })),
+    can_send_cold: Type.Boolean(),
+    auto_approve_replies: Type.Boolean(),
+    require_human_approval: Type.Boolean(),
+    send_on_channel_approval: Type.Boolean(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Identity" },
+);
+
+const maxSignature = 64 * kilobyte;
+
+/** What can be set at any time. */
+const settings = {
+  assistant_id: Type.Optional(Nullable(Uuid)),
+  reply_to_email: Type.Optional(Nullable(EmailAddress)),
+  signature_text: Type.Optional(Nullable(Text(maxSignature))),
+  signature_html: Type.Optional(Nullable(Text(maxSignature))),
+  approval_channel: Type.Optional(Nullable(ApprovalChannel)),
+  secondary_approval_channel: Type.Optional(Nullable(ApprovalChannel)),
+  escalation_delay_minutes: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 10080 }))),
+};
+
+const displayName = HeaderText(255, { minLength: 1, examples: ["Example Support"] });
+
+export const CreateIdentity = Strict(
+  {
+    domain_id: Uuid,
+    local_part: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      pattern: "^[a-z0-9_+-]+(\\.[a-z0-9_+-]+)*$",
+      description: "Lower case: letters, digits and . _ + -",
+      examples: ["support"],
+    }),
+    display_name: displayName,
+    ...settings,
+    thread_history_depth: Type.Integer({ minimum: 1, maximum: 20, default: 10 }),
+    can_send_cold: Type.Boolean({ default: false }),
+    auto_approve_replies: Type.Boolean({ default: false }),
+    require_human_approval: Type.Boolean({ default: false }),
+    send_on_channel_approval: Type.Boolean({ default: true }),
+  },
+  { title: "CreateIdentity" },
+);
+
+/** Only what is given changes; local_part and email_address never do. */
+export const UpdateIdentity = Strict(
+  {
+    display_name: Type.Optional(displayName),
+    ...settings,
+    thread_history_depth: Type.Optional(Type.Integer({ minimum: 1, maximum: 20 })),
+    status: Type.Optional(IdentityStatus),
+    auto_approve_replies: Type.Optional(Type.Boolean()),
+    require_human_approval: Type.Optional(Type.Boolean()),
+    send_on_channel_approval: Type.Optional(Type.Boolean()),
+  },
+  { title: "UpdateIdentity" },
+);
+
+export const IdentityQuery = ListQuery({ domain_id: Type.Optional(Uuid), status: Type.Optional(IdentityStatus) });
+export const IdentityList = Envelope(Identity);
+
+export const SendTestEmail = Strict({ recipient_email: EmailAddress }, { title: "SendTestEmail" });
+export const TaskStarted = Strict({ task_id: Uuid }, { title: "TaskStarted" });

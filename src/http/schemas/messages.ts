@@ -1,0 +1,91 @@
+import Type from "typebox";
+import { Envelope, ListQuery, Nullable, Paging, Strict, Timestamp, Uuid } from "./common.ts";
+
+const Verdict = Type.Enum(["pass", "fail", "none", "neutral", "softfail", "temperror", "permerror"]);
+
+export const Authentication = Strict(
+  { spf: Verdict, dkim: Verdict, dmarc: Verdict, aligned: Type.Boolean() },
+  { title: "Authentication" },
+);
+
+export const Attachment = Strict(
+  {
+    id: Type.String(),
+    filename: Type.String(),
+    content_type: Type.String(),
+    size_bytes: Type.Integer({ minimum: 0 }),
+    content_id: Nullable(Type.String()),
+    inline: Type.Boolean(),
+  },
+  { title: "Attachment" },
+);
+
+export const Message = Strict(
+  {
+    id: Uuid,
+    thread_id: Uuid,
+    direction: Type.Enum(["inbound", "outbound"]),
+    from_email: Type.String(),
+    from_name: Nullable(Type.String()),
+    to_emails: Type.Array(Type.String()),
+    cc_emails: Type.Array(Type.String()),
+    bcc_emails: Type.Array(Type.String()),
+    reply_to: Type.Array(Type.String()),
+    subject: Type.String(),
+    body_text: Nullable(Type.String()),
+    body_html: Nullable(Type.String()),
+    extracted_text: Nullable(Type.String({ description: "Without quotes and signature: a view only." })),
+    rfc_message_id: Nullable(Type.String()),
+    in_reply_to: Nullable(Type.String()),
+    references: Type.Array(Type.String()),
+    classification: Nullable(Type.Enum(["person", "auto_reply", "bounce", "list"])),
+    authentication: Nullable(Authentication),
+    delivery_status: Nullable(Type.Enum(["queued", "sent", "delivered", "bounced", "complained", "failed"])),
+    draft_id: Nullable(Uuid),
+    attachments: Type.Array(Attachment),
+    received_at: Nullable(Timestamp),
+    sent_at: Nullable(Timestamp),
+    created_at: Timestamp,
+  },
+  { title: "Message" },
+);
+
+export const MessageList = Envelope(Message);
+export const MessageQuery = Paging;
+
+/** A path that names an attachment of a message; the attachment's id is text. */
+export const AttachmentParams = Strict({ id: Uuid, attachment_id: Type.String({ minLength: 1, maxLength: 255 }) });
+
+const Disposition = Type.Enum([
+  "received",
+  "threaded",
+  "duplicate",
+  "held_over_quota",
+  "held_identity_disabled",
+  "quarantined",
+  "unknown_recipient",
+  "approval_reply",
+]);
+
+/** One delivery in the inbound ledger. */
+export const InboundEntry = Strict(
+  {
+    id: Uuid,
+    identity_id: Nullable(Uuid),
+    received_at: Timestamp,
+    position: Type.Integer({ description: "Of its acknowledgement, in the event log." }),
+    filed_position: Nullable(Type.Integer({ description: "Of its filing; for held mail of its release." })),
+    envelope: Strict({ from: Type.String(), to: Type.String() }),
+    disposition: Disposition,
+    message_id: Nullable(Uuid),
+    reason: Nullable(Type.String()),
+    size_bytes: Type.Integer({ minimum: 0 }),
+  },
+  { title: "InboundEntry" },
+);
+
+export const InboundList = Envelope(InboundEntry);
+export const InboundQuery = ListQuery({
+  identity_id: Type.Optional(Uuid),
+  disposition: Type.Optional(Disposition),
+});

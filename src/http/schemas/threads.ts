@@ -1,0 +1,60 @@
+import Type from "typebox";
+import { DateOrTime, Envelope, kilobyte, ListQuery, Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
+import { Draft } from "./drafts.ts";
+import { Message } from "./messages.ts";
+
+const ThreadStatus = Type.Enum(["open", "waiting", "draft_pending", "closed"]);
+const Priority = Type.Enum(["low", "normal", "high", "urgent"]);
+
+const fields = {
+  id: Uuid,
+  workspace_id: Uuid,
+  identity_id: Uuid,
+  primary_contact_id: Nullable(Uuid),
+  subject: Type.String(),
+  status: ThreadStatus,
+  priority: Priority,
+  needs_review: Type.Boolean({ description: "A person should look at it." }),
+  last_message_at: Nullable(Timestamp),
+  message_count: Type.Integer({ minimum: 0 }),
+  participants: Type.Array(Type.String()),
+  merged_into: Nullable(Type.String({ format: "uuid", description: "The thread that this one became part of." })),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+
+export const Thread = Strict(fields, { title: "Thread" });
+
+/** A thread with its newest messages (ascending) and its drafts (descending). */
+export const ThreadRead = Strict(
+  {
+    ...fields,
+    messages: Type.Array(Message),
+    messages_total: Type.Integer({ minimum: 0 }),
+    drafts: Type.Array(Draft),
+  },
+  { title: "ThreadRead" },
+);
+
+export const ThreadList = Envelope(Thread);
+
+export const ThreadQuery = ListQuery({
+  identity_id: Type.Optional(Uuid),
+  status: Type.Optional(ThreadStatus),
+  needs_review: Type.Optional(Type.Boolean()),
+  priority: Type.Optional(Priority),
+  q: Type.Optional(Text(kilobyte, { minLength: 1, description: "Words in subject and message bodies." })),
+  contact: Type.Optional(Text(kilobyte, { minLength: 1, description: "Part of a sender's address or name." })),
+  from_date: Type.Optional(DateOrTime),
+  to_date: Type.Optional(DateOrTime),
+  sort: Type.Enum(["last_message_at", "priority"], { default: "last_message_at" }),
+});
+
+export const UpdateThread = Strict(
+  {
+    status: Type.Optional(ThreadStatus),
+    needs_review: Type.Optional(Type.Boolean()),
+    priority: Type.Optional(Priority),
+  },
+  { title: "UpdateThread" },
+);

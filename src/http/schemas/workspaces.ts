@@ -1,0 +1,30 @@
+import Type from "typebox";
+import { Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
+
+export const Workspace = Strict(
+  {
+    id: Uuid,
+    name: Type.String(),
+    slug: Type.String(),
+    plan: Type.Enum(["builder_pack", "pro", "agency"]),
+    plan_status: Type.Enum(["trialing", "active", "past_due", "canceled"]),
+    beta_override: Type.Boolean({ description: "True where plan limits are bypassed." }),
+    sending_paused: Type.Boolean({ description: "While true, nothing leaves." }),
+    emails_sent_this_period: Type.Integer({ minimum: 0 }),
+    inbound_received_this_period: Type.Integer({ minimum: 0 }),
+    trial_ends_at: Nullable(Timestamp),
+    current_period_start: Nullable(Timestamp),
+    current_period_end: Nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Workspace" },
+);
+
+export const UpdateWorkspace = Strict(
+  {
+    name: Type.Optional(Nullable(Text(255, { minLength: 1 }))),
+    sending_paused: Type.Optional(Type.Boolean()),
+  },
+  { title: "UpdateWorkspace" },
+);

@@ -1,0 +1,31 @@
+/** What a key may be allowed to do (interface 5, decisions 1), each with the words it has in the documentation. */
+export const scopes = {
+  "read:threads": "read threads, messages, drafts and the inbound ledger",
+  "write:drafts": "submit, edit, approve, reject drafts, ask approvers again, change threads",
+  "write:emails": "send drafts and mail",
+  "write:approvals": "change how an identity that requires human approval is approved",
+  "read:identities": "read identities and tasks",
+  "write:identities": "create, change and delete identities, send test mail",
+  "read:domains": "read domains",
+  "write:domains": "add, verify and delete domains",
+  "read:rules": "read rules and their evaluations",
+  "write:rules": "create, change and delete rules",
+  "read:billing": "read the subscription",
+  "write:billing": "start checkout and portal sessions",
+  "read:keys": "list API keys",
+  "write:keys": "create and revoke API keys",
+  "read:workspace": "read the workspace",
+  "write:workspace": "change the workspace",
+  "read:contacts": "read contacts",
+  "write:contacts": "change contacts",
+  "read:assistants": "read assistants",
+  "write:assistants": "create, change and delete assistants",
+  "read:webhooks": "read webhooks and their deliveries",
+  "write:webhooks": "create, change and delete webhooks",
+  "read:events": "read the event feed",
+  "read:audit": "read histories, earlier states, differences and exports",
+} as const;
+
+export type Scope = keyof typeof scopes;
+
+export const allScopes = Object.keys(scopes) as Scope[];

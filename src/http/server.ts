@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { StartError } from "#src/startError.ts";
+
+export type HttpServer = {
+  /** Where it listens, for example `http://127.0.0.1:8080`. */
+  url: string;
+  port: number;
+  /** Takes no more connections and lets what is under way finish, for at most `withinMs` (default 10,000); then cuts it off. */
+  close(withinMs?: number): Promise<void>;
+};
+
+export type ListenOptions = {
+  host: string;
+  /** 0: any free one. */
+  port: number;
+  /** Milliseconds within which the headers of a request have to arrive (default 10,000). */
+  headersTimeoutMs?: number;
+  /** Milliseconds within which a whole request has to arrive (default 60,000): slow bodies are cut off. */
+  requestTimeoutMs?: number;
+};
+
+/** Serves until closed. Throws StartError where it cannot listen. */
+export async function listen(handler: RequestListener, options: ListenOptions): Promise<HttpServer> {
+  const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000 } = options;
+  let closing = false;
+  const server = createServer(
+    {
+      headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      keepAliveTimeout: 10_000,
+      connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs, requestTimeoutMs),
+    },
+    (request, response) => {
+      if (closing) response.setHeader("Connection", "close");
+      handler(request, response);
+    },
+  );
+  server.on("clientError", refuseUnreadable);
+  await bound(server, options);
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
+    port,
+    close: (withinMs = 10_000) => {
+      closing = true;
+      return closed(server, withinMs);
+    },
+  };
+}
+
+async function bound(server: Server, { host, port }: ListenOptions): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(new StartError(sentenceOn(error, host, port))));
+    server.listen({ host, port }, resolve);
+  });
+}
+
+function sentenceOn(error: NodeJS.ErrnoException, host: string, port: number): string {
+  switch (error.code) {
+    case "EADDRINUSE":
+      return `Port ${port} on ${host} is in use by another program: stop it, or set PORT to another one.`;
+    case "EACCES":
+      return `Port ${port} on ${host} may not be opened by this user: set PORT to one above 1023.`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+      return `${host} is not an address of this machine: set HOST to one that is, for example 127.0.0.1.`;
+    default:
+      return `HTTP cannot listen on ${host}:${port}: ${error.message}.`;
+  }
+}
+
+/** Idle connections are let go of at once and again as others become idle: a client that keeps one open must not keep the service. */
+async function closed(server: Server, withinMs: number): Promise<void> {
+  const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const cut = setTimeout(() => server.closeAllConnections(), withinMs);
+  await ended;
+  clearInterval(idle);
+  clearTimeout(cut);
+}
+
+const refusals: Record<string, [number, string, string]> = {
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the headers of this request are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "this request did not arrive in time"],
+};
+
+/** What cannot be read as HTTP is told so in the envelope as well, and its connection ends. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const unreadable: [number, string, string] = [400, "Bad Request", "this is not a readable HTTP request"];
+  const [status, reason, message] = refusals[error.code ?? ""] ?? unreadable;
+  const id = randomUUID();
+  const body = JSON.stringify({ error: "invalid_request", message, request_id: id });
+  socket.end(
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Request-Id: ${id}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,619 @@
+import { expect } from "chai";
+import Type from "typebox";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { reply } from "#src/http/reply.ts";
+import { route } from "#src/http/route.ts";
+import { Deleted, ListQuery, Strict, Text, Uuid } from "#src/http/schemas/common.ts";
+import { CreateDraft, EditDraft } from "#src/http/schemas/drafts.ts";
+import { CreateIdentity } from "#src/http/schemas/identities.ts";
+import { Rejected } from "#streams/decider.ts";
+import { narrowKey, rawExchange, serveRoutes, validKey, workspaceId } from "./frameworkSupport.ts";
+
+const known = "0193a0aa-0000-7000-8000-00000000000d";
+const missing = "0193a0aa-0000-7000-8000-00000000000e";
+const Toy = Strict({ id: Uuid, version: Type.Integer(), seen: Type.Unknown() }, { title: "Toy" });
+const common = { summary: "A toy", limit: "write" } as const;
+const find = async ({ params }: { params: { id: string } }) => (params.id === known ? { version: 3 } : undefined);
+const toy = (seen: unknown) => ({ id: known, version: 3, seen });
+
+const failures: Record<string, unknown> = {
+  stale: new Rejected("stale_draft", "a newer message arrived", { new_message_id: missing, inner: "secret" }),
+  taken: new Rejected("invalid_request", "local_part: in use", { conflict: true }),
+  quota: new Rejected("plan_limit_reached", "used up"),
+  throttled: new Rejected("rate_limited", "a moment ago", { retryAfter: 42 }),
+  away: new Unavailable("PostgreSQL: connect ECONNREFUSED 10.0.0.7"),
+  lagging: Object.assign(new Unavailable("waited 5 s"), { recorded: true, id: known }),
+  bug: new TypeError("cannot read x of undefined in /srv/secret.ts"),
+  nonsense: new Rejected("no_such_code", "?"),
+};
+
+const routes = [
+  route(
+    "GET /v1/toys",
+    {
+      scope: "read:threads",
+      limit: "read",
+      summary: "Toys",
+      query: ListQuery({
+        flag: Type.Optional(Type.Boolean()),
+        q: Type.Optional(Text(10)),
+        owner: Type.Optional(Uuid),
+        kind: Type.Optional(Type.Enum(["a", "b"])),
+      }),
+      answers: Toy,
+    },
+    async ({ query }) => toy(query),
+  ),
+  route(
+    "GET /v1/toys/:id",
+    { ...common, scope: "read:threads", answers: Toy, etag: (answer) => answer.version, load: find },
+    async ({ loaded, actor, cause }) => toy({ loaded, actor, cause }),
+  ),
+  route(
+    "POST /v1/toys/:id/paint",
+    {
+      ...common,
+      scope: "write:drafts",
+      body: Strict({ color: Text(10) }),
+      answers: Toy,
+      ifMatch: true,
+      load: find,
+      status: 202,
+    },
+    async ({ body, ifMatch, params }) => toy({ body, ifMatch: ifMatch ?? null, params }),
+  ),
+  route("DELETE /v1/toys/:id", { ...common, scope: "write:drafts", answers: Deleted }, async ({ params }) => ({
+    id: params.id,
+    deleted: true,
+  })),
+  route(
+    "POST /v1/drafts",
+    { ...common, scope: "write:drafts", body: CreateDraft, answers: Toy, status: 201 },
+    async ({ body }) => toy(body),
+  ),
+  route("PATCH /v1/drafts/:id", { ...common, scope: "write:drafts", body: EditDraft, answers: Toy }, async ({ body }) =>
+    toy(body),
+  ),
+  route(
+    "POST /v1/identities",
+    { ...common, scope: "write:identities", body: CreateIdentity, answers: Toy },
+    async ({ body }) => toy(body),
+  ),
+  route(
+    "GET /v1/fails/:how",
+    { ...common, scope: "read:threads", params: Strict({ how: Type.Enum(Object.keys(failures)) }), answers: Toy },
+    async ({ params }) => {
+      throw failures[params.how];
+    },
+  ),
+  route(
+    "GET /v1/raw",
+    { ...common, scope: "read:threads", answers: { mediaType: "message/rfc822", description: "Bytes" } },
+    async () => reply({ bytes: Buffer.from([1, 2, 255]), headers: { "Content-Type": "message/rfc822" } }),
+  ),
+  route("GET /v1/undocumented", { ...common, scope: "read:threads", answers: Toy }, async () => ({
+    ...toy(null),
+    password: "x",
+  })),
+  route("GET /v1/open", { ...common, scope: null, answers: Toy }, async () => toy(null)),
+];
+
+const draft = { thread_id: known, identity_id: known, based_on_message_id: known, body_text: "Hello" };
+
+describe("http framework", () => {
+  let service: Awaited<ReturnType<typeof serveRoutes>>;
+  before(async () => {
+    service = await serveRoutes(routes, { upgradeUrl: "https://example.com/upgrade" });
+  });
+  after(() => service.close());
+
+  const ask: (typeof service)["ask"] = (...asked) => service.ask(...asked);
+  const refused = async (line: string, options: Parameters<typeof ask>[1], status: number, error: string) => {
+    const answer = await ask(line, options);
+    expect([answer.status, answer.json?.error], `${line}: ${answer.text}`).to.deep.equal([status, error]);
+    expect(answer.json.message).to.be.a("string").and.not.equal("");
+    expect(answer.json.request_id).to.equal(answer.headers.get("x-request-id"));
+    return answer.json;
+  };
+
+  describe("answers", () => {
+    it("are JSON that nobody keeps, under the request's id", async () => {
+      const answer = await ask("GET /v1/toys");
+      expect(answer.status).to.equal(200);
+      expect(answer.headers.get("content-type")).to.equal("application/json; charset=utf-8");
+      expect(answer.headers.get("cache-control")).to.equal("no-store");
+      expect(answer.headers.get("content-security-policy")).to.equal("default-src 'none';frame-ancestors 'none'");
+      expect(answer.headers.get("x-powered-by")).to.equal(null);
+      expect(answer.headers.get("x-request-id")).to.match(/^[0-9a-f-]{36}$/);
+    });
+
+    it("echo a sane X-Request-Id and replace any other", async () => {
+      expect(
+        (await ask("GET /v1/open", { headers: { "X-Request-Id": "abc-123" } })).headers.get("x-request-id"),
+      ).to.equal("abc-123");
+      for (const insane of ["x".repeat(129), "a b", "<script>", "ä"]) {
+        expect(
+          (await ask("GET /v1/open", { headers: { "X-Request-Id": insane } })).headers.get("x-request-id"),
+        ).to.match(/^[0-9a-f-]{36}$/);
+      }
+    });
+
+    it("carry the actor, the cause and what was loaded to the handler", async () => {
+      const { json } = await ask(`GET /v1/toys/${known.toUpperCase()}`, {
+        headers: { "X-Request-Id": "r1", "User-Agent": "agent/1" },
+      });
+      expect(json.seen.loaded).to.deep.equal({ version: 3 });
+      expect(json.seen.actor).to.include({ kind: "api_key", name: "agent", userAgent: "agent/1", requestId: "r1" });
+      expect(json.seen.cause.workspaceId).to.equal(workspaceId);
+    });
+
+    it("take their status from the route, and bytes as they are", async () => {
+      expect((await ask("POST /v1/drafts", { json: draft })).status).to.equal(201);
+      const raw = await fetch(`${service.url}/v1/raw`, { headers: { Authorization: `Bearer ${validKey}` } });
+      expect(raw.headers.get("content-type")).to.equal("message/rfc822");
+      expect([...new Uint8Array(await raw.arrayBuffer())]).to.deep.equal([1, 2, 255]);
+    });
+
+    it("that are not as documented are a 500 under test, and logged", async () => {
+      await refused("GET /v1/undocumented", {}, 500, "internal_error");
+      expect(JSON.stringify(service.logs)).to.contain("password: unknown field");
+    });
+
+    it("answer HEAD like GET, without a body", async () => {
+      const answer = await ask("HEAD /v1/toys");
+      expect([answer.status, answer.text]).to.deep.equal([200, ""]);
+    });
+  });
+
+  describe("keys", () => {
+    const wrong: Record<string, string | undefined> = {
+      none: undefined,
+      empty: "",
+      "another scheme": `Basic ${validKey}`,
+      bare: validKey,
+      short: `Bearer ${validKey.slice(0, -1)}`,
+      long: `Bearer ${validKey}x`,
+      unknown: `Bearer svc_live_${"z".repeat(32)}`,
+      "wrong case": `Bearer ${validKey.toUpperCase()}`,
+      "other letters": `Bearer svc_live_${"é".repeat(32)}`,
+      "two in one": `Bearer ${validKey}, Bearer ${validKey}`,
+      oversized: `Bearer svc_live_${"a".repeat(8000)}`,
+    };
+
+    it("that are missing, malformed, unknown or too long get the same 401", async () => {
+      const bodies = new Set<string>();
+      for (const [what, header] of Object.entries(wrong)) {
+        const answer = await ask("GET /v1/toys", {
+          key: null,
+          headers: { "X-Request-Id": "same", ...(header === undefined ? {} : { Authorization: header }) },
+        });
+        expect(answer.status, what).to.equal(401);
+        expect(answer.headers.get("www-authenticate")).to.equal("Bearer");
+        bodies.add(answer.text);
+      }
+      expect(bodies.size).to.equal(1);
+    });
+
+    it("sent twice are 401, and a NUL is no HTTP", async () => {
+      const header = `Authorization: Bearer ${validKey}\r\n`;
+      const twice = await rawExchange(
+        service.port,
+        `GET /v1/toys HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${header}${header}\r\n`,
+      );
+      expect(twice).to.match(/^HTTP\/1.1 401 /);
+      const withNul = await rawExchange(
+        service.port,
+        `GET /v1/toys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer svc_live_\0\r\n\r\n`,
+      );
+      expect(withNul).to.match(/^HTTP\/1.1 400 [\s\S]*"error":"invalid_request"/);
+    });
+
+    it("without the scope get insufficient_scope", async () => {
+      const { message } = await refused("GET /v1/toys", { key: narrowKey }, 401, "insufficient_scope");
+      expect(message).to.contain("read:threads");
+    });
+  });
+
+  describe("order of judgement", () => {
+    const bad = { headers: { "Content-Type": "text/plain" }, body: "{" };
+
+    it("asks for the key before anything, then the scope, the path, query and body, and the state last", async () => {
+      await refused(`POST /v1/toys/none/paint?x=1`, { ...bad, key: null }, 401, "unauthorized");
+      await refused(`POST /v1/toys/none/paint?x=1`, { ...bad, key: narrowKey }, 401, "insufficient_scope");
+      await refused(`POST /v1/toys/none/paint?x=1`, bad, 404, "not_found");
+      await refused(`POST /v1/toys/${known}/paint?x=1`, bad, 422, "invalid_request");
+      await refused(
+        `POST /v1/toys/${known}/paint`,
+        { json: { color: 1 }, headers: { "If-Match": 'W/"3"' } },
+        422,
+        "invalid_request",
+      );
+      await refused(
+        `POST /v1/toys/${known}/paint`,
+        { json: { color: "red" }, headers: { "If-Match": 'W/"3"' } },
+        412,
+        "version_mismatch",
+      );
+    });
+
+    it("counts every authenticated request, and lets 401 go before 429", async () => {
+      const counted: string[] = [];
+      const limited = await serveRoutes(routes, {
+        limits: (limit) => (_, response, next) => {
+          counted.push(`${limit} ${response.locals.apiKey?.name}`);
+          next(new Rejected("rate_limited", "too many requests", { retryAfter: 7 }));
+        },
+      });
+      const scope = await limited.ask("GET /v1/toys", { key: narrowKey });
+      const rate = await limited.ask("GET /v1/toys?bad=1");
+      const nowhere = await limited.ask("POST /v1/nowhere");
+      const nobody = await limited.ask("GET /v1/toys", { key: null });
+      await limited.close();
+      expect([scope.json.error, rate.json.error, nowhere.json.error, nobody.json.error]).to.deep.equal([
+        "insufficient_scope",
+        "rate_limited",
+        "rate_limited",
+        "unauthorized",
+      ]);
+      expect(rate.headers.get("retry-after")).to.equal("7");
+      expect(counted).to.deep.equal(["read narrow", "read agent", "write agent"]);
+    });
+
+    it("gives a path id that is none the very answer of one that does not exist", async () => {
+      const fixed = { "X-Request-Id": "same" };
+      const answers = await Promise.all(
+        [missing, "not-a-uuid", "%00", "%E0%A4", "..%2f..", `urn:uuid:${known}`, "x".repeat(4000)].map((id) =>
+          ask(`GET /v1/toys/${id}`, { headers: fixed }),
+        ),
+      );
+      for (const answer of answers) expect(answer.status).to.equal(404);
+      const bodies = new Set(answers.filter((_, index) => index !== 3).map(({ text }) => text));
+      expect(bodies.size).to.equal(1);
+    });
+  });
+
+  describe("routes that do not exist", () => {
+    it("are 404, like wrong methods, other spellings and OPTIONS", async () => {
+      for (const line of [
+        "GET /v1/nowhere",
+        "PUT /v1/toys",
+        "OPTIONS /v1/toys",
+        "GET /v1/TOYS",
+        "GET /v1/toys/",
+        "TRACE /v1/toys",
+        "POST /v1/toys",
+        "GET /nowhere",
+        "GET /",
+        "GET /v1",
+        "GET /v1/%E0%A4",
+      ]) {
+        if (line.startsWith("TRACE")) continue; // fetch refuses it: below
+        await refused(line, {}, 404, "not_found");
+      }
+      const trace = await rawExchange(
+        service.port,
+        `TRACE /v1/toys HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${validKey}\r\n\r\n`,
+      );
+      expect(trace)
+        .to.match(/^HTTP\/1.1 404 /)
+        .and.not.contain(validKey);
+    });
+
+    it("within /v1 ask for the key first", async () => {
+      await refused("GET /v1/nowhere", { key: null }, 401, "unauthorized");
+      await refused("GET /nowhere", { key: null }, 404, "not_found");
+    });
+  });
+
+  describe("queries", () => {
+    it("are typed, with defaults", async () => {
+      const { json } = await ask(`GET /v1/toys?flag=true&limit=100&q=a%20b&kind=a&owner=${known.toUpperCase()}`);
+      expect(json.seen).to.deep.equal({ flag: true, limit: 100, offset: 0, q: "a b", kind: "a", owner: known });
+      expect((await ask("GET /v1/toys?")).json.seen).to.deep.equal({ limit: 20, offset: 0 });
+    });
+
+    for (const [query, names] of [
+      ["limt=5", "limt"],
+      ["limit=0", "limit: expected an integer from 1 to 100"],
+      ["limit=101", "limit"],
+      ["limit=1.5", "limit"],
+      ["limit=1e1", "limit"],
+      ["limit=0x10", "limit"],
+      ["limit=%201", "limit"],
+      ["limit=", "limit"],
+      ["limit=9999999999999999999", "limit"],
+      ["limit=1&limit=2", "limit: expected this query parameter once"],
+      ["offset=-1", "offset: expected an integer of at least 0"],
+      ["flag=1", "flag: expected true or false"],
+      ["kind=c", "kind: expected one of a, b"],
+      ["owner=x", "owner: expected a UUID"],
+      ["q=%00", "q: expected text without NUL"],
+      [`q=${"é".repeat(6)}`, "q: expected a string of at most 10 bytes"],
+      ["__proto__=1", "__proto__"],
+      ["limit[a]=1", "limit[a]"],
+      ["constructor=1", "constructor"],
+    ]) {
+      it(`refuse ?${query!.slice(0, 30)}`, async () => {
+        expect((await refused(`GET /v1/toys?${query}`, {}, 422, "invalid_request")).message).to.contain(names);
+      });
+    }
+  });
+
+  describe("bodies", () => {
+    const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
+    const post = (body: BodyInit, type = "application/json") => ({ body, headers: { "Content-Type": type } });
+
+    it("are taken as they are, up to each bound", async () => {
+      const full = {
+        ...draft,
+        body_text: "é".repeat(131_072),
+        cc: Array.from({ length: 50 }, (_, index) => `p${index}@example.com`),
+        rationale: "x".repeat(8192),
+        metadata: { k: "x".repeat(8192 - 8) },
+        subject_override: "Grüße",
+      };
+      const answer = await ask("POST /v1/drafts", { json: full });
+      expect(answer.status, answer.text.slice(0, 300)).to.equal(201);
+      expect(answer.json.seen).to.deep.equal(full);
+      expect(
+        (await ask("POST /v1/drafts", { ...post(JSON.stringify({ ...draft, metadata: JSON.parse(nested(31)) })) }))
+          .status,
+      ).to.equal(201);
+    });
+
+    const one = (field: string, value: unknown): [string, unknown, string] => [
+      field,
+      { ...draft, [field]: value },
+      field,
+    ];
+    const wrong: [string, unknown, string][] = [
+      one("thread_id", "x"),
+      one("thread_id", 5),
+      one("thread_id", null),
+      one("body_text", ["x"]),
+      one("body_text", { path: "/etc/passwd" }),
+      one("body_text", `${"é".repeat(131_072)}x`),
+      one("cc", "a@example.com"),
+      one("rationale", `${"é".repeat(4096)}x`),
+      one("metadata", []),
+      one("metadata", { k: "x".repeat(8192 - 7) }),
+      one("unknown", 1),
+      one("status", "sent"),
+      one("workspace_id", known),
+      one("constructor", 1),
+      one("subject_override", "a\r\nBcc: evil@example.com"),
+      one("subject_override", "a\nb"),
+      one("subject_override", "x".repeat(999)),
+      ["NUL", { ...draft, body_text: "a\0b" }, "body_text"],
+      ["NUL in metadata", { ...draft, metadata: { a: ["x", "\0"] } }, "metadata.a[1]"],
+      ["half a character", { ...draft, body_text: "\ud800" }, "body_text"],
+      ["missing", { body_text: "x" }, "thread_id: required"],
+      ["no body", { ...draft, body_text: undefined }, "at least one of body_text and body_html"],
+      ["an empty body", { ...draft, body_text: "" }, "at least one of body_text and body_html"],
+      [
+        "51 copies",
+        { ...draft, cc: Array.from({ length: 51 }, (_, index) => `p${index}@example.com`) },
+        "cc: expected an array of at most 50 elements",
+      ],
+      ["an array", [draft], "body: expected an object"],
+      ["null", null, "body: expected an object"],
+      ["a string", "x", "body: expected an object"],
+      [
+        "too many attachments",
+        { ...draft, attachments: Array(11).fill({ filename: "a", content_type: "b", content: "" }) },
+        "attachments",
+      ],
+      [
+        "a header in a file name",
+        { ...draft, attachments: [{ filename: "a\r\nX: y", content_type: "b", content: "" }] },
+        "attachments[0].filename: expected text without line breaks",
+      ],
+    ];
+    for (const address of [
+      "a@b@c",
+      "a@example.com, b@example.com",
+      "A <a@example.com>",
+      "grp: a@example.com;",
+      "a@example.com\r\nX: y",
+      " a@example.com",
+      "a@-x.com",
+      "@x",
+      "a@",
+      "a b@x.com",
+      "a..b@x.com",
+      `${"a".repeat(65)}@x.com`,
+      "ä@x.com",
+      "",
+    ]) {
+      wrong.push([
+        `cc ${JSON.stringify(address).slice(0, 30)}`,
+        { ...draft, cc: ["ok@example.com", address] },
+        "cc[1]: expected one plain e-mail address",
+      ]);
+    }
+    for (const [what, json, names] of wrong) {
+      it(`refuse ${what} as ${names}`, async () => {
+        expect((await refused("POST /v1/drafts", { json }, 422, "invalid_request")).message).to.contain(names);
+      });
+    }
+
+    it("refuse what is no JSON in UTF-8", async () => {
+      await refused("POST /v1/drafts", post("{"), 422, "invalid_request");
+      await refused("POST /v1/drafts", post("{} x"), 422, "invalid_request");
+      await refused("POST /v1/drafts", post(Buffer.from([0x22, 0xff, 0x22])), 422, "invalid_request");
+      await refused("POST /v1/drafts", post("{}", "application/x-www-form-urlencoded"), 422, "invalid_request");
+      await refused("POST /v1/drafts", post("{}", "application/json; charset=iso-8859-1"), 422, "invalid_request");
+      await refused(
+        "POST /v1/drafts",
+        { body: "{}", headers: { "Content-Type": "application/json", "Content-Encoding": "gzip" } },
+        422,
+        "invalid_request",
+      );
+      expect((await refused("POST /v1/drafts", post(""), 422, "invalid_request")).message).to.contain(
+        "thread_id: required",
+      );
+    });
+
+    it("refuse depth beyond 32, however deep, without falling over", async () => {
+      const deep = (depth: number) => post(JSON.stringify(draft).replace("}", `,"metadata":${nested(depth)}}`));
+      expect((await refused("POST /v1/drafts", deep(32), 422, "invalid_request")).message).to.contain(
+        "at most 32 deep",
+      );
+      await refused("POST /v1/drafts", deep(100_000), 422, "invalid_request");
+      await refused("POST /v1/drafts", post(`${"[".repeat(400_000)}${"]".repeat(400_000)}`), 422, "invalid_request");
+    });
+
+    it("refuse __proto__ wherever it stands, as an unknown field", async () => {
+      const text = JSON.stringify(draft);
+      for (const body of [
+        text.replace("{", '{"__proto__":{"admin":true},'),
+        text.replace("}", ',"metadata":{"__proto__":1}}'),
+      ]) {
+        expect((await refused("POST /v1/drafts", post(body), 422, "invalid_request")).message).to.match(
+          /__proto__: unknown field/,
+        );
+      }
+      expect(({} as { admin?: boolean }).admin).to.equal(undefined);
+    });
+
+    it("over the limit are 413, declared or chunked", async () => {
+      await refused("POST /v1/drafts", post("x".repeat(1_000_001)), 413, "payload_too_large");
+      const stream = new Blob(["x".repeat(3_000_000)]).stream();
+      const chunked = await fetch(`${service.url}/v1/drafts`, {
+        method: "POST",
+        body: stream,
+        duplex: "half",
+        headers: { Authorization: `Bearer ${validKey}`, "Content-Type": "application/json" },
+      } as RequestInit);
+      expect(chunked.status).to.equal(413);
+      expect((await ask("GET /v1/open")).status).to.equal(200);
+    });
+
+    it("may be missing where none is needed, but hold nothing unknown", async () => {
+      expect((await ask(`DELETE /v1/toys/${known}`)).json).to.deep.equal({ id: known, deleted: true });
+      expect((await ask(`DELETE /v1/toys/${known}`, { json: {} })).status).to.equal(200);
+      await refused(`DELETE /v1/toys/${known}`, { json: { force: true } }, 422, "invalid_request");
+    });
+
+    it("edit with null, and choose a channel by its type", async () => {
+      expect(
+        (await ask(`PATCH /v1/drafts/${known}`, { json: { body_html: null, subject_override: null } })).json.seen,
+      ).to.deep.equal({ body_html: null, subject_override: null });
+      expect(
+        (await refused(`PATCH /v1/drafts/${known}`, { json: { body_html: 1 } }, 422, "invalid_request")).message,
+      ).to.contain("body_html: expected a string of at most 262144 bytes or null");
+      const identity = { domain_id: known, local_part: "support", display_name: "Support" };
+      const made = await ask("POST /v1/identities", { json: identity });
+      expect(made.json.seen).to.include({
+        thread_history_depth: 10,
+        can_send_cold: false,
+        auto_approve_replies: false,
+        send_on_channel_approval: true,
+      });
+      const channel = async (approval_channel: unknown) =>
+        (await refused("POST /v1/identities", { json: { ...identity, approval_channel } }, 422, "invalid_request"))
+          .message;
+      expect(await channel({ type: "fax", config: {} })).to.contain(
+        "approval_channel.type: expected one of telegram, slack, email",
+      );
+      expect(await channel({ type: "email", config: { to: "x" } })).to.contain(
+        "approval_channel.config.to: expected one plain e-mail address",
+      );
+      expect(await channel({ type: "email", config: { to: "a@example.com", cc: "b" } })).to.contain(
+        "approval_channel.config.cc: unknown field",
+      );
+      expect(await channel({ type: "telegram", config: { chat_id: "1" } })).to.contain(
+        "approval_channel.config.bot_token: required",
+      );
+      expect(await channel("email")).to.contain("approval_channel: expected an object or null");
+      for (const local_part of ["Support", "a b", "a@b", "", ".a", "ä", "x".repeat(65)]) {
+        expect(
+          (await refused("POST /v1/identities", { json: { ...identity, local_part } }, 422, "invalid_request")).message,
+        ).to.contain("local_part");
+      }
+      for (const thread_history_depth of [0, 21, 1.5, "10"]) {
+        await refused("POST /v1/identities", { json: { ...identity, thread_history_depth } }, 422, "invalid_request");
+      }
+      await refused(
+        "POST /v1/identities",
+        { json: { ...identity, email_address: "a@example.com" } },
+        422,
+        "invalid_request",
+      );
+      await refused(
+        "POST /v1/identities",
+        { json: { ...identity, display_name: "A\r\nBcc: x@y.z" } },
+        422,
+        "invalid_request",
+      );
+    });
+  });
+
+  describe("headers", () => {
+    it("give a resource's version as its ETag and take it in If-Match", async () => {
+      expect((await ask(`GET /v1/toys/${known}`)).headers.get("etag")).to.equal('"3"');
+      const paint = async (tag: string) =>
+        ask(`POST /v1/toys/${known}/paint`, { json: { color: "red" }, headers: { "If-Match": tag } });
+      expect((await paint('"3"')).json.seen.ifMatch).to.equal(3);
+      expect((await paint("*")).json.seen.ifMatch).to.equal(null);
+      for (const tag of ['W/"3"', '"abc"', '"0"', '""'])
+        expect([(await paint(tag)).status, tag]).to.deep.equal([412, tag]);
+      for (const tag of ["3", '"1", "2"', '"']) expect([(await paint(tag)).status, tag]).to.deep.equal([422, tag]);
+    });
+
+    it("hold an Idempotency-Key of 1 to 255 characters", async () => {
+      const seen: string[] = [];
+      const idempotent = await serveRoutes(routes, {
+        idempotency: async ({ idempotencyKey }, run) => {
+          seen.push(idempotencyKey);
+          return seen.length === 1 ? run() : reply({ status: 299, json: { replayed: true } });
+        },
+      });
+      const post = (key: string) =>
+        idempotent.ask("POST /v1/drafts", { json: draft, headers: { "Idempotency-Key": key } });
+      const answers = [await post("k".repeat(255)), await post("k"), await post("k".repeat(256)), await post("")];
+      await idempotent.close();
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 299, 422, 422]);
+      expect(seen).to.have.length(2);
+    });
+  });
+
+  describe("failures", () => {
+    it("carry what the caller can act on, and nothing else", async () => {
+      const stale = await refused("GET /v1/fails/stale", {}, 409, "stale_draft");
+      expect(stale).to.have.keys("error", "message", "request_id", "new_message_id");
+      await refused("GET /v1/fails/taken", {}, 409, "invalid_request");
+      expect((await refused("GET /v1/fails/quota", {}, 402, "plan_limit_reached")).upgrade_url).to.equal(
+        "https://example.com/upgrade",
+      );
+      expect((await ask("GET /v1/fails/throttled")).headers.get("retry-after")).to.equal("42");
+      expect(await refused("GET /v1/fails/lagging", {}, 503, "unavailable")).to.include({ recorded: true, id: known });
+      expect((await ask("GET /v1/fails/away")).headers.get("retry-after")).to.match(/^\d+$/);
+    });
+
+    it("of ours say no more than that, and are logged in full", async () => {
+      const { message } = await refused(
+        "GET /v1/fails/bug",
+        { headers: { "X-Request-Id": "bug-1" } },
+        500,
+        "internal_error",
+      );
+      expect(message).not.to.contain("secret");
+      expect((await refused("GET /v1/fails/away", {}, 503, "unavailable")).message).not.to.contain("10.0.0.7");
+      await refused("GET /v1/fails/nonsense", {}, 500, "internal_error");
+      expect(JSON.stringify(service.logs.filter((line) => JSON.stringify(line).includes("bug-1")))).to.contain(
+        "/srv/secret.ts",
+      );
+    });
+
+    it("never put keys, bodies or queries into the log", async () => {
+      await ask("GET /v1/toys?q=topsecret");
+      await ask("POST /v1/drafts", { json: { ...draft, body_text: "confidential", unknown: "confidential" } });
+      await ask("GET /a/token-of-an-approval");
+      const logged = JSON.stringify(service.logs);
+      for (const secret of ["topsecret", "confidential", validKey, "token-of-an-approval"])
+        expect(logged).not.to.contain(secret);
+      expect(logged).to.contain("/v1/toys");
+    });
+  });
+});
