@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+import type { Sql } from "#src/postgres/database.ts";
+import { BlobCorrupt, type Blobs } from "./blobs.ts";
+
+/** Above this it pays to ask whether the blob is there before sending it. */
+const largeBytes = 256 * 1024;
+
+/** Blobs in PostgreSQL, in `work.blobs`: durable with the commit of the one statement that writes them. */
+export const postgresBlobs = (sql: Sql): Blobs => ({
+  async put(bytes) {
+    const hash = createHash("sha256").update(bytes).digest();
+    if (bytes.length <= largeBytes || !(await exists(sql, hash))) {
+      await sql.query("insert into work.blobs (sha256, bytes) values ($1, $2) on conflict do nothing", [hash, bytes]);
+    }
+    return hash.toString("hex");
+  },
+  async get(sha256) {
+    const { rows } = await sql.query<{ bytes: Buffer }>(
+      "select bytes from work.blobs where sha256 = decode($1, 'hex')",
+      [sha256],
+    );
+    const bytes = rows[0]?.bytes;
+    if (bytes === undefined) return undefined;
+    const actual = createHash("sha256").update(bytes).digest("hex");
+    if (actual !== sha256) throw new BlobCorrupt(`the blob ${sha256} holds other bytes: their hash is ${actual}`);
+    return bytes;
+  },
+});
+
+async function exists(sql: Sql, hash: Buffer): Promise<boolean> {
+  const { rows } = await sql.query("select from work.blobs where sha256 = $1", [hash]);
+  return rows.length > 0;
+}

@@ -1,0 +1,50 @@
+import { createContext, runInContext } from "node:vm";
+import EmailReplyParser from "email-reply-parser";
+import { compile } from "html-to-text";
+import { storable } from "./storable.ts";
+
+const maxReplyChars = 128 * 1024;
+const extractionMs = 500;
+const conversionMs = 2_000;
+const maxHtmlChars = 1024 * 1024;
+
+const replies = new EmailReplyParser();
+
+const toText = compile({
+  wordwrap: false,
+  limits: { maxDepth: 50, maxChildNodes: 20_000, maxInputLength: maxHtmlChars },
+  selectors: [
+    { selector: "img", format: "skip" },
+    { selector: "a", options: { hideLinkHrefIfSameAsText: true, ignoreHref: false } },
+  ],
+});
+
+/** The text of a reply without what it quotes and its signature; the whole text where that cannot be told in time. */
+export function extractReply(text: string): string {
+  if (text.length > maxReplyChars) return text;
+  return within(extractionMs, () => storable(replies.parseReply(text)).trim()) ?? text;
+}
+
+/** The words of an HTML body, laid out as text; only without its tags where that takes too long. */
+export function textOfHtml(html: string): string {
+  return within(conversionMs, () => storable(toText(html.slice(0, maxHtmlChars)))) ?? withoutTags(html);
+}
+
+/** For HTML that nobody should try to understand. */
+export const withoutTags = (html: string): string =>
+  html
+    .replace(/<[^<>]*>/g, " ")
+    .replace(/\s+/g, " ")
+    .trim();
+
+const stopwatch = createContext({ work: (): unknown => undefined });
+
+/** What the work returns; undefined where it throws or takes longer. A context is what can be stopped, even inside a regular expression. */
+function within<T>(timeoutMs: number, work: () => T): T | undefined {
+  stopwatch.work = work;
+  try {
+    return runInContext("work()", stopwatch, { timeout: timeoutMs });
+  } catch {
+    return undefined;
+  }
+}

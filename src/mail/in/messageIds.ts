@@ -1,0 +1,33 @@
+import { createHash } from "node:crypto";
+
+/** So many ids place a mail in its conversation; the first names its root, the newest its nearest relatives. */
+const maxIds = 50;
+const maxIdLength = 400;
+
+const bracketed = /<([^<>]+)>/g;
+const bare = /^[^\s<>]+@[^\s<>]+$/;
+const blanks = /[\s\p{Cc}]+/gu;
+
+/** Every `<…>` in a header's value, each once, brackets kept, white space inside removed, case kept. */
+export function messageIdsIn(value: string): string[] {
+  const ids = [...value.matchAll(bracketed)].map((match) => normalised(match[1]!)).filter((id) => id !== "<>");
+  return [...new Set(ids)];
+}
+
+/** The id a mail carries itself: a `<…>`, or the whole value where a client left the brackets out. */
+export function ownMessageId(value: string): string | undefined {
+  return messageIdsIn(value)[0] ?? (bare.test(value.trim()) ? normalised(value) : undefined);
+}
+
+/** At most 50: the first and the newest. */
+export const boundedIds = (ids: string[]): string[] =>
+  ids.length <= maxIds ? ids : [ids[0]!, ...ids.slice(1 - maxIds)];
+
+/** An id for a mail without one, the same for the same bytes. */
+export const derivedMessageId = (rawSha256: string): string => `<${rawSha256}@missing.local>`;
+
+function normalised(inner: string): string {
+  const id = inner.replace(blanks, "");
+  // Shortened alike wherever it occurs, so that a reply still finds the mail it answers.
+  return id.length > maxIdLength ? `<${createHash("sha256").update(id).digest("hex")}@long.local>` : `<${id}>`;
+}

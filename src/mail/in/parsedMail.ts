@@ -1,0 +1,38 @@
+/** A mail as people read it. Everything is text that JSON and PostgreSQL can hold. */
+export type ParsedMail = {
+  /** The whole text, quotes and signature included: what rules read. Made from the HTML where the mail has no text of its own. */
+  bodyText: string | null;
+  /** As it came: not sanitised. */
+  bodyHtml: string | null;
+  /** The text without quotes and signature: a view only, half of which is guesswork. */
+  extractedText: string;
+  /** Bodies too large to be shown are among them, as `body.txt` and `body.html`. */
+  attachments: ParsedAttachment[];
+  /** Why it could not be read, in one sentence; then there are no bodies and no attachments. */
+  unreadable: string | null;
+};
+
+export type ParsedAttachment = {
+  filename: string | null;
+  contentType: string;
+  /** Without angle brackets, as `cid:` links name it. */
+  contentId: string | null;
+  inline: boolean;
+  bytes: Buffer;
+};
+
+export type ParseLimits = {
+  /** HTML above this is an attachment instead of a body. */
+  maxHtmlBytes: number;
+  /** Text above this is cut, with the whole of it as an attachment. */
+  maxTextBytes: number;
+  maxAttachments: number;
+};
+
+export const unreadableMail = (reason: string): ParsedMail => ({
+  bodyText: null,
+  bodyHtml: null,
+  extractedText: "",
+  attachments: [],
+  unreadable: reason,
+});
