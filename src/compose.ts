@@ -1,0 +1,93 @@
+import type { Logger } from "pino";
+import { projections } from "#projections/index.ts";
+import { postgresBlobs } from "./blobs/postgresBlobs.ts";
+import { systemClock, systemIds } from "./clock.ts";
+import type { Dependencies, Settings } from "./commands/dependencies.ts";
+import { createFreshClaims } from "./commands/freshClaims.ts";
+import { createHandle } from "./commands/handle.ts";
+import type { Config } from "./config.ts";
+import type { EventStore } from "./eventStore/eventStore.ts";
+import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
+import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
+import { createMailParser } from "./mail/in/parse.ts";
+import type { MailProvider } from "./mail/mailProvider.ts";
+import { createMessageIds } from "./mail/out/messageIds.ts";
+import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
+import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
+import { connectDatabase, type Database } from "./postgres/database.ts";
+import { createKeyRing } from "./secrets/keyRing.ts";
+import { createWaitFor } from "./subscriptions/waitFor.ts";
+
+/** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
+export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
+
+/** Everything that commands, processes and routes stand on; each role of the service takes from it what it needs. */
+export type Composition = {
+  database: Database;
+  store: EventStore;
+  provider: MailProvider;
+  deps: Dependencies;
+  close(): Promise<void>;
+};
+
+export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Composition {
+  const database = connectDatabase(urls, {
+    onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),
+  });
+  const store = createStore(config, urls, logger);
+  const keyRing = createKeyRing(config.secretsKeys);
+  const parser = createMailParser();
+  const provider = createProvider(config, database);
+  const waitFor = createWaitFor({ database, projections, logger });
+  const clock = systemClock;
+  const ids = systemIds;
+  const deps: Dependencies = {
+    ...createHandle({ store, clock, ids }),
+    store,
+    clock,
+    ids,
+    blobs: postgresBlobs(database),
+    reads: database,
+    projected: (position) => waitFor.projected(position),
+    parser,
+    keyRing,
+    messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
+    freshClaims: createFreshClaims(clock),
+    settings: settingsOf(config),
+  };
+  return {
+    database,
+    store,
+    provider,
+    deps,
+    async close() {
+      await Promise.all([provider.close(), parser.close(), waitFor.close()]);
+      await store.close();
+      await database.close();
+    },
+  };
+}
+
+function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventStore {
+  return config.eventStoreUrl
+    ? createEventStoreDbStore({ connectionString: config.eventStoreUrl, logger })
+    : createPostgresEventStore({ connectionString: urls.serviceUrl, logger });
+}
+
+function createProvider(config: Config, database: Database): MailProvider {
+  if (config.mailProvider === "smtp") return createSmtpProvider(config.smtpUrl as string);
+  return createOutboxProvider(database);
+}
+
+/** Outbound mails a period, by plan (interface 8). */
+const outboundCaps = { builder_pack: 50, pro: 5_000, agency: 15_000 };
+
+const settingsOf = (config: Config): Settings => ({
+  sandboxDomain: config.sandboxDomain,
+  approvalsFrom: config.approvalsFrom,
+  publicUrl: config.publicUrl,
+  approvalLinkHours: config.approvalLinkHours,
+  notifyThrottleSeconds: config.notifyThrottleSeconds,
+  outboundCaps,
+  barrierTimeoutMs: 5_000,
+});
