@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
 import { Rejected } from "#streams/decider.ts";
 import type { Actor } from "#streams/event.ts";
-import type { ApiKeyIdentity } from "./authenticate.ts";
+import { type ApiKeyIdentity, unauthorized } from "./authenticate.ts";
 import { parseBody } from "./body.ts";
 import { invalid } from "./errors.ts";
 import { etag, ifMatchOf } from "./etag.ts";
@@ -33,6 +33,8 @@ export async function judge(admitted: Admitted, checkResponses: boolean): Promis
   const body = request.method === "GET" || request.method === "HEAD" ? {} : parseBody(await admitted.bytes(), request);
   route.checkBody(body);
   const ifMatch = route.options.ifMatch ? ifMatchOf(request) : undefined;
+  // The key may have been revoked while the body came in: then nothing is begun under it.
+  if (admitted.signal.aborted) throw unauthorized();
   const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey });
   return replyOf(route, value, checkResponses);
 }

@@ -44,7 +44,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
       const key = route.scope === null ? undefined : await options.authenticate(request);
       flight = key && options.inFlight.enter(key.id, callId);
       const signal = flight?.signal ?? new AbortController().signal;
-      const work = respond({ request, response, route, key, callId, signal, bytes: bytesOnce(request, route) });
+      const admitted = { request, response, route, key, callId, signal, bytes: bytesOnce(request, route) };
+      const work = flight?.revoked ? Promise.reject(unauthorized()) : respond(admitted);
       if (flight) leaveWhenOver(flight, request, response, [work, closed]);
       answer = await Promise.race([work, whenRevoked(signal)]);
       if (flight) await options.upToDate?.();

@@ -341,7 +341,10 @@ describe("http framework", () => {
 
   describe("bodies", () => {
     const nested = (depth: number) => `${'{"a":'.repeat(depth - 1)}{}${"}".repeat(depth - 1)}`;
-    const post = (body: BodyInit, type = "application/json") => ({ body, headers: { "Content-Type": type } });
+    const post = (body: RequestInit["body"], type = "application/json") => ({
+      body,
+      headers: { "Content-Type": type },
+    });
 
     it("are taken as they are, up to each bound", async () => {
       const full = {

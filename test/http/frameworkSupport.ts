@@ -50,7 +50,7 @@ type Ask = {
   key?: string | null;
   headers?: Record<string, string>;
   json?: unknown;
-  body?: BodyInit;
+  body?: RequestInit["body"];
   signal?: AbortSignal;
 };
 

@@ -1,0 +1,148 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "#src/clock.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
+import type { InFlight } from "./inFlight.ts";
+
+/**
+ * Revoked keys across instances: once `drain` says true, no instance answers anything but 401 under the key (invariant 7).
+ * Every instance shows that it lives by a heartbeat and acknowledges each revocation when nothing of the key runs there any more.
+ * One that was suspended is not waited for: it knows by its own clock that it was, and answers nobody before it has caught up.
+ */
+export type Revocation = {
+  /** Makes this instance one that others wait for. Before it takes requests. */
+  start(): Promise<void>;
+  /** After its last request. */
+  stop(): Promise<void>;
+  /** For createApp: resolves when this instance knows every revocation that another may have answered; throws Unavailable. */
+  upToDate(): void | Promise<void>;
+  /**
+   * Waits until no request of the key is under way anywhere, `exclude` (the callId of the DELETE itself) aside. False where that took
+   * too long: the key is dead all the same, but something may still be about to end. Throws Unavailable.
+   */
+  drain(keyId: string, options: { exclude?: string; timeoutMs?: number }): Promise<boolean>;
+};
+
+const heartbeatMs = 1_000;
+const pollMs = 200;
+const drainPollMs = 25;
+/** By its own clock an instance may answer for so long after a heartbeat … */
+const freshMs = 2_500;
+/** … and by the database's the others wait for it for longer than that. */
+const waitedForMs = 3_500;
+const maxCatchUps = 3;
+
+export function createRevocation(deps: {
+  database: Pick<Database, "query">;
+  /** A UUID of this run of this instance. */
+  instanceId: string;
+  inFlight: InFlight;
+  clock: Clock;
+  /** Told when the database could not be asked; the next beat tries again. */
+  onError?: (error: unknown) => void;
+}): Revocation {
+  const { database, instanceId, inFlight, clock, onError = () => {} } = deps;
+  const stopping = new AbortController();
+  const acknowledging = new Set<number>();
+  let upToDateAt = Number.NEGATIVE_INFINITY;
+  let beating: Promise<void> | undefined;
+  let loop: Promise<void> | undefined;
+
+  const age = (): number => clock.monotonic() - upToDateAt;
+
+  /** Shows life, then learns what is new: in this order whoever was not waited for has learned what it has to know. */
+  function beat(): Promise<void> {
+    beating ??= showLifeAndLearn().finally(() => {
+      beating = undefined;
+    });
+    return beating;
+  }
+
+  async function showLifeAndLearn(): Promise<void> {
+    if (stopping.signal.aborted) throw new Unavailable("this instance is shutting down");
+    const startedAt = clock.monotonic();
+    await database.query(showLife, [instanceId]);
+    await learn();
+    upToDateAt = startedAt;
+  }
+
+  async function learn(): Promise<void> {
+    const { rows } = await database.query<{ id: number; key_id: string }>(unacknowledged, [instanceId]);
+    for (const { id, key_id: keyId } of rows) {
+      if (acknowledging.has(id)) continue;
+      acknowledging.add(id);
+      inFlight.revoke(keyId);
+      void inFlight
+        .ended(keyId)
+        .then(() => database.query(acknowledge, [id, instanceId]))
+        .catch(onError)
+        .finally(() => acknowledging.delete(id));
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await (age() >= heartbeatMs ? beat() : learn()).catch(onError);
+      await sleep(pollMs, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  }
+
+  async function catchUp(): Promise<void> {
+    for (let tries = 0; age() >= freshMs; tries++) {
+      if (tries === maxCatchUps) throw new Unavailable("this instance cannot keep up with revoked keys");
+      await beat();
+    }
+  }
+
+  return {
+    async start() {
+      await beat();
+      loop = run();
+    },
+    async stop() {
+      stopping.abort();
+      await loop;
+      await database.query("delete from work.instances where id = $1", [instanceId]).catch(onError);
+    },
+    upToDate: () => (age() < freshMs ? undefined : catchUp()),
+    async drain(keyId, { exclude, timeoutMs = 5_000 }) {
+      const deadline = clock.monotonic() + timeoutMs;
+      inFlight.revoke(keyId, exclude);
+      const { rows } = await database.query<{ id: number }>(record, [keyId]);
+      await beat();
+      for (;;) {
+        const waiting = await database.query<{ any: boolean }>(anyoneMissing, [rows[0]!.id, waitedForMs]);
+        if (!waiting.rows[0]!.any) return true;
+        if (clock.monotonic() >= deadline) return false;
+        await sleep(drainPollMs);
+      }
+    },
+  };
+}
+
+const showLife = `
+  insert into work.instances (id, seen_at) values ($1, clock_timestamp())
+  on conflict (id) do update set seen_at = clock_timestamp()`;
+
+const unacknowledged = `
+  select id, key_id from work.revocations r
+  where not exists (select from work.revocation_acks a where a.revocation_id = r.id and a.instance_id = $1)
+  order by id`;
+
+const acknowledge = `
+  insert into work.revocation_acks (revocation_id, instance_id)
+  select id, $2 from work.revocations where id = $1
+  on conflict do nothing`;
+
+/** What is a day old has been learned by everybody or is met by the key's own look-up; it goes as new ones come. */
+const record = `
+  with old as (delete from work.revocations where revoked_at < now() - interval '1 day'),
+       gone as (delete from work.instances where seen_at < now() - interval '1 day')
+  insert into work.revocations (key_id) values ($1) returning id`;
+
+const anyoneMissing = `
+  select exists (
+    select from work.instances i
+    where i.seen_at > clock_timestamp() - make_interval(secs => $2 / 1000.0)
+      and not exists (select from work.revocation_acks a where a.revocation_id = $1 and a.instance_id = i.id)
+  ) as any`;
