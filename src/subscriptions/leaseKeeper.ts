@@ -1,0 +1,112 @@
+import type { Clock } from "#src/clock.ts";
+import type { Database } from "#src/postgres/database.ts";
+import { type Lease, leaseMs, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "./leases.ts";
+import { asError, type Log, pause } from "./retrying.ts";
+
+/** A lease in hand. Whoever works under it moves `position`, which is stored with every renewal and at the end. */
+export type Held = Lease & {
+  /** Aborted when the lease is lost or this instance stops. */
+  readonly signal: AbortSignal;
+  /** False while the lease may have expired without this instance having noticed yet, for example because it was stopped. */
+  fresh(): boolean;
+  /** True once another instance holds it. */
+  lost(): boolean;
+};
+
+export type LeaseKeeper = { stop(): Promise<void> };
+
+type Options = {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  /** This instance. */
+  holder: string;
+  names: readonly string[];
+  /** The work done under a lease. Ends after its signal; then the lease is given up. */
+  work: (held: Held) => Promise<void>;
+};
+
+type Hand = { held: Held; renewedAt: number; lost: boolean; controller: AbortController; done: Promise<void> };
+
+const takeEveryMs = 250;
+
+/** Holds as many of the named leases as nobody else does, standing by for the others, and does the work of those it holds. */
+export function keepLeases({ database, clock, log, holder, names, work }: Options): LeaseKeeper {
+  const hands = new Map<string, Hand>();
+  const stopping = new AbortController();
+
+  function begin(lease: Lease, takenAt: number): void {
+    const controller = new AbortController();
+    const held: Held = {
+      ...lease,
+      signal: controller.signal,
+      fresh: () => !hand.lost && clock.monotonic() - hand.renewedAt < leaseMs,
+      lost: () => hand.lost,
+    };
+    const hand: Hand = { held, renewedAt: takenAt, lost: false, controller, done: Promise.resolve() };
+    hands.set(lease.name, hand);
+    log.info({ lease: lease.name, epoch: lease.epoch, position: lease.position }, "lease taken");
+    hand.done = work(held).catch((error) => log.error({ err: error, lease: lease.name }, "work under a lease failed"));
+  }
+
+  async function take(): Promise<void> {
+    const free = names.filter((name) => !hands.has(name));
+    if (free.length === 0) return;
+    const askedAt = clock.monotonic();
+    for (const lease of await takeLeases(database, free, holder)) begin(lease, askedAt);
+  }
+
+  async function renew(): Promise<void> {
+    if (hands.size === 0) return;
+    const askedAt = clock.monotonic();
+    const asked = [...hands.values()];
+    const kept = await renewLeases(
+      database,
+      asked.map(({ held }) => held),
+      holder,
+    );
+    for (const hand of asked) {
+      if (kept.has(hand.held.name)) hand.renewedAt = askedAt;
+      else await lose(hand);
+    }
+  }
+
+  async function lose(hand: Hand): Promise<void> {
+    hand.lost = true;
+    hand.controller.abort(new Error("another instance has taken over"));
+    log.warn({ lease: hand.held.name, epoch: hand.held.epoch }, "lease lost");
+    await hand.done;
+    hands.delete(hand.held.name);
+  }
+
+  async function run(): Promise<void> {
+    let renewedAt = clock.monotonic();
+    while (!stopping.signal.aborted) {
+      try {
+        if (clock.monotonic() - renewedAt >= renewEveryMs) {
+          renewedAt = clock.monotonic();
+          await renew();
+        }
+        await take();
+      } catch (error) {
+        log.warn({ reason: asError(error).message }, "leases cannot be seen to: trying again");
+      }
+      await pause(takeEveryMs, stopping.signal);
+    }
+  }
+
+  const running = run();
+  return {
+    async stop() {
+      stopping.abort();
+      await running;
+      const all = [...hands.values()];
+      for (const hand of all) hand.controller.abort(new Error("shutting down"));
+      await Promise.all(all.map((hand) => hand.done));
+      const mine = all.filter((hand) => !hand.lost).map((hand) => hand.held);
+      await releaseLeases(database, mine, holder).catch((error) =>
+        log.warn({ reason: asError(error).message }, "leases not released: they expire by themselves"),
+      );
+    },
+  };
+}

@@ -1,0 +1,80 @@
+import { readFile } from "node:fs/promises";
+import pg from "pg";
+import type { Projection } from "#projections/projection.ts";
+import type { Database, Sql } from "#src/postgres/database.ts";
+
+/** Where the live read models are. */
+export const liveSchema = "read";
+
+/** The DDL of a projection's tables, with unqualified names. */
+export type TablesSql = (projection: Projection) => Promise<string>;
+
+/** `projections/<name>/tables.sql`. */
+export const tablesFile: TablesSql = ({ name }) =>
+  readFile(new URL(`../../projections/${name}/tables.sql`, import.meta.url), "utf8");
+
+export const quoted = (name: string): string => pg.escapeIdentifier(name);
+
+/** For the rest of the transaction unqualified names mean this schema. */
+export async function enter(tx: Sql, schema: string): Promise<void> {
+  await tx.query(`set local search_path = ${quoted(schema)}`);
+}
+
+/** The role whose reads and writes the tables are for. */
+export async function serviceRoleOf(database: Database): Promise<string> {
+  const { rows } = await database.query<{ role: string }>("select current_user as role");
+  return rows[0]!.role;
+}
+
+/** Makes a projection's tables, empty, in a schema that is there, and lets the service role read and write their rows. */
+export async function createTables(tx: Sql, schema: string, projection: Projection, ddl: string, serviceRole: string) {
+  await enter(tx, schema);
+  await tx.query(ddl);
+  const tables = projection.tables.map(quoted).join(", ");
+  if (tables) await tx.query(`grant select, insert, update, delete on ${tables} to ${quoted(serviceRole)}`);
+}
+
+type Found = "sound" | "created" | "otherVersion";
+
+/**
+ * Sees to it that a projection has its tables and its checkpoint row. Tables of another version are left as they are: they want
+ * a rebuild. Runs as the owner; safe from several instances at once.
+ */
+export function ensureTables(
+  database: Database,
+  projection: Projection,
+  ddl: string,
+  serviceRole: string,
+): Promise<Found> {
+  return database.owner.transaction(async (tx) => {
+    await tx.query("select pg_advisory_xact_lock(727275)");
+    const { rows } = await tx.query<{ version: number }>("select version from work.checkpoints where name = $1", [
+      projection.name,
+    ]);
+    const missing = await missingTables(tx, projection.tables);
+    if (rows[0] && rows[0].version !== projection.version) return "otherVersion";
+    if (rows[0] && missing.length === 0) return "sound";
+    const leftOver = projection.tables.filter((table) => !missing.includes(table));
+    await enter(tx, liveSchema);
+    if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoted).join(", ")} cascade`);
+    await createTables(tx, liveSchema, projection, ddl, serviceRole);
+    await beginCheckpoint(tx, projection);
+    return "created";
+  });
+}
+
+async function missingTables(tx: Sql, tables: readonly string[]): Promise<string[]> {
+  const { rows } = await tx.query<{ name: string }>(
+    "select name from unnest($1::text[]) as wanted (name) where to_regclass(format('%I.%I', $2::text, name)) is null",
+    [tables, liveSchema],
+  );
+  return rows.map((row) => row.name);
+}
+
+async function beginCheckpoint(tx: Sql, { name, version, tables }: Projection): Promise<void> {
+  await tx.query(
+    `insert into work.checkpoints (name, version, position, tables) values ($1, $2, 0, $3)
+     on conflict (name) do update set version = $2, position = 0, tables = $3, updated_at = now()`,
+    [name, version, tables],
+  );
+}

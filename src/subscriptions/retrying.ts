@@ -1,0 +1,26 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** What the runners say, pino's way. */
+export type Log = {
+  info(details: object, message: string): void;
+  warn(details: object, message: string): void;
+  error(details: object, message: string): void;
+};
+
+/** Sleeps; ends early, without an error, when the signal comes. */
+export async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await delay(milliseconds, undefined, { signal }).catch(() => undefined);
+}
+
+/** 0.1 s after the first failure, then 0.4, 1.6, 6.4 s, and 10 s from then on. */
+export const backoffMs = (failures: number): number => Math.min(100 * 4 ** (failures - 1), 10_000);
+
+export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+/** SQLSTATEs of statements that were right, at the wrong moment: serialization failure, deadlock, lock timeout. */
+const badMoments = new Set(["40001", "40P01", "55P03"]);
+
+/** True where the same work may well succeed later without anybody changing anything. */
+export const isPassing = (error: unknown): boolean =>
+  error instanceof Unavailable || badMoments.has((error as { code?: string } | undefined)?.code ?? "");
