@@ -20,6 +20,8 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
       if (size > limit) throw tooLarge();
       chunks.push(chunk);
     }
+  } catch (error) {
+    throw error instanceof Rejected ? error : invalid("", "the body broke off before its end");
   } finally {
     request.resume();
   }

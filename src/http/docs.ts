@@ -69,12 +69,12 @@ function typeOf(schema: Json): Markup {
   return html`${schema.format ?? schema.type ?? "any"}${boundsOf(schema)}`;
 }
 
-const boundsOf = ({ minimum, maximum, maxBytes, maxJsonBytes, default: preset }: Json): string =>
+const boundsOf = ({ minimum, maximum, default: preset, ...own }: Json): string =>
   [
     minimum !== undefined && ` ≥ ${minimum}`,
     maximum !== undefined && ` ≤ ${maximum}`,
-    maxBytes !== undefined && ` ≤ ${maxBytes} bytes`,
-    maxJsonBytes !== undefined && ` ≤ ${maxJsonBytes} bytes of JSON`,
+    own["x-max-bytes"] !== undefined && ` ≤ ${own["x-max-bytes"]} bytes`,
+    own["x-max-json-bytes"] !== undefined && ` ≤ ${own["x-max-json-bytes"]} bytes of JSON`,
     preset !== undefined && ` (default ${preset})`,
   ]
     .filter(Boolean)

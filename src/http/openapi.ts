@@ -181,7 +181,7 @@ function createComponents(): Components {
   /** A field with a default may be left out, whatever `required` says to the validator that fills it in. */
   function copied(schema: Json): Json {
     const copy: Json = {};
-    for (const [name, value] of Object.entries(schema)) copy[name] = within(name, value);
+    for (const [name, value] of Object.entries(schema)) Object.assign(copy, documented(name, within(name, value)));
     if (copy.required)
       copy.required = copy.required.filter((name: string) => copy.properties?.[name]?.default === undefined);
     if (copy.required?.length === 0) delete copy.required;
@@ -197,4 +197,20 @@ function createComponents(): Components {
   }
 
   return { schemas, place };
+}
+
+/** The words of our own validator, said in OpenAPI's. */
+function documented(name: string, value: unknown): Json {
+  switch (name) {
+    case "lowercase":
+      return {};
+    case "maxBytes":
+      return { "x-max-bytes": value };
+    case "maxJsonBytes":
+      return { "x-max-json-bytes": value };
+    case "atLeastOneOf":
+      return { anyOf: (value as string[]).map((field) => ({ required: [field] })) };
+    default:
+      return { [name]: value };
+  }
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { StartError } from "#src/startError.ts";
 
@@ -25,7 +25,7 @@ export type ListenOptions = {
 /** Serves until closed. Throws StartError where it cannot listen. */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000 } = options;
-  let closing = false;
+  const connections = createConnections();
   const server = createServer(
     {
       headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -34,19 +34,55 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs, requestTimeoutMs),
     },
     (request, response) => {
-      if (closing) response.setHeader("Connection", "close");
+      connections.serve(request.socket, response);
       handler(request, response);
     },
   );
+  server.on("connection", connections.add);
   server.on("clientError", refuseUnreadable);
   await bound(server, options);
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://${options.host.includes(":") ? `[${options.host}]` : options.host}:${port}`,
     port,
-    close: (withinMs = 10_000) => {
+    async close(withinMs = 10_000) {
+      const ended = new Promise<void>((resolve) => server.close(() => resolve()));
+      connections.close();
+      const cut = setTimeout(() => server.closeAllConnections(), withinMs);
+      await ended;
+      clearTimeout(cut);
+    },
+  };
+}
+
+/**
+ * Which connections have a request under way: when the service closes, the others are let go of at once. Node itself would wait for
+ * one that was opened and never used, as browsers keep them.
+ */
+function createConnections() {
+  const open = new Set<Socket>();
+  const busy = new Map<Socket, number>();
+  let closing = false;
+
+  function done(socket: Socket): void {
+    busy.set(socket, busy.get(socket)! - 1);
+    if (busy.get(socket) === 0) busy.delete(socket);
+    if (closing && !busy.has(socket)) socket.end();
+  }
+
+  return {
+    add(socket: Socket): void {
+      open.add(socket);
+      socket.once("close", () => open.delete(socket));
+    },
+    serve(socket: Socket, response: ServerResponse): void {
+      if (closing) response.setHeader("Connection", "close");
+      busy.set(socket, (busy.get(socket) ?? 0) + 1);
+      response.once("close", () => done(socket));
+    },
+    close(): void {
       closing = true;
-      return closed(server, withinMs);
+      for (const socket of open) if (!busy.has(socket)) socket.destroy();
     },
   };
 }
@@ -70,16 +106,6 @@ function sentenceOn(error: NodeJS.ErrnoException, host: string, port: number): s
     default:
       return `HTTP cannot listen on ${host}:${port}: ${error.message}.`;
   }
-}
-
-/** Idle connections are let go of at once and again as others become idle: a client that keeps one open must not keep the service. */
-async function closed(server: Server, withinMs: number): Promise<void> {
-  const ended = new Promise<void>((resolve) => server.close(() => resolve()));
-  const idle = setInterval(() => server.closeIdleConnections(), 50);
-  const cut = setTimeout(() => server.closeAllConnections(), withinMs);
-  await ended;
-  clearInterval(idle);
-  clearTimeout(cut);
 }
 
 const refusals: Record<string, [number, string, string]> = {
