@@ -3,28 +3,48 @@ import pg from "pg";
 
 const folder = new URL("./migrations/", import.meta.url);
 
+/** Instances that start at the same moment take their turns by this advisory lock of the database. */
+const lockKey = 727_274;
+
 /**
  * Brings the schemas `es` (event log) and `work` (leases, timers, checkpoints, blobs) up to date. Runs as the owner; grants to `serviceRole`.
  * In the SQL files `:service` stands for the quoted service role. Safe to run from several instances at once.
+ *
+ * Not node-pg-migrate: it has no place to put a role's name into a plain SQL file, and these lines are all that is needed of it.
  */
 export async function migrate(ownerUrl: string, serviceRole: string): Promise<void> {
   const client = new pg.Client({ connectionString: ownerUrl });
+  client.on("error", () => {});
   await client.connect();
   try {
-    await client.query("select pg_advisory_lock(727274)");
-    await client.query("create schema if not exists work");
-    await client.query("create table if not exists work.migrations (name text primary key, applied_at timestamptz not null default now())");
-    const { rows } = await client.query("select name from work.migrations");
-    const applied = new Set(rows.map((row) => row.name));
-    for (const name of (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort()) {
-      if (applied.has(name)) continue;
-      const sql = (await readFile(new URL(name, folder), "utf8")).replaceAll(":service", client.escapeIdentifier(serviceRole));
-      await client.query("begin");
-      await client.query(sql);
-      await client.query("insert into work.migrations (name) values ($1)", [name]);
-      await client.query("commit");
+    await client.query("select pg_advisory_lock($1)", [lockKey]);
+    for (const name of await pending(client)) {
+      await apply(client, name, client.escapeIdentifier(serviceRole));
     }
   } finally {
     await client.end();
+  }
+}
+
+async function pending(client: pg.Client): Promise<string[]> {
+  await client.query("create schema if not exists work");
+  await client.query(
+    "create table if not exists work.migrations (name text primary key, applied_at timestamptz not null default now())",
+  );
+  const { rows } = await client.query("select name from work.migrations");
+  const applied = new Set(rows.map((row) => row.name));
+  const files = await readdir(folder);
+  return files.filter((name) => name.endsWith(".sql") && !applied.has(name)).sort();
+}
+
+async function apply(client: pg.Client, name: string, quotedServiceRole: string): Promise<void> {
+  const sql = await readFile(new URL(name, folder), "utf8");
+  await client.query("begin");
+  try {
+    await client.query(sql.replaceAll(":service", quotedServiceRole));
+    await client.query("insert into work.migrations (name) values ($1)", [name]);
+    await client.query("commit");
+  } catch (error) {
+    throw new Error(`migration ${name}: ${(error as Error).message}`, { cause: error });
   }
 }

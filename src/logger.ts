@@ -1,0 +1,59 @@
+import { type DestinationStream, type Logger, pino } from "pino";
+
+/**
+ * JSON lines on standard output, without secrets: whatever looks like one is blanked in the finished line, wherever it stood. Bodies of mail
+ * are not given to a logger in the first place; fields that would carry one by name are dropped all the same.
+ */
+export function createLogger(level: string, destination: DestinationStream = pino.destination(1)): Logger {
+  return pino(
+    {
+      level,
+      base: { pid: process.pid },
+      redact: { paths: sensitive.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: "[removed]" },
+      serializers: { err: describeError, error: describeError },
+      hooks: { streamWrite: withoutSecrets },
+    },
+    destination,
+  );
+}
+
+const sensitive = [
+  "authorization",
+  "cookie",
+  "password",
+  "secret",
+  "token",
+  "body_text",
+  "body_html",
+  "text",
+  "html",
+  "mime",
+  "raw",
+];
+
+/** An error in what helps to find it. PostgreSQL's `detail` and the like are left out: they quote rows, and rows are mail. */
+function describeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack, cause, code } = error as Error & { code?: string };
+  return { type: name, message, code, stack, ...(cause !== undefined && { cause: describeError(cause) }) };
+}
+
+/** The line by which a development install tells its first API key, once; nobody could learn it otherwise. */
+const isReadyLine = (line: string): boolean => /"msg":"ready"\}\s*$/.test(line);
+
+const secrets: readonly [pattern: RegExp, shown: string][] = [
+  // Passwords in URLs, the token of an approval page, the secret of a hook's path.
+  [/(\b[a-z+]+:\/\/[^\s:/@"]*:)[^\s@"]+@/g, "$1[removed]@"],
+  [/(\/a\/)[A-Za-z0-9_-]{16,}/g, "$1[removed]"],
+  [/(\/hooks\/sendgrid\/inbound\/)[^\s/?"]+/g, "$1[removed]"],
+  [/(hooks\.slack\.com\/services\/)[^\s"]+/g, "$1[removed]"],
+  // Bearer credentials, our keys and webhook secrets; Telegram's, SendGrid's, Stripe's and Slack's.
+  [/(Bearer\s+)[^\s"\\]+/gi, "$1[removed]"],
+  [/\b(svc_live_|whsec_|sk_live_|sk_test_|rk_live_|SG\.|xox[abprs]-)[A-Za-z0-9._+/=-]{6,}/g, "$1[removed]"],
+  [/\b\d{6,12}:[A-Za-z0-9_-]{30,}/g, "[removed]"],
+];
+
+function withoutSecrets(line: string): string {
+  if (isReadyLine(line)) return line;
+  return secrets.reduce((blanked, [pattern, shown]) => blanked.replace(pattern, shown), line);
+}

@@ -1,0 +1,67 @@
+import pg from "pg";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { StartError } from "#src/startError.ts";
+import { asUnavailable, type DatabaseUrls } from "./database.ts";
+import { migrate } from "./migrate.ts";
+
+/** What the start has to know of the database it stands on. */
+export type Prepared = {
+  /** For example "18.4". */
+  version: string;
+  /** One role owns the tables and works on them: that the event log is append-only then rests on a trigger alone. */
+  oneRole: boolean;
+};
+
+const oldestMajor = 14;
+
+/** Checks the server, and brings its tables up to date. Throws StartError where the settings lead to a server that will not do. */
+export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): Promise<Prepared> {
+  const service = await lookAt("DATABASE_URL", serviceUrl);
+  const owner = serviceUrl === ownerUrl ? service : await lookAt("DATABASE_OWNER_URL", ownerUrl);
+  if (Math.floor(service.number / 10_000) < oldestMajor)
+    throw new StartError(`DATABASE_URL is a PostgreSQL ${service.version}: ${oldestMajor} or newer is needed.`);
+  if (owner.database !== service.database)
+    throw new StartError(
+      `DATABASE_URL and DATABASE_OWNER_URL are two databases (${service.database}, ${owner.database}): they have to be one.`,
+    );
+  try {
+    await migrate(ownerUrl, service.role);
+  } catch (error) {
+    const { code, message } = ((error as Error).cause ?? error) as { code?: string; message: string };
+    // insufficient_privilege
+    if (code === "42501")
+      throw new StartError(
+        `The role ${owner.role} may not create the tables (${message}): set DATABASE_OWNER_URL to one that may.`,
+      );
+    throw error;
+  }
+  return { version: service.version, oneRole: owner.role === service.role };
+}
+
+type Found = { number: number; version: string; role: string; database: string };
+
+async function lookAt(setting: string, url: string): Promise<Found> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query(
+      `select current_setting('server_version_num')::int as number, split_part(current_setting('server_version'), ' ', 1) as version,
+              current_user as role, current_database() as database`,
+    );
+    return rows[0];
+  } catch (error) {
+    throw new StartError(cannotUse(setting, url, error as Error));
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Names the server without the password that stands in its URL. */
+function cannotUse(setting: string, url: string, error: Error): string {
+  const { hostname, port, pathname } = new URL(url);
+  const where = `${setting} (${hostname}:${port || 5432}${pathname})`;
+  return asUnavailable(error) instanceof Unavailable
+    ? `${where} cannot be reached: ${error.message || (error as NodeJS.ErrnoException).code}.`
+    : `${where} refuses the connection: ${error.message}.`;
+}
