@@ -1,6 +1,9 @@
-import { hasUnseen, visibleLine } from "#src/html/visible.ts";
+import { hasUnseen, shortLine, visibleLine } from "#src/html/visible.ts";
 import type { ApprovalView } from "./approvalView.ts";
 import type { Letter } from "./letter.ts";
+
+/** A name within a sentence; an address is never cut, its end is what matters. */
+const nameLength = 100;
 
 /** More addresses than an answer to a person usually has. */
 const manyRecipients = 5;
@@ -15,7 +18,7 @@ type Rule = (view: ApprovalView, letter: Letter) => string | undefined;
 
 const newerMessage: Rule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
-  return `${visibleLine(newerMessage.fromName || newerMessage.fromEmail)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. It will not be sent as it is.`;
+  return `${shortLine(newerMessage.fromName || newerMessage.fromEmail, nameLength)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. It will not be sent as it is.`;
 };
 
 const unverifiedSender: Rule = ({ answers }) =>

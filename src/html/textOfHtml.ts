@@ -1,4 +1,4 @@
-import { compile } from "html-to-text";
+import { compile, type DomNode } from "html-to-text";
 import { maxHtmlBytes, maxHtmlDepth } from "./sanitise.ts";
 
 /** What a reader of sanitised HTML (sanitise.ts) reads, as text: links followed by their target, images by their alternative text. */
@@ -22,17 +22,25 @@ export function wordsIn(text: string): string {
 
 const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
+const isFirst = (cell: DomNode): boolean => cell.parent?.children?.find((sibling) => sibling.type === "tag") === cell;
+
 const convert = compile({
   wordwrap: false,
   // Escaping makes at most five bytes of one, and the depth is bounded already.
   limits: { maxInputLength: 5 * maxHtmlBytes, maxDepth: 2 * maxHtmlDepth },
   formatters: {
+    cell: (element, walk, builder) => {
+      if (!isFirst(element)) builder.addInline(" | ");
+      walk(element.children, builder);
+    },
     link: (element, walk, builder) => {
       walk(element.children, builder);
       builder.addInline(` [${element.attribs["data-href"]}]`);
     },
   },
   selectors: [
+    { selector: "tr", format: "block" },
+    ...["td", "th"].map((selector) => ({ selector, format: "cell" })),
     ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
     { selector: "span.link", format: "link" },
   ],

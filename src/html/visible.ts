@@ -16,6 +16,12 @@ export function visibleLine(text: string): string {
     .trim();
 }
 
+/** Such a line with at most `max` characters, for places where a long value would push our own words out of sight. */
+export function shortLine(text: string, max: number): string {
+  const characters = [...visibleLine(text)];
+  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : characters.join("");
+}
+
 /** Whether looking at the text would not show all that is in it. */
 export function hasUnseen(text: string): boolean {
   return visible(text) !== text.replace(/\r\n?|[\u2028\u2029]/g, "\n");

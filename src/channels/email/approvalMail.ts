@@ -1,5 +1,5 @@
 import { readableTime } from "#src/html/times.ts";
-import { visibleLine } from "#src/html/visible.ts";
+import { shortLine, visibleLine } from "#src/html/visible.ts";
 import { type AnsweredMessage, type ApprovalView, approveLabel } from "../approvalView.ts";
 import { approvalWarnings } from "../approvalWarnings.ts";
 import { type HeadField, type Letter, letterOf } from "../letter.ts";
@@ -34,12 +34,12 @@ export function approvalMail(view: ApprovalView, links: ApprovalLinks): Approval
   const to = view.content.to.map(visibleLine).join(", ");
   const label = approveLabel(view);
   return {
-    subject: shorten(
+    subject: shortLine(
       `${label}? ${view.answers ? "Reply" : "Mail"} to ${to}: ${visibleLine(view.content.subject)}`,
       limits.subject,
     ),
     title: view.answers ? "Send this reply?" : "Send this mail?",
-    lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${visibleLine(view.identity.displayName)}. Nothing leaves before you decide.`,
+    lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${shortLine(view.identity.displayName, 100)}. Nothing leaves before you decide.`,
     warnings: approvalWarnings(view, letter),
     head: letter.head,
     parts: partsOf(letter),
@@ -99,9 +99,4 @@ const factsOf = (view: ApprovalView): string[] => [
 const said = (text: string, max: number): Excerpt => {
   const cut = excerpt(text, max);
   return { ...cut, shown: unlinked(cut.shown) };
-};
-
-const shorten = (line: string, max: number) => {
-  const characters = [...line];
-  return characters.length > max ? `${characters.slice(0, max - 1).join("")}…` : line;
 };

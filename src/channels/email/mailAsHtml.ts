@@ -55,7 +55,7 @@ ${sentences.map((sentence) => html`<p class="caution" style="${paragraph}color:#
 const head = (mail: ApprovalMail): Markup =>
   html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">${mail.head.map(
     ({ label, values }) => html`<tr>
-<td class="soft" valign="top" width="96" style="${paragraph}font-size:14px;color:#4f5b69;padding:2px 10px 2px 0;">${label}</td>
+<td class="soft" valign="top" width="84" style="${paragraph}font-size:14px;color:#4f5b69;padding:2px 10px 2px 0;">${label}</td>
 <td class="ink" valign="top" style="${paragraph}font-size:15px;color:#1b2430;padding:2px 0;">${values.map((value, index) => html`${index > 0 && html`<br>`}<bdi>${value}</bdi>`)}</td>
 </tr>`,
   )}</table>`;

@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { html, type Markup, trusted, type Value } from "./html.ts";
+import { frameStyle, pageStyle } from "./style.ts";
+
+/** One whole page of ours: no script, one stylesheet. `title` tells the outcome first; `main` starts with the h1. */
+export const page = ({ title, main }: { title: string; main: Value }): string =>
+  html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<style>${trusted(pageStyle)}</style>
+</head>
+<body>
+<header><p class="brand"><span aria-hidden="true">✓</span> Countersign</p></header>
+<main>${main}</main>
+<footer><p>A person keeps the last word.</p></footer>
+</body>
+</html>
+`.markup;
+
+/** Sanitised HTML in a frame of its own: an opaque origin, no script, no form, no load, no way out. It inherits the page's policy as well. */
+export const frame = (sanitised: string, title: string): Markup =>
+  html`<iframe class="letter-frame" sandbox="" title="${title}" srcdoc="${framed(sanitised)}"></iframe>`;
+
+const framed = (sanitised: string): string =>
+  html`<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${hashOf(frameStyle)}"><title>Letter</title><style>${trusted(frameStyle)}</style></head><body dir="auto">${trusted(sanitised)}</body></html>`
+    .markup;
+
+const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** What such a page may do: show itself and its frame, with these two stylesheets, and post its form back. */
+const policy = [
+  "default-src 'none'",
+  `style-src ${hashOf(pageStyle)} ${hashOf(frameStyle)}`,
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join("; ");
+
+/** The headers a page is served with. */
+export const pageHeaders: Readonly<Record<string, string>> = {
+  "Content-Type": "text/html; charset=utf-8",
+  "Content-Security-Policy": policy,
+  "Cache-Control": "no-store",
+  "Referrer-Policy": "no-referrer",
+  "X-Robots-Tag": "noindex, nofollow, noarchive",
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};

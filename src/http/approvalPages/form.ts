@@ -1,0 +1,40 @@
+import type { Decision } from "#src/channels/approvalView.ts";
+
+/** What a page's form can carry. */
+export const maxFormBytes = 8192;
+export const maxReasonBytes = 2048;
+
+export type DecisionForm = { decision: Decision; nonce: string; reason: string | undefined };
+
+/** The form, or the sentence that says what is wrong with it, with the reason as it was typed so that it is not lost. */
+export function readForm(body: unknown): DecisionForm | { refused: string; reason: string } {
+  const fields = new Map(Object.entries(typeof body === "object" && body !== null ? body : {}));
+  const decision = readDecision(fields.get("decision"));
+  const reason = readReason(fields.get("reason"));
+  if (decision === undefined)
+    return { refused: "The page did not say which button was pressed. Please press again.", reason };
+  if (Buffer.byteLength(reason) > maxReasonBytes) {
+    return {
+      refused: `The reason is too long: at most ${maxReasonBytes.toLocaleString("en")} bytes. Please shorten it and press again.`,
+      reason,
+    };
+  }
+  const nonce = fields.get("nonce");
+  return {
+    decision,
+    nonce: typeof nonce === "string" ? nonce : "",
+    reason: decision === "reject" && reason ? reason : undefined,
+  };
+}
+
+export const readDecision = (value: unknown): Decision | undefined =>
+  value === "approve" || value === "reject" ? value : undefined;
+
+/** As it was typed, without the carriage returns a form adds and without control characters. */
+function readReason(value: unknown): string {
+  if (typeof value !== "string") return "";
+  return value
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\t\n]/gu, "")
+    .trim();
+}

@@ -1,0 +1,167 @@
+import type { ApprovalView, HeldBy, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
+import { letterOf } from "#src/channels/letter.ts";
+import { html, type Markup } from "#src/html/html.ts";
+import { page } from "#src/html/page.ts";
+import { readableTime } from "#src/html/times.ts";
+import { shortLine, visibleLine } from "#src/html/visible.ts";
+import { letterSection, newerSection } from "./draftSections.ts";
+
+type Outcome = {
+  tone: "good" | "bad" | "wait" | "plain";
+  title: string;
+  sentences: (string | Markup)[];
+  more?: Markup | null | false;
+};
+
+/** A press that was just counted as an approval. */
+export function approvedPage(result: { sending: boolean; note?: HeldBy }, view: ApprovalView): string {
+  if (result.note) return outcomePage({ ...held[result.note], more: shownDraft(view) });
+  const sentences = result.sending
+    ? [`It goes to ${view.content.to.map(visibleLine).join(", ")}. You can close this page.`]
+    : ["It has not been sent: the agent can send it now. You can close this page."];
+  return outcomePage({
+    tone: "good",
+    title: result.sending ? "Approved and on its way" : "Approved",
+    sentences,
+    more: shownDraft(view),
+  });
+}
+
+const held: Record<HeldBy, Outcome> = {
+  sending_paused: {
+    tone: "wait",
+    title: "Approved, and waiting",
+    sentences: [
+      "Sending is paused in this workspace. It leaves by itself when the pause ends, unless a newer message arrives first.",
+    ],
+  },
+  plan_limit_reached: {
+    tone: "wait",
+    title: "Approved, but not sent",
+    sentences: [
+      "The plan's limit on outgoing mail is reached. Your approval is recorded; the mail can be sent once there is room again.",
+    ],
+  },
+  identity_disabled: {
+    tone: "wait",
+    title: "Approved, but not sent",
+    sentences: [
+      "The address it would leave from is disabled. Your approval is recorded; the mail can be sent once the address is enabled again.",
+    ],
+  },
+};
+
+/** A press that was just counted as a rejection. */
+export const rejectedPage = (view: ApprovalView): string =>
+  outcomePage({
+    tone: "bad",
+    title: "Rejected",
+    sentences: ["It will not be sent, and the agent is told. You can close this page."],
+    more: shownDraft(view),
+  });
+
+/** A press that came after the customer wrote again. */
+export const stalePage = (newer: NewerMessage | null, view: ApprovalView): string =>
+  outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(newer)}${shownDraft(view)}` });
+
+/** A draft that is decided already, however it was. `withContent`: the link may still show what it was about. */
+export function recordedPage(view: ApprovalView, decided: RecordedOutcome, withContent: boolean): string {
+  const outcome =
+    decided.decision === "stale"
+      ? staleOutcome(view)
+      : { ...recorded[decided.decision], sentences: recordedSentences(decided) };
+  const more =
+    withContent &&
+    html`${decided.decision === "stale" && view.newerMessage && newerSection(view.newerMessage)}${shownDraft(view)}`;
+  return outcomePage({ ...outcome, more });
+}
+
+const recorded: Record<Exclude<RecordedOutcome["decision"], "stale">, Pick<Outcome, "tone" | "title">> = {
+  approved: { tone: "good", title: "Already approved" },
+  sending: { tone: "good", title: "Already approved and on its way" },
+  sent: { tone: "good", title: "Already approved and sent" },
+  rejected: { tone: "bad", title: "Already rejected" },
+  failed: { tone: "bad", title: "Approved, but it could not be delivered" },
+};
+
+function recordedSentences({ decision, by, at, reason }: RecordedOutcome): (string | Markup)[] {
+  const who = by ? html`By <bdi>${visibleLine(by)}</bdi>, ` : "";
+  const when = html`<time datetime="${at}">${readableTime(at)}</time>.`;
+  const why = reason
+    ? [html`${decision === "failed" ? "What happened" : "The reason given"}: <span dir="auto" lang="">${reason}</span>`]
+    : [];
+  return [html`${who}${when}`, ...why, "Nothing was changed by opening this page."];
+}
+
+const staleOutcome = (view: ApprovalView): Outcome => ({
+  tone: "wait",
+  title: "Not sent: a newer message arrived",
+  sentences: [
+    html`<bdi>${view.answers ? shortLine(view.answers.fromName || view.answers.fromEmail, 100) : "The other side"}</bdi> wrote again after the message this ${view.answers ? "reply answers" : "mail is about"}, so it was stopped. The agent is told and can write a new one; you will be asked again.`,
+  ],
+});
+
+export const changedPage = (): string =>
+  outcomePage({
+    tone: "wait",
+    title: "This draft changed: review the new version",
+    sentences: ["Nothing was decided by this link. A newer mail in your inbox has the links to the new version."],
+  });
+
+export const expiredPage = (): string =>
+  outcomePage({
+    tone: "plain",
+    title: "This link has expired",
+    sentences: ["Nothing was decided by it. Whoever runs the agent can have a fresh approval mail sent to you."],
+  });
+
+/** The same for every address that never was a link: it tells nothing. */
+export const unknownPage = (): string =>
+  outcomePage({
+    tone: "plain",
+    title: "There is nothing here",
+    sentences: ["If you followed a link from an approval mail, check that it was not cut off."],
+  });
+
+/** `posted`: a press whose outcome is not known. */
+export const unavailablePage = (posted: boolean): string =>
+  outcomePage({
+    tone: "wait",
+    title: "Please try again in a moment",
+    sentences: posted
+      ? [
+          html`We could not confirm your decision. It counts once at most: <a href="?">open the page again</a> to see where it stands.`,
+        ]
+      : [html`The draft cannot be shown right now. Nothing was decided. <a href="?">Try again</a>`],
+  });
+
+export const brokenPage = (): string =>
+  outcomePage({
+    tone: "bad",
+    title: "Something went wrong on our side",
+    sentences: [html`It has been noted. <a href="?">Try again</a>`],
+  });
+
+/** A form that could not be read: 413 too large, otherwise no form of ours. */
+export const unreadablePage = (status: number): string =>
+  outcomePage({
+    tone: "wait",
+    title: status === 413 ? "The reason is too long" : "The form could not be read",
+    sentences: [html`Nothing was decided. <a href="?">Open the page again</a> to decide.`],
+  });
+
+export const methodPage = (): string =>
+  outcomePage({
+    tone: "plain",
+    title: "This page cannot be asked for in that way",
+    sentences: ["Open the link from the approval mail."],
+  });
+
+const outcomePage = ({ tone, title, sentences, more }: Outcome): string =>
+  page({
+    title,
+    main: html`<div class="card outcome ${tone}"><h1>${title}</h1>${sentences.map((sentence) => html`<p>${sentence}</p>`)}</div>${more}`,
+  });
+
+const shownDraft = (view: ApprovalView): Markup =>
+  html`<details><summary>Show the draft</summary>${letterSection(view, letterOf(view.content), "The draft")}</details>`;

@@ -1,0 +1,160 @@
+import express, { type ErrorRequestHandler, type Request, type Response, type Router } from "express";
+import type { ApprovalDecisions, Decision, DecisionResult, LinkedApproval } from "#src/channels/approvalView.ts";
+import type { Clock } from "#src/clock.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { pageHeaders } from "#src/html/page.ts";
+import { maxFormBytes, readDecision, readForm } from "./form.ts";
+import { checkNonce, issueNonce } from "./nonce.ts";
+import * as pages from "./outcomePages.ts";
+import { reviewPage } from "./reviewPage.ts";
+
+export type ApprovalPagesOptions = ApprovalDecisions & {
+  /** A secret of at least 32 bytes, the same in every instance of the service. */
+  nonceKey: Buffer;
+  clock: Pick<Clock, "now">;
+  /** Told of errors that are our own fault. */
+  onError?: (error: unknown, request: Request) => void;
+};
+
+/**
+ * The pages behind an approval mail's links (decisions 3). GET and HEAD of `/a/:token` show and never change anything; POST decides, with
+ * the nonce of a page fetched within the hour.
+ */
+export function approvalPages(options: ApprovalPagesOptions): Router {
+  const router = express.Router();
+  const form = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 20, inflate: false });
+  router
+    .route("/a/:token")
+    .get(async (request, response) => show(options, request, response))
+    .post(form, async (request, response) => press(options, request, response))
+    .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD, POST"), 405, pages.methodPage()));
+  router.use("/a", failed(options));
+  return router;
+}
+
+async function show(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
+  const link = await find(options, request);
+  if (!link) return answer(response, 404, pages.unknownPage());
+  const closed = closedPage(options, link);
+  if (closed) return answer(response, closed.status, closed.page);
+  answer(response, 200, review(options, request, link));
+}
+
+async function press(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
+  const link = await find(options, request);
+  if (!link) return answer(response, 404, pages.unknownPage());
+  const closed = closedPage(options, link);
+  if (closed) return answer(response, closed.status, closed.page);
+
+  const form = readForm(request.body);
+  if ("refused" in form) return answer(response, 422, review(options, request, link, form.refused, form.reason));
+  const { decision, nonce, reason } = form;
+  const pressed = { ...link, token: tokenOf(request), decision };
+  const judged = checkNonce(options.nonceKey, pressed, nonce, options.clock.now().getTime());
+  if (judged !== "good") {
+    const why =
+      judged === "expired"
+        ? "This page had been open for more than an hour."
+        : "The press did not come from this page.";
+    return answer(
+      response,
+      403,
+      review(options, request, link, `${why} Please look again and press once more.`, reason),
+    );
+  }
+  const result = await options.decide({ token: pressed.token, decision, reason, ...callerOf(request) });
+  const { status, page } = resultPage(result, link);
+  answer(response, status, page);
+}
+
+/** A token is letters of base64url; anything else was never given out. */
+async function find({ find }: ApprovalPagesOptions, request: Request): Promise<LinkedApproval | undefined> {
+  const token = tokenOf(request);
+  return /^[\w-]{20,200}$/.test(token) ? find(token) : undefined;
+}
+
+const tokenOf = (request: Request): string => String(request.params.token);
+
+type Answer = { status: number; page: string };
+
+/** What a link shows that decides nothing any more; undefined while it does. Past its time it shows no content. */
+function closedPage({ clock }: ApprovalPagesOptions, link: LinkedApproval): Answer | undefined {
+  const expired = clock.now().getTime() >= Date.parse(link.expiresAt);
+  if (link.superseded)
+    return { status: expired ? 410 : 409, page: expired ? pages.expiredPage() : pages.changedPage() };
+  if (link.decided) return { status: 200, page: pages.recordedPage(link, link.decided, !expired) };
+  return expired ? { status: 410, page: pages.expiredPage() } : undefined;
+}
+
+function review(
+  options: ApprovalPagesOptions,
+  request: Request,
+  link: LinkedApproval,
+  notice?: string,
+  reason?: string,
+): string {
+  const nonceFor = (decision: Decision) =>
+    issueNonce(options.nonceKey, { ...link, token: tokenOf(request), decision }, options.clock.now().getTime());
+  const first = readDecision(new URL(request.originalUrl, "http://page").searchParams.get("d")) ?? "approve";
+  return reviewPage(link, {
+    first,
+    nonces: { approve: nonceFor("approve"), reject: nonceFor("reject") },
+    notice,
+    reason,
+  });
+}
+
+function resultPage(result: DecisionResult, link: LinkedApproval): Answer {
+  switch (result.kind) {
+    case "approved":
+      return { status: 200, page: pages.approvedPage(result, link) };
+    case "rejected":
+      return { status: 200, page: pages.rejectedPage(link) };
+    case "already_decided":
+      return {
+        status: 200,
+        page: result.view.decided ? pages.recordedPage(result.view, result.view.decided, true) : pages.changedPage(),
+      };
+    case "changed":
+      return { status: 409, page: pages.changedPage() };
+    case "stale":
+      return { status: 409, page: pages.stalePage(result.newer, link) };
+    case "expired":
+      return { status: 410, page: pages.expiredPage() };
+    case "unknown":
+      return { status: 404, page: pages.unknownPage() };
+  }
+}
+
+/** Who pressed, as far as HTTP knows. */
+function callerOf(request: Request): {
+  ip: string | undefined;
+  userAgent: string | undefined;
+  requestId: string | undefined;
+} {
+  const { id } = request as Request & { id?: unknown };
+  return {
+    ip: request.ip,
+    userAgent: request.get("user-agent")?.slice(0, 512),
+    requestId: typeof id === "string" ? id : undefined,
+  };
+}
+
+const failed =
+  ({ onError }: ApprovalPagesOptions): ErrorRequestHandler =>
+  (error, request, response, next) => {
+    if (response.headersSent) return next(error);
+    const { status } = error as { status?: unknown };
+    if (error instanceof Unavailable) {
+      return answer(response.setHeader("Retry-After", "2"), 503, pages.unavailablePage(request.method === "POST"));
+    }
+    // The form could not be read: too large, or no form at all.
+    if (typeof status === "number" && status >= 400 && status < 500)
+      return answer(response, status, pages.unreadablePage(status));
+    onError?.(error, request);
+    answer(response, 500, pages.brokenPage());
+  };
+
+function answer(response: Response, status: number, page: string): void {
+  response.status(status).set(pageHeaders).send(page);
+}
