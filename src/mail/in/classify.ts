@@ -1,5 +1,6 @@
 import type { Classification } from "#streams/inbox/events.ts";
 import type { HeaderFields } from "./headerFields.ts";
+import { messageIdsIn } from "./messageIds.ts";
 
 /** The header fields that `classify` and `reportedIds` look at. */
 export const classifyingFields = [
@@ -47,7 +48,7 @@ export function classify(fields: HeaderFields, envelopeFrom?: string): Classific
 export function reportedIds(fields: HeaderFields): string[] {
   const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
   const found = text.matchAll(/^[> \t]{0,20}(?:original-)?message-id:\s{0,20}<([^<>\s]{1,400})>/gim);
-  return [...new Set([...found].map((match) => `<${match[1]}>`))].slice(0, maxReportedIds);
+  return messageIdsIn([...found].map((match) => `<${match[1]}>`).join("")).slice(0, maxReportedIds);
 }
 
 function reportType(fields: HeaderFields): "delivery" | "other" | undefined {

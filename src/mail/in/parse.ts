@@ -65,11 +65,12 @@ export function createMailParser(options: MailParserOptions = {}): MailParser {
     try {
       const worker = idle.pop() ?? (await start());
       const mail = await read(worker, job.raw);
+      // Whoever closes ends the worker: that says nothing about the mail.
       if (closed) throw closedError();
       if (alive.has(worker)) idle.push(worker);
       job.resolve(mail);
     } catch (error) {
-      job.reject(error as Error);
+      job.reject(closed ? closedError() : (error as Error));
     }
   }
 

@@ -1,0 +1,207 @@
+import { expect } from "chai";
+import { readHeaders } from "#src/mail/in/headers.ts";
+import { parseMailDate } from "#src/mail/in/mailDate.ts";
+import { fixture, mail } from "./mails.ts";
+
+describe("the headers of a mail", () => {
+  it("tell who wrote to whom about what, decoded", () => {
+    const headers = readHeaders(fixture("question"));
+    expect(headers).to.deep.include({
+      messageId: "<q1.17@kunde.example>",
+      messageIdDerived: false,
+      threadIds: [],
+      inReplyTo: null,
+      references: [],
+      from: { name: "Mara Löw", address: "mara@kunde.example" },
+      fromCount: 1,
+      replyTo: ["orders@kunde.example"],
+      to: ["support@agents.example", "billing@agents.example"],
+      cc: ["tom@kunde.example", "ute@kunde.example"],
+      subject: "Lieferung für Auftrag 17",
+      date: "2026-11-03T08:12:40.000Z",
+      classification: "person",
+      reportedMessageIds: [],
+    });
+  });
+
+  it("read 8-bit values as UTF-8, and as windows-1252 where they are not", () => {
+    const latin = Buffer.from("Subject: Gr\xfc\xdfe \x96 M\xf6we\r\n\r\n", "latin1");
+    expect(readHeaders(latin).subject).to.equal("Grüße – Möwe");
+    expect(readHeaders(mail(["Subject: Grüße – Möwe"])).subject).to.equal("Grüße – Möwe");
+  });
+
+  it("never carry a line break, a control character or a NUL into a value", () => {
+    const headers = readHeaders(
+      mail(["Subject: =?utf-8?q?a=0D=0ABcc:_b@c.example=00?=", "From: =?utf-8?q?x=0Ay?= <x@y.example>"]),
+    );
+    expect(headers.subject).to.equal("a Bcc: b@c.example\ufffd");
+    expect(headers.from).to.deep.equal({ name: "x y", address: "x@y.example" });
+  });
+
+  it("count every From, and read the first", () => {
+    const headers = readHeaders(fixture("two-senders"));
+    expect(headers.fromCount).to.equal(2);
+    expect(headers.from?.address).to.equal("ceo@kunde.example");
+    expect(headers.messageId).to.equal("<twice.1@elsewhere.example>");
+  });
+
+  it("take no address out of a display name", () => {
+    expect(readHeaders(mail(['From: "boss@kunde.example" <thief@elsewhere.example>'])).from).to.deep.equal({
+      name: "boss@kunde.example",
+      address: "thief@elsewhere.example",
+    });
+    expect(readHeaders(mail(["From: =?utf-8?q?boss=40kunde.example?="])).from).to.equal(null);
+    expect(readHeaders(mail(["From: undisclosed"])).from).to.equal(null);
+  });
+
+  it("end at the first empty line, whether lines end in CRLF or LF", () => {
+    for (const end of ["\r\n", "\n"]) {
+      const raw = Buffer.from(["From: a@b.example", "", "Subject: not this"].join(end));
+      expect(readHeaders(raw)).to.deep.include({ subject: "", fromCount: 1 });
+    }
+  });
+
+  it("pass over lines that are no fields", () => {
+    const raw = mail([
+      "From mara@kunde.example Tue Nov  3 09:12:44 2026",
+      "no colon",
+      " folded under nothing",
+      "Subject : yes",
+    ]);
+    expect(readHeaders(raw)).to.deep.include({ subject: "yes", fromCount: 0 });
+  });
+});
+
+describe("the ids that place a mail in its thread", () => {
+  it("are all of References, once each, white space inside them removed", () => {
+    const headers = readHeaders(fixture("answer"));
+    expect(headers.threadIds).to.deep.equal(["<q1.17@kunde.example>", "<a2.17@agents.example>"]);
+    expect(headers.inReplyTo).to.equal("<a2.17@agents.example>");
+  });
+
+  it("are the last of In-Reply-To where there are no References: old clients write an address before it", () => {
+    expect(readHeaders(fixture("old-client")).threadIds).to.deep.equal(["<inv.9@agents.example>"]);
+    const empty = mail(["References: none", "In-Reply-To: <a@b>,<c@d>"]);
+    expect(readHeaders(empty).threadIds).to.deep.equal(["<c@d>"]);
+  });
+
+  it("are told apart without white space between them, and keep their case", () => {
+    expect(readHeaders(mail(["References: <A@b>,<a@b><c@d>"])).threadIds).to.deep.equal(["<A@b>", "<a@b>", "<c@d>"]);
+  });
+
+  it("are at most fifty: the first and the newest", () => {
+    const ids = Array.from({ length: 300 }, (_, n) => `<${n}@x>`);
+    const kept = readHeaders(mail([`References: ${ids.join(" ")}`])).threadIds;
+    expect(kept).to.have.length(50);
+    expect(kept[0]).to.equal("<0@x>");
+    expect(kept.slice(1)).to.deep.equal(ids.slice(-49));
+  });
+
+  it("are shortened alike where they are absurdly long, so that a reply still finds its thread", () => {
+    const id = `<${"x".repeat(5_000)}@y.example>`;
+    const { messageId } = readHeaders(mail([`Message-ID: ${id}`]));
+    expect(messageId.length).to.be.below(100);
+    expect(readHeaders(mail([`References: ${id}`])).threadIds).to.deep.equal([messageId]);
+  });
+
+  it("of a bounce or a receipt include the mail it reports, and nobody else's enclosure counts", () => {
+    expect(readHeaders(fixture("bounce")).reportedMessageIds).to.deep.equal(["<a2.17@agents.example>"]);
+    expect(readHeaders(fixture("read-receipt")).reportedMessageIds).to.deep.equal(["<a2.17@agents.example>"]);
+    expect(readHeaders(fixture("newsletter")).reportedMessageIds).to.deep.equal([]);
+  });
+});
+
+describe("a mail's own id", () => {
+  it("is taken without brackets too", () => {
+    expect(readHeaders(mail(["Message-ID: abc@d.example"])).messageId).to.equal("<abc@d.example>");
+  });
+
+  it("is derived from the bytes where there is none, so the same bytes have the same", () => {
+    for (const header of ["Subject: none", "Message-ID:", "Message-ID: <>", "Message-ID: a b c"]) {
+      const raw = mail([header], "text");
+      const { messageId, messageIdDerived, contentDigest } = readHeaders(raw);
+      expect(messageIdDerived, header).to.equal(true);
+      expect(messageId).to.match(/^<[0-9a-f]{64}@missing\.local>$/);
+      expect(readHeaders(Buffer.from(raw)).messageId).to.equal(messageId);
+      expect(readHeaders(mail([header], "text!"))).to.not.deep.include({ messageId });
+      expect(readHeaders(mail([header], "text!")).contentDigest).to.not.equal(contentDigest);
+    }
+  });
+});
+
+describe("the same message again", () => {
+  const raw = fixture("question");
+  const digest = readHeaders(raw).contentDigest;
+  const changed = (from: string, to: string) =>
+    readHeaders(Buffer.from(raw.toString("latin1").replace(from, to), "latin1"));
+
+  it("is the same whatever trace it left on its way", () => {
+    expect(changed("Received: from mail.kunde", "Received: from other.kunde").contentDigest).to.equal(digest);
+    expect(changed("To: ", "X-Spam: no\r\nTo: ").contentDigest).to.equal(digest);
+  });
+
+  it("is another with another Date, From, Subject or body, even from a second header of that name", () => {
+    for (const [from, to] of [
+      ["Date: Tue, 03", "Date: Tue, 04"],
+      ["?= <mara@", "?= <sara@"],
+      ["Subject: ", "Subject: Re: "],
+      ["Auftrag 17?", "Auftrag 18?"],
+      ["To: ", "From: x@y.example\r\nTo: "],
+    ] as const)
+      expect(changed(from, to).contentDigest, to).to.not.equal(digest);
+  });
+});
+
+describe("who wrote a mail", () => {
+  const kindOf = (...headers: string[]) => readHeaders(mail(headers)).classification;
+
+  it("shows in the fixtures", () => {
+    const kinds = [
+      "question",
+      "answer",
+      "old-client",
+      "newsletter",
+      "bounce",
+      "delay",
+      "out-of-office",
+      "read-receipt",
+    ].map((name) => readHeaders(fixture(name)).classification);
+    expect(kinds).to.deep.equal([
+      "person",
+      "person",
+      "person",
+      "list",
+      "bounce",
+      "auto_reply",
+      "auto_reply",
+      "auto_reply",
+    ]);
+  });
+
+  it("is a person who only asks for no automatic replies, says Auto-Submitted: no, or is a postmaster", () => {
+    expect(kindOf("From: a@b.example", "X-Auto-Response-Suppress: All")).to.equal("person");
+    expect(kindOf("From: a@b.example", "Auto-Submitted: no")).to.equal("person");
+    expect(kindOf("From: postmaster@b.example", "Subject: your invoice")).to.equal("person");
+  });
+
+  it("is a machine where the envelope has no sender", () => {
+    const raw = mail(["From: a@b.example", "Subject: hello"]);
+    expect(readHeaders(raw, "").classification).to.equal("auto_reply");
+    expect(readHeaders(raw, "a@b.example").classification).to.equal("person");
+    expect(readHeaders(mail(["From: postmaster@b.example"]), "").classification).to.equal("bounce");
+  });
+});
+
+describe("a Date header", () => {
+  it("becomes UTC, also of obsolete zones and short years", () => {
+    expect(parseMailDate("Tue, 03 Nov 2026 09:12:40 +0100")).to.equal("2026-11-03T08:12:40.000Z");
+    expect(parseMailDate("3 Nov 26 11:05 EST")).to.equal("2026-11-03T16:05:00.000Z");
+    expect(parseMailDate("Tue,  3 Nov 2026 09:12 (no zone)")).to.equal("2026-11-03T09:12:00.000Z");
+    expect(parseMailDate("1 Jan 99 00:00:00 GMT")).to.equal("1999-01-01T00:00:00.000Z");
+  });
+
+  it("is nothing where it is none", () => {
+    for (const value of ["", "yesterday", "1", "45 Nov 2026 00:00", "1 Nov 2026 99:99", "2026-11-03T00:00:00Z"])
+      expect(parseMailDate(value), value).to.equal(null);
+  });
+});

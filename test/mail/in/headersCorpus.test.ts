@@ -1,0 +1,126 @@
+import { expect } from "chai";
+import { readHeaders } from "#src/mail/in/headers.ts";
+import { type CorpusFile, corpus, hasCorpus, mail, seeded, sharedJson } from "./mails.ts";
+
+type Named = { name: string; ids: string[] };
+
+function grouped<T>(items: T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item]);
+  return groups;
+}
+
+/** The conversations in which mails naming common ids lie, each as its sorted names. */
+function conversations(mails: Named[]): string[][] {
+  const parent = new Map<string, string>();
+  const root = (id: string): string => {
+    let at = id;
+    while (parent.has(at)) at = parent.get(at)!;
+    return at;
+  };
+  for (const { ids } of mails)
+    for (const id of ids.slice(1)) {
+      const [one, other] = [root(ids[0]!), root(id)];
+      if (one !== other) parent.set(one, other);
+    }
+  const groups = grouped(mails, ({ ids }) => root(ids[0]!));
+  return [...groups.values()].map((group) => group.map(({ name }) => name).sort());
+}
+
+const byFirst = (groups: string[][]): string[][] => groups.toSorted((a, b) => (a[0]! < b[0]! ? -1 : 1));
+
+const named = ({ name, raw }: CorpusFile): Named => {
+  const { messageId, threadIds } = readHeaders(raw);
+  return { name, ids: [messageId, ...threadIds] };
+};
+
+function shuffled<T>(items: T[], seed: number): T[] {
+  const random = seeded(seed);
+  return items
+    .map((item) => ({ item, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ item }) => item);
+}
+
+if (hasCorpus("list-mail"))
+  describe("2,500 mails of mailing lists", function () {
+    this.timeout(60_000);
+    let mails: CorpusFile[];
+    let expected: string[][];
+    before(() => {
+      const files = corpus("list-mail");
+      mails = files.filter(({ name }) => name.endsWith(".eml"));
+      const table = files.find(({ name }) => name.endsWith(".tsv"))!.raw.toString();
+      const rows = table
+        .split("\n")
+        .filter((line) => /^\d+\t/.test(line))
+        .map((line) => line.split("\t"));
+      expected = [...grouped(rows, ([thread]) => thread!).values()].map((group) =>
+        group.map(([, file]) => `list-mail/${file}`).sort(),
+      );
+    });
+
+    it("fall into the conversations that they are, in whatever order they come", () => {
+      expect(mails).to.have.length(2_500);
+      for (const seed of [1, 2, 3])
+        expect(byFirst(conversations(shuffled(mails.map(named), seed)))).to.deep.equal(byFirst(expected));
+    });
+
+    it("are people's and lists', but for three that machines wrote", () => {
+      const machines = mails.filter(({ raw }) => ["bounce", "auto_reply"].includes(readHeaders(raw).classification));
+      expect(machines.map(({ name }) => name)).to.deep.equal(
+        ["01436", "01507", "01542"].map((n) => `list-mail/${n}.eml`),
+      );
+    });
+
+    it("say when and by whom they were written", () => {
+      const silent = mails.filter(({ raw }) => {
+        const { date, from } = readHeaders(raw);
+        return date === null || from === null;
+      });
+      expect(silent.map(({ name }) => name)).to.deep.equal([]);
+    });
+  });
+
+if (hasCorpus("automatic"))
+  describe("622 bounces, reports and automatic replies", () => {
+    it("are recognised, but for a few: taking a person for a machine would be the worse mistake", function () {
+      this.timeout(30_000);
+      const all = corpus("automatic").filter(({ name }) => !/not-bounce|cr-only/.test(name));
+      const kinds = all.map(({ raw }) => readHeaders(raw));
+      const machines = kinds.filter(
+        ({ classification }) => classification === "bounce" || classification === "auto_reply",
+      );
+      const reporting = machines.filter(({ reportedMessageIds }) => reportedMessageIds.length > 0);
+      expect(all.length).to.be.above(590);
+      expect(machines.length / all.length).to.be.above(0.95);
+      expect(reporting.length / machines.length).to.be.above(0.85);
+    });
+  });
+
+if (hasCorpus("mime"))
+  describe("some 200 mails of odd structure", () => {
+    it("are all read", function () {
+      this.timeout(30_000);
+      for (const { name, raw } of corpus("mime")) expect(readHeaders(raw).messageId, name).to.match(/^<[^<>\s]+>$/);
+    });
+  });
+
+if (hasCorpus("mime"))
+  describe("a published set of thread vectors", () => {
+    it("falls into components, which differ from the published trees where those follow subjects or drop loops", () => {
+      type Vector = { message_id: string; references: string[]; in_reply_to?: string };
+      const { messages } = sharedJson("thread-vectors.json") as { messages: Vector[] };
+      const read = messages.map((vector) => {
+        const raw = mail([`Message-ID: ${vector.message_id}`, `References: ${vector.references.join(" ")}`]);
+        const { messageId, threadIds } = readHeaders(raw);
+        return { name: vector.message_id, ids: [messageId, ...threadIds] };
+      });
+      const want = messages.map((vector) => ({
+        name: vector.message_id,
+        ids: [vector.message_id, ...vector.references],
+      }));
+      expect(byFirst(conversations(shuffled(read, 5)))).to.deep.equal(byFirst(conversations(want)));
+      expect(read.every(({ name, ids }) => ids[0] === name)).to.equal(true);
+    });
+  });

@@ -1,0 +1,52 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const fixtures = fileURLToPath(new URL("../../fixtures/mail/", import.meta.url));
+const shared = fileURLToPath(new URL("../../../../shared/mail/", import.meta.url));
+
+/** One of our own mails, with the line ends it would have on the wire. */
+export const fixture = (name: string): Buffer =>
+  Buffer.from(readFileSync(join(fixtures, `${name}.eml`), "latin1").replace(/\r?\n/g, "\r\n"), "latin1");
+
+export const fixtureNames = (): string[] => readdirSync(fixtures).map((file) => file.replace(/\.eml$/, ""));
+
+/** A mail of these header lines and this body. */
+export const mail = (headers: string[], body = ""): Buffer => Buffer.from(`${headers.join("\r\n")}\r\n\r\n${body}`);
+
+export type CorpusFile = { name: string; raw: Buffer };
+
+/** Whether the shared collection of real mail is on this machine. */
+export const hasCorpus = (name: string): boolean => existsSync(join(shared, `${name}.tar.xz`));
+
+/** The files of one of its archives, in order of their names. */
+export function corpus(name: string): CorpusFile[] {
+  const folder = mkdtempSync(join(tmpdir(), "corpus-"));
+  try {
+    execFileSync("tar", ["xJf", join(shared, `${name}.tar.xz`), "-C", folder]);
+    return filesUnder(folder).map((file) => ({ name: relative(folder, file), raw: readFileSync(file) }));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+export const sharedJson = (name: string) => JSON.parse(readFileSync(join(shared, name), "utf8"));
+
+const filesUnder = (folder: string): string[] =>
+  readdirSync(folder)
+    .sort()
+    .map((entry) => join(folder, entry))
+    .flatMap((path) => (statSync(path).isDirectory() ? filesUnder(path) : [path]));
+
+/** Numbers in [0, 1) that are the same for the same seed. */
+export function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,261 @@
+import { execFile } from "node:child_process";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { createMailParser, type MailParser } from "#src/mail/in/parse.ts";
+import { corpus, fixture, fixtureNames, hasCorpus, mail, seeded } from "./mails.ts";
+
+const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+
+const plain = (body: string) => mail(["Subject: x", "Content-Type: text/plain; charset=utf-8"], body);
+const html = (body: string) => mail(["Subject: x", "Content-Type: text/html; charset=utf-8"], body);
+
+describe("the mail parser", function () {
+  this.timeout(60_000);
+  let parser: MailParser;
+  before(() => {
+    parser = createMailParser();
+  });
+  after(() => parser.close());
+
+  it("reads a plain text", async () => {
+    const read = await parser.parse(fixture("question"));
+    expect(read.bodyText).to.contain("Er war für Montag zugesagt.");
+    expect(read).to.deep.include({ bodyHtml: null, attachments: [], unreadable: null });
+  });
+
+  it("shows a reply without what it quotes and its signature, and keeps the whole", async () => {
+    const read = await parser.parse(fixture("answer"));
+    expect(read.extractedText).to.equal("That works, thank you. Please use the side entrance.");
+    expect(read.bodyText).to.contain("> Shall we ring the bell?");
+  });
+
+  it("makes text of HTML, and finds pictures, attachments and enclosed mails", async () => {
+    const read = await parser.parse(fixture("newsletter"));
+    expect(read.bodyHtml).to.contain("<h1>Café opens</h1>");
+    expect(read.bodyText).to.match(/café opens[\s\S]*map \[https:\/\/shop\.example\/map\]/i);
+    expect(read.bodyText).to.not.contain("color");
+    const [logo, menu, enclosed] = read.attachments;
+    expect(logo).to.deep.include({
+      filename: "logo.png",
+      contentType: "image/png",
+      contentId: "logo@shop.example",
+      inline: true,
+    });
+    expect(menu).to.deep.equal({
+      filename: "menü.pdf",
+      contentType: "application/pdf",
+      contentId: null,
+      inline: false,
+      bytes: Buffer.from("%PDF-1.4\n"),
+    });
+    expect(enclosed).to.deep.include({ contentType: "message/rfc822", inline: false });
+    expect(enclosed?.bytes.toString()).to.contain("An enclosed letter.");
+    expect(read.attachments).to.have.length(3);
+  });
+
+  it("decodes old charsets, unknown ones too, and gives Windows its dashes back", async () => {
+    const bytes = (charset: string, body: Buffer) =>
+      Buffer.concat([Buffer.from(`Content-Type: text/plain; charset=${charset}\r\n\r\n`), body]);
+    const texts = [
+      bytes("windows-1252", Buffer.from("gr\xfcn \x96 \x93so\x94", "latin1")),
+      bytes("x-nowhere", Buffer.from("gr\xfcn \x96 \x93so\x94", "latin1")),
+      bytes("iso-2022-jp", Buffer.from("\x1b$B$3$s\x1b(B", "latin1")),
+    ];
+    const read = await Promise.all(texts.map((raw) => parser.parse(raw)));
+    expect(read.map(({ bodyText }) => bodyText?.trim())).to.deep.equal(["grün – “so”", "grün – “so”", "こん"]);
+  });
+
+  it("gives nothing that cannot be stored, nor a header's line break", async () => {
+    const read = await parser.parse(
+      mail(
+        ["Content-Type: multipart/mixed; boundary=b"],
+        [
+          "--b\r\nContent-Type: text/plain; charset=utf-16le\r\nContent-Transfer-Encoding: base64\r\n\r\nAABhAADYYgA=",
+          "--b\r\nContent-Type: text/html\r\n\r\n<p>a\0b&#0;c&#xD800;d</p>",
+          "--b\r\nContent-Type: x\r\n y/z\r\nContent-Disposition: attachment; filename*=utf-8''a%0D%0Ab%00\r\n\r\nz",
+          "--b--",
+        ].join("\r\n"),
+      ),
+    );
+    const shown = JSON.stringify({ ...read, attachments: read.attachments.map(({ bytes: _, ...told }) => told) });
+    expect(shown).to.not.match(/\\u0000|\\ud[89a-f]/i);
+    expect(read.bodyText).to.contain("a");
+    expect(read.attachments[0]).to.deep.include({ contentType: "application/octet-stream", filename: "a b\ufffd" });
+  });
+
+  it("shows bodies beyond the limits as attachments", async () => {
+    const small = createMailParser({ workers: 1, maxHtmlBytes: 1_000, maxTextBytes: 100 });
+    const [letter, page] = await Promise.all([
+      small.parse(plain("ü".repeat(500))),
+      small.parse(html(`<p>${"x".repeat(2_000)}</p>`)),
+    ]).finally(() => small.close());
+    expect(letter.bodyText).to.equal("ü".repeat(50));
+    expect(letter.attachments.map(({ filename, bytes }) => [filename, bytes.length])).to.deep.equal([
+      ["body.txt", 1_001],
+    ]);
+    expect(page.bodyHtml).to.equal(null);
+    expect(page.bodyText).to.equal("x".repeat(100));
+    expect(page.attachments.map(({ filename }) => filename)).to.deep.equal(["body.html", "body.txt"]);
+  });
+
+  it("reads what is broken at random, or says why not", async () => {
+    const random = seeded(23);
+    const sources = fixtureNames().map(fixture);
+    const broken = Array.from({ length: 2_000 }, (_, n) => {
+      const raw = Buffer.from(sources[n % sources.length]!);
+      for (let change = 0; change < 12; change++) raw[Math.floor(random() * raw.length)] = Math.floor(random() * 256);
+      return raw;
+    });
+    const read = await Promise.all(broken.map((raw) => parser.parse(raw)));
+    expect(read.filter(({ unreadable }) => unreadable !== null)).to.deep.equal([]);
+    expect(JSON.stringify(read.map(({ bodyText, bodyHtml }) => [bodyText, bodyHtml]))).to.not.match(
+      /\\u0000|\\ud[89a-f]/i,
+    );
+  });
+
+  const deep = (depth: number) => {
+    const open = Array.from(
+      { length: depth },
+      (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`,
+    );
+    return Buffer.from(`Subject: deep\r\n${open.join("")}\r\nend`);
+  };
+
+  const refused: Record<string, Buffer> = {
+    "multiparts 2,000 deep": deep(2_000),
+    "200,000 long headers": Buffer.from(`${"X-Header: something or other\r\n".repeat(200_000)}\r\nx`),
+    "100,000 parts": mail(
+      ["Content-Type: multipart/mixed; boundary=b"],
+      "--b\r\nContent-Type: a/b\r\n\r\nx\r\n".repeat(100_000),
+    ),
+  };
+  for (const [name, raw] of Object.entries(refused)) {
+    it(`refuses ${name} with a reason, and reads the next`, async () => {
+      const read = await parser.parse(raw);
+      expect(read.unreadable).to.be.a("string");
+      expect(read).to.deep.include({ bodyText: null, bodyHtml: null, attachments: [] });
+      expect((await parser.parse(plain("fine"))).bodyText?.trim()).to.equal("fine");
+    });
+  }
+
+  const readable: Record<string, Buffer> = {
+    "200,000 nested divs": html("<div>".repeat(200_000)),
+    "100,000 elements closed by others": html("<b>x</i>".repeat(100_000)),
+    "tables in tables": html("<table><tr><td>".repeat(100_000)),
+    "a million open brackets": html("<".repeat(1_000_000)),
+    "an endless line": plain("x".repeat(29_000_000)),
+    "text made to confuse a search for quotes": plain("On a b ".repeat(18_000)),
+    "more of it": plain("在\n".repeat(40_000)),
+    "many quotes": plain(`${">".repeat(2_000)}\n`.repeat(60)),
+    "an attachment of 22 MB": mail(
+      ["Content-Type: application/octet-stream", "Content-Transfer-Encoding: base64"],
+      `${"QUJD".repeat(19)}\r\n`.repeat(380_000),
+    ),
+  };
+  for (const [name, raw] of Object.entries(readable)) {
+    it(`reads ${name}`, async () => {
+      const read = await parser.parse(raw);
+      expect(read.unreadable).to.equal(null);
+      expect(read.bodyHtml ?? "").to.have.length.below(1024 * 1024 + 1);
+      expect(read.bodyText ?? "").to.have.length.below(1024 * 1024 + 1);
+    });
+  }
+
+  it("keeps no HTML that is nested too deep for those who show it, and no less", async () => {
+    const nested = (depth: number) => html(`${"<div>".repeat(depth)}words${"</div>".repeat(depth)}`);
+    const flat = html(
+      "<p>one<p>two<br><img><ul><li>a<li>three</ul><table><tr><td>a<td>b<tr><td>c</table>".repeat(2_000),
+    );
+    const [fits, tooDeep, wide] = await Promise.all([nested(512), nested(513), flat].map((raw) => parser.parse(raw)));
+    expect(fits?.bodyHtml).to.contain("words");
+    expect(tooDeep).to.deep.include({ bodyHtml: null, bodyText: "words" });
+    expect(wide?.bodyHtml).to.contain("three");
+  });
+
+  if (hasCorpus("list-mail"))
+    it("reads all the real mail there is", async () => {
+      const files = ["list-mail", "mime", "automatic", "replies"]
+        .flatMap(corpus)
+        .filter(({ name }) => !name.endsWith(".tsv"));
+      const read = await Promise.all(files.map(async ({ name, raw }) => ({ name, mail: await parser.parse(raw) })));
+      expect(files.length).to.be.above(3_300);
+      expect(read.filter(({ mail }) => mail.unreadable !== null)).to.deep.equal([]);
+      expect(read.filter(({ mail }) => mail.bodyText?.trim() && mail.extractedText).length).to.be.above(2_900);
+    });
+});
+
+describe("the parser's limits", function () {
+  this.timeout(60_000);
+
+  it("end a mail that takes too long, and a fresh worker reads the next", async () => {
+    const hurried = createMailParser({ workers: 1, timeoutMs: 1 });
+    const slow = await hurried.parse(plain("x\n".repeat(5_000_000)));
+    expect(slow.unreadable).to.equal("it took more than 1 ms to parse");
+    await hurried.close();
+
+    const parser = createMailParser({ workers: 1, timeoutMs: 400 });
+    const [first, second] = await Promise.all([
+      parser.parse(plain("x\n".repeat(14_000_000))),
+      parser.parse(plain("fine")),
+    ]);
+    expect(first.unreadable).to.be.a("string");
+    expect(second.bodyText?.trim()).to.equal("fine");
+    await parser.close();
+  });
+
+  it("end a mail that takes too much memory, and a fresh worker reads the next", async () => {
+    const parser = createMailParser({ workers: 1, maxHeapMb: 24 });
+    const parts = mail(["Content-Type: multipart/mixed; boundary=b"], "--b\r\nA: b\r\n\r\nx\r\n".repeat(140_000));
+    const [first, second] = await Promise.all([parser.parse(parts), parser.parse(plain("fine"))]);
+    expect(first.unreadable).to.equal("it took too much memory to parse");
+    expect(second.bodyText?.trim()).to.equal("fine");
+    await parser.close();
+  });
+
+  it("answer each of many callers with their own mail", async () => {
+    const parser = createMailParser({ workers: 2 });
+    const read = await Promise.all(Array.from({ length: 200 }, (_, n) => parser.parse(plain(`mail ${n}`))));
+    expect(read.map(({ bodyText }) => bodyText?.trim())).to.deep.equal(
+      Array.from({ length: 200 }, (_, n) => `mail ${n}`),
+    );
+    await parser.close();
+  });
+
+  it("leave the caller's bytes alone", async () => {
+    const parser = createMailParser({ workers: 1 });
+    const raw = fixture("question");
+    await parser.parse(raw);
+    expect(raw).to.deep.equal(fixture("question"));
+    await parser.close();
+  });
+
+  it("do not turn a closed parser into an unreadable mail", async () => {
+    const parser = createMailParser({ workers: 1 });
+    const pending = [1, 2, 3].map((n) =>
+      parser.parse(plain(`x\n`.repeat(n * 100_000))).then(
+        () => "read",
+        (error) => error.message,
+      ),
+    );
+    await parser.close();
+    expect(await Promise.all(pending)).to.deep.equal(Array(3).fill("the mail parser is closed"));
+    expect(await parser.parse(plain("x")).catch((error) => error.message)).to.equal("the mail parser is closed");
+  });
+
+  it("work in a process started as the service is, from any folder", async () => {
+    const script = `
+      import { createMailParser } from ${JSON.stringify(new URL("../../../src/mail/in/parse.ts", import.meta.url).href)};
+      const parser = createMailParser();
+      console.log((await parser.parse(Buffer.from("Subject: x\\r\\n\\r\\nhello"))).bodyText.trim());
+      await parser.close();`;
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", tsx, "--input-type=module", "-e", script],
+      { cwd: tmpdir(), env: { PATH: process.env.PATH } },
+    );
+    expect(stdout.trim()).to.equal("hello");
+  });
+});
