@@ -32,12 +32,3 @@ export const listApiKeys = (sql: Tx, workspaceId: string, window: { limit: numbe
     orderBy: "created_at desc, id",
     ...window,
   });
-
-/** How many live keys a workspace has. */
-export async function countApiKeys(sql: Tx, workspaceId: string): Promise<number> {
-  const { rows } = await sql.query<{ count: number }>(
-    "select count(*)::int as count from api_keys where workspace_id = $1 and revoked_at is null",
-    [workspaceId],
-  );
-  return rows[0]?.count ?? 0;
-}

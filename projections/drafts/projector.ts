@@ -1,6 +1,7 @@
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { Projection, Tx } from "../projection.ts";
+import { followMerges } from "../merges.ts";
+import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 import { applyToDraft, type DraftRow, draftColumns } from "./row.ts";
 
@@ -56,8 +57,8 @@ function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
 
 export const drafts: Projection = {
   name: "drafts",
-  version: 1,
-  tables: ["drafts", "draft_versions", "approval_tokens"],
+  version: 2,
+  tables: ["drafts", "draft_versions", "approval_tokens", "draft_thread_merges"],
   handles: [...draftEvents, "ThreadAbsorbed"],
   async project(tx, events) {
     const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");
@@ -80,16 +81,6 @@ export const drafts: Projection = {
     await upsertRows(tx, "drafts", ["id"], draftColumns, [...rows.values()]);
     await upsertRows(tx, "draft_versions", ["id"], versionColumns, versions);
     await upsertRows(tx, "approval_tokens", ["token_sha256"], ["token_sha256", "draft_id", "workspace_id"], tokens);
-    await followMerges(tx, events);
+    await followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, events, ids);
   },
 };
-
-async function followMerges(tx: Tx, events: readonly Recorded[]): Promise<void> {
-  for (const event of events) {
-    if (event.type !== "ThreadAbsorbed") continue;
-    await tx.query("update drafts set thread_id = $1 where thread_id = $2", [
-      idOf(event.stream),
-      event.data.absorbedId,
-    ]);
-  }
-}

@@ -51,3 +51,7 @@ create table approval_tokens (
   draft_id uuid not null,
   workspace_id uuid not null
 );
+create table draft_thread_merges (
+  absorbed_id uuid primary key,
+  survivor_id uuid not null
+);

@@ -2,6 +2,7 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
+import { followMerges } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 
@@ -104,8 +105,8 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection = {
   name: "messages",
-  version: 1,
-  tables: ["messages"],
+  version: 2,
+  tables: ["messages", "message_thread_merges"],
   handles: [
     "MessageReceived",
     "ThreadAbsorbed",
@@ -122,13 +123,8 @@ export const messages: Projection = {
     });
     await upsertRows(tx, "messages", ["id"], columns, rows);
     await followDeliveries(tx, events);
-    for (const event of events) {
-      if (event.type !== "ThreadAbsorbed") continue;
-      await tx.query("update messages set thread_id = $1 where thread_id = $2", [
-        idOf(event.stream),
-        event.data.absorbedId,
-      ]);
-    }
+    const written = rows.map((row) => row.id as string);
+    await followMerges(tx, { table: "messages", merges: "message_thread_merges" }, events, written);
   },
 };
 

@@ -39,3 +39,7 @@ create index on messages (thread_id, created_at, id);
 create index on messages (thread_id, filing_number) where filing_number is not null;
 create unique index on messages (draft_id) where draft_id is not null;
 create index on messages using gin (search);
+create table message_thread_merges (
+  absorbed_id uuid primary key,
+  survivor_id uuid not null
+);

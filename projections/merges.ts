@@ -1,0 +1,44 @@
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { Tx } from "./projection.ts";
+
+export type MergedTable = {
+  /** Rows with an `id` and the `thread_id` they belong to. */
+  table: string;
+  /** The read model's own memory of merges: `absorbed_id` (primary key), `survivor_id`. */
+  merges: string;
+};
+
+/**
+ * Keeps rows on the threads that survive. A row may be written by an event that names a thread absorbed before it (a draft submitted
+ * while its thread was being merged), so merges are remembered: `written` are the ids of the rows this batch wrote.
+ */
+export async function followMerges(
+  tx: Tx,
+  { table, merges }: MergedTable,
+  events: readonly Recorded[],
+  written: readonly string[],
+): Promise<void> {
+  const absorbed = events.filter((event) => event.type === "ThreadAbsorbed");
+  for (const event of absorbed) await remember(tx, merges, event.data.absorbedId as string, idOf(event.stream));
+  if (absorbed.length === 0 && written.length === 0) return;
+  await tx.query(
+    `update ${table} set thread_id = m.survivor_id from ${merges} m
+     where ${table}.thread_id = m.absorbed_id and (${table}.id = any($1::uuid[]) or m.absorbed_id = any($2::uuid[]))`,
+    [written, absorbed.map((event) => event.data.absorbedId)],
+  );
+}
+
+/** Every remembered merge names the last survivor, so that no reader has to walk. */
+async function remember(tx: Tx, merges: string, absorbedId: string, survivorId: string): Promise<void> {
+  await tx.query(
+    `insert into ${merges} (absorbed_id, survivor_id)
+     select $1::uuid, coalesce((select survivor_id from ${merges} where absorbed_id = $2::uuid), $2::uuid)
+     on conflict (absorbed_id) do nothing`,
+    [absorbedId, survivorId],
+  );
+  await tx.query(
+    `update ${merges} set survivor_id = m.survivor_id from ${merges} m
+     where m.absorbed_id = $1 and ${merges}.survivor_id = m.absorbed_id`,
+    [absorbedId],
+  );
+}

@@ -1,0 +1,29 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** What the routes work with. */
+export type HttpDependencies = Dependencies & {
+  /**
+   * Read your writes: resolves when the read models have reached the position of a write. Where they lag it throws an Unavailable that
+   * says that the write is recorded, and under which id (decisions 0).
+   */
+  readAfter(position: number, id?: string): Promise<void>;
+};
+
+/** Recorded, but not readable yet: a 503 that must not make anybody write again. */
+export class NotReadableYet extends Unavailable {
+  override readonly name = "NotReadableYet";
+  readonly recorded = true;
+  readonly id: string | undefined;
+  constructor(id: string | undefined) {
+    super("the read models have not reached what was just recorded");
+    this.id = id;
+  }
+}
+
+export const httpDependencies = (deps: Dependencies): HttpDependencies => ({
+  ...deps,
+  async readAfter(position, id) {
+    if (!(await deps.projected(position))) throw new NotReadableYet(id);
+  },
+});
