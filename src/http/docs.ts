@@ -89,7 +89,7 @@ nav ul { display: flex; flex-wrap: wrap; gap: .25rem 1rem; list-style: none; pad
 details { border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0; padding: .5rem .75rem; }
 summary { cursor: pointer; overflow-wrap: anywhere; } .what { color: var(--soft); }
 .method { display: inline-block; min-width: 4.2rem; font-weight: 700; } .get { color: #1a7f4b; } .post { color: #1f6fd1; } .patch { color: #a86400; } .delete { color: #c0362c; }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; font-weight: 400; }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-top: 1px solid var(--line); overflow-wrap: anywhere; font-weight: 400; } th { white-space: nowrap; }
 code { font-family: ui-monospace, monospace; font-size: .925em; }
 `),
 );

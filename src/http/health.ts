@@ -26,9 +26,12 @@ export function healthRoutes(checks: readonly ReadinessCheck[]): Router {
 async function outcomeOf(check: ReadinessCheck): Promise<readonly Readiness[]> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<Readiness>((resolve) => {
-    timer = setTimeout(() => resolve({ name: check.name, ok: false, detail: "no answer in time" }), checkTimeoutMs);
+    timer = setTimeout(
+      () => resolve({ name: check.name || "unnamed", ok: false, detail: "no answer in time" }),
+      checkTimeoutMs,
+    );
   });
-  const failed = (error: Error): Readiness => ({ name: check.name, ok: false, detail: error.message });
+  const failed = (error: Error): Readiness => ({ name: check.name || "unnamed", ok: false, detail: error.message });
   return Promise.race([check().catch(failed), tooLong])
     .then((outcome) => [outcome].flat())
     .finally(() => clearTimeout(timer));

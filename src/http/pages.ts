@@ -8,23 +8,10 @@ export type Page = {
   /** CSS; allowed by its hash, so that no other style can run. */
   style?: string;
   status?: number;
-  /** Pages with a form that posts back to the service. */
-  forms?: boolean;
-  /** Pages that show mail in a sandboxed `iframe srcdoc`. */
-  frames?: boolean;
-  headers?: Record<string, string>;
 };
 
-/** A page outside /v1 (decisions 3): nothing runs and nothing is loaded; it is not kept, referred from, framed or indexed. */
-export function htmlPage({
-  title,
-  body,
-  style = "",
-  status = 200,
-  forms = false,
-  frames = false,
-  headers = {},
-}: Page): Reply {
+/** A page to read: nothing runs, nothing is loaded or sent; it is not kept, referred from, framed or indexed. */
+export function htmlPage({ title, body, style = "", status = 200 }: Page): Reply {
   const document = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${escapeText(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="robots" content="noindex, nofollow">
@@ -35,9 +22,8 @@ ${body}
 `;
   const policy = [
     "default-src 'none'",
-    // A srcdoc frame inherits this policy: mail that is shown there has its own inline styles.
-    frames ? "style-src 'unsafe-inline'" : `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
-    `form-action ${forms ? "'self'" : "'none'"}`,
+    `style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'`,
+    "form-action 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ];
@@ -52,7 +38,6 @@ ${body}
       "X-Frame-Options": "DENY",
       "Cross-Origin-Opener-Policy": "same-origin",
       "Cross-Origin-Resource-Policy": "same-origin",
-      ...headers,
     },
     bytes: Buffer.from(document),
   });

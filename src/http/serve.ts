@@ -29,7 +29,8 @@ export type ServeOptions = {
   checkResponses?: boolean;
 };
 
-const defaultBodyLimit = 1_000_000;
+/** Bytes (decisions 0). */
+const defaultBodyLimit = 1024 * 1024;
 
 /** One route, in the order of judgement of decisions 0. */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
@@ -53,10 +54,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
       answer = explain(error, request);
     }
     // Nothing is awaited between this look and the answer: what it says about the key is still true when the answer leaves.
-    if (flight?.revoked) answer = explain(unauthorized(), request);
-    await send(response, answer, flight?.signal).catch((error) =>
-      request.log.error({ err: error }, "an answer broke off"),
-    );
+    if (flight?.revoked) answer = inPlaceOf(answer, explain(unauthorized(), request));
+    await send(response, answer, flight?.signal).catch((error) => brokeOff(error, request, response));
   };
 
   async function respond(admitted: Admitted): Promise<Reply> {
@@ -71,11 +70,26 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     return idempotencyKey ? options.idempotency!({ admitted, idempotencyKey }, run) : run();
   }
 
+  /** Before its first byte an answer can still become an error; after it, only the end of the connection tells. */
+  async function brokeOff(error: unknown, request: Request, response: Response): Promise<void> {
+    if (response.headersSent || response.destroyed) {
+      request.log.warn({ err: error }, "an answer broke off");
+      response.destroy();
+      return;
+    }
+    await send(response, explain(error, request));
+  }
+
   function explain(error: unknown, request: Request): Reply {
     const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
     if (answer.status! >= 500) request.log.error({ err: error }, "a request failed");
     return answer;
   }
+}
+
+function inPlaceOf(dropped: Reply, answer: Reply): Reply {
+  if ("stream" in dropped.content) dropped.content.stream.destroy();
+  return answer;
 }
 
 /** A body that is read when it is first asked for: whoever is refused before that costs no memory. */

@@ -9,17 +9,17 @@ import { formats } from "./formats.ts";
 /** Judges a value and completes it with its schema's defaults; throws invalid_request naming the first field that is wrong. */
 export type Check = (value: unknown) => void;
 
-export function compileCheck(schema: TSchema, unknownField = "unknown field"): Check {
+export function compileCheck(schema: TSchema): Check {
   const validate = requests.compile(schema);
   return (value) => {
-    if (!validate(value)) throw refusal(validate.errors ?? [], unknownField);
+    if (!validate(value)) throw refusal(validate.errors ?? []);
   };
 }
 
 /** What is wrong with an answer of ours, in one sentence; undefined where it is as documented. Changes nothing. */
 export function compileAnswerCheck(schema: TSchema): (value: unknown) => string | undefined {
   const validate: ValidateFunction = answers.compile(schema);
-  return (value) => (validate(value) ? undefined : refusal(validate.errors ?? [], "unknown field").message);
+  return (value) => (validate(value) ? undefined : refusal(validate.errors ?? []).message);
 }
 
 const requests = createAjv({ useDefaults: true });
@@ -75,14 +75,14 @@ function toLowerCase(
 }
 
 /** The plainest sentence about what ajv found. The deepest error is the one that the caller can act on. */
-function refusal(errors: ErrorObject[], unknownField: string) {
+function refusal(errors: ErrorObject[]) {
   const told = [...errors]
     .reverse()
     .reduce((best, error) => (isMoreTelling(error, best) ? error : best), errors.at(-1)!);
   const path = pathOf(told.instancePath);
   switch (told.keyword) {
     case "additionalProperties":
-      return invalid(pathTo(path, told.params.additionalProperty), unknownField);
+      return invalid(pathTo(path, told.params.additionalProperty), "unknown field");
     case "required":
       return invalid(pathTo(path, told.params.missingProperty), `required: expected ${expectedOf(told)}`);
     case "atLeastOneOf":

@@ -27,6 +27,13 @@ const failures: Record<string, unknown> = {
   nonsense: new Rejected("no_such_code", "?"),
 };
 
+const bytes = { mediaType: "text/plain", description: "Bytes" };
+const unwritable: Record<string, unknown> = {
+  nothing: undefined,
+  bigint: { n: 1n },
+  header: reply({ bytes: Buffer.from("x"), headers: { "Content-Disposition": "a\r\nX-Evil: 1" } }),
+};
+
 const routes = [
   route(
     "GET /v1/toys",
@@ -90,6 +97,11 @@ const routes = [
     "GET /v1/raw",
     { ...common, scope: "read:threads", answers: { mediaType: "message/rfc822", description: "Bytes" } },
     async () => reply({ bytes: Buffer.from([1, 2, 255]), headers: { "Content-Type": "message/rfc822" } }),
+  ),
+  route(
+    "GET /v1/unwritable/:what",
+    { ...common, scope: "read:threads", params: Strict({ what: Type.String() }), answers: bytes },
+    async ({ params }) => unwritable[params.what],
   ),
   route("GET /v1/undocumented", { ...common, scope: "read:threads", answers: Toy }, async () => ({
     ...toy(null),
@@ -157,6 +169,11 @@ describe("http framework", () => {
     it("that are not as documented are a 500 under test, and logged", async () => {
       await refused("GET /v1/undocumented", {}, 500, "internal_error");
       expect(JSON.stringify(service.logs)).to.contain("password: unknown field");
+    });
+
+    it("that cannot be written are a 500, not silence", async () => {
+      for (const what of ["nothing", "bigint", "header"])
+        await refused(`GET /v1/unwritable/${what}`, {}, 500, "internal_error");
     });
 
     it("answer HEAD like GET, without a body", async () => {
@@ -480,7 +497,7 @@ describe("http framework", () => {
     });
 
     it("over the limit are 413, declared or chunked", async () => {
-      await refused("POST /v1/drafts", post("x".repeat(1_000_001)), 413, "payload_too_large");
+      await refused("POST /v1/drafts", post("x".repeat(1024 * 1024 + 1)), 413, "payload_too_large");
       const stream = new Blob(["x".repeat(3_000_000)]).stream();
       const chunked = await fetch(`${service.url}/v1/drafts`, {
         method: "POST",

@@ -27,7 +27,7 @@ const maxAttachments = 10;
 const maxAttachmentBytes = 10 * kilobyte * kilobyte;
 
 /** Enough for the attachments in base64 and the rest of the request (decisions 0). */
-export const attachmentBodyLimit = 36_000_000;
+export const attachmentBodyLimit = 36 * kilobyte * kilobyte;
 
 export const DraftAttachment = Strict(
   { filename: Type.String(), content_type: Type.String(), sha256: Sha256 },
