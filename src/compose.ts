@@ -16,7 +16,8 @@ import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
-import { createWaitFor } from "./subscriptions/waitFor.ts";
+import { StartError } from "./startError.ts";
+import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 
 /** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
 export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
@@ -26,6 +27,7 @@ export type Composition = {
   database: Database;
   store: EventStore;
   provider: MailProvider;
+  waitFor: WaitFor;
   deps: Dependencies;
   close(): Promise<void>;
 };
@@ -38,7 +40,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser();
   const provider = createProvider(config, database);
-  const waitFor = createWaitFor({ database, projections, logger });
+  const waitFor = createWaitFor({ database, projections });
   const clock = systemClock;
   const ids = systemIds;
   const deps: Dependencies = {
@@ -59,9 +61,11 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     database,
     store,
     provider,
+    waitFor,
     deps,
     async close() {
-      await Promise.all([provider.close(), parser.close(), waitFor.close()]);
+      waitFor.close();
+      await Promise.all([provider.close(), parser.close()]);
       await store.close();
       await database.close();
     },
@@ -76,6 +80,11 @@ function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventS
 
 function createProvider(config: Config, database: Database): MailProvider {
   if (config.mailProvider === "smtp") return createSmtpProvider(config.smtpUrl as string);
+  if (config.mailProvider === "sendgrid") {
+    throw new StartError(
+      "MAIL_PROVIDER=sendgrid is not built yet: use smtp (with SendGrid's relay in SMTP_URL) or outbox.",
+    );
+  }
   return createOutboxProvider(database);
 }
 

@@ -25,7 +25,7 @@ import { StartError } from "./startError.ts";
 export const roles = ["api", "projections", "processes", "smtp"] as const;
 export type Role = (typeof roles)[number];
 
-export type Config = Awaited<ReturnType<typeof readConfig>>;
+export type Config = ReturnType<typeof loadConfig>;
 
 type Environment = Record<string, string | undefined>;
 
@@ -33,13 +33,13 @@ type Environment = Record<string, string | undefined>;
  * Every setting of the service, typed, from the environment and, for what that leaves open, the file `.env`. Throws StartError with a list of
  * everything that is wrong.
  */
-export async function readConfig(environment: Environment = surroundings()) {
+export function loadConfig(environment: Environment = surroundings()) {
   const reader = createReader(environment);
   const settings = settingsFrom(reader);
   requireConsistent(settings, reader);
   if (reader.problems.length > 0)
     throw new StartError(`The settings are wrong:\n${reader.problems.map((problem) => `  - ${problem}`).join("\n")}`);
-  return { ...settings, secretsKeys: settings.secretsKeys ?? (await developmentKeys(settings.dataDir)) };
+  return { ...settings, secretsKeys: settings.secretsKeys ?? developmentKeys(settings.dataDir) };
 }
 
 function surroundings(): Environment {
@@ -56,7 +56,8 @@ function dotenv(): Environment {
 }
 
 function settingsFrom({ read, given }: Reader) {
-  const production = read("NODE_ENV", oneOf("development", "test", "production"), "development") === "production";
+  const environment = read("NODE_ENV", oneOf("development", "test", "production"), "development");
+  const production = environment === "production";
   const port = read("PORT", integer(0, 65_535), 8080);
   const publicUrl = read("PUBLIC_URL", httpUrl, `http://localhost:${port}`);
   const sandboxDomain = read("SANDBOX_DOMAIN", domainName, production ? null : "agents.localhost");
@@ -64,6 +65,8 @@ function settingsFrom({ read, given }: Reader) {
   const day = 86_400;
   return {
     production,
+    /** Under test every answer is held against its documentation. */
+    checkResponses: environment === "test",
     /** npm sets this for whatever it runs, and for what that starts. */
     startedByNpm: given("npm_lifecycle_event"),
     logLevel: read("LOG_LEVEL", oneOf("trace", "debug", "info", "warn", "error", "fatal", "silent"), "info"),
@@ -125,6 +128,8 @@ function settingsFrom({ read, given }: Reader) {
       auth: read("RATE_LIMIT_AUTH", rate, undefined),
     },
     notifyThrottleSeconds: read("NOTIFY_THROTTLE_SECONDS", integer(0, day), 60),
+    /** Longer than any hand-over lasts: one that has not said how it ended by then was cut off. */
+    handOverSeconds: read("HAND_OVER_SECONDS", integer(1, day), 90),
     deliveryConfirmSeconds: read("DELIVERY_CONFIRM_SECONDS", integer(1, day), 900),
     approvalLinkHours: read("APPROVAL_LINK_HOURS", integer(1, 8_760), 72),
     idempotencyHours: read("IDEMPOTENCY_HOURS", integer(1, 8_760), 24),

@@ -22,12 +22,12 @@ export type DeliverySettings = {
   retrySeconds: readonly number[];
   /** How long an unknown hand-over may wait for evidence. */
   confirmSeconds: number;
+  /** Longer than any hand-over lasts: whoever started one and has not said how it ended by then was cut off. */
+  handOverSeconds: number;
 };
 
 /** A claim may be used for starting a delivery while it is this young; everything older is claimed anew. */
 export const claimGoodForMs = 5_000;
-/** Longer than any hand-over lasts: whoever started one and has not said how it ended by then was cut off. */
-const handOverBoundMs = 90_000;
 const pausedRecheckMs = 2_000;
 const settleEveryMs = 5_000;
 
@@ -85,7 +85,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       case "abandoned":
         return tryAgain(draftId, draft, draft.tries, cause);
       case "started":
-        return context.timers.set(draftId, "cut-off", later(handOverBoundMs), traced(cause));
+        return context.timers.set(draftId, "cut-off", later(settings.handOverSeconds * 1000), traced(cause));
       case "accepted":
         return endAccepted(deps, draftId, draft, delivery, cause);
       case "not_handed_over":

@@ -1,0 +1,27 @@
+import { allWorkspaces } from "#projections/workspaces/queries.ts";
+import { createApiKey } from "./commands/apiKeys.ts";
+import type { Dependencies } from "./commands/dependencies.ts";
+import type { Cause } from "./commands/handle.ts";
+import { createWorkspace } from "./commands/workspaces.ts";
+import { allScopes } from "./http/scopes.ts";
+
+/**
+ * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined where there is one
+ * already. beta_override: no plan limit meets a newcomer.
+ */
+export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId: string; apiKey: string } | undefined> {
+  await deps.projected(await deps.store.head());
+  if ((await allWorkspaces(deps.reads)).length > 0) return undefined;
+  const requestId = deps.ids.uuid();
+  const cause: Cause = {
+    actor: { kind: "operator", id: "first start" },
+    workspaceId: null,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+  const workspace = { name: "My workspace", plan: "agency", betaOverride: true } as const;
+  const { workspaceId } = await createWorkspace(deps, workspace, cause);
+  const key = await createApiKey(deps, { workspaceId, name: "first key", scopes: allScopes }, cause);
+  await deps.projected(key.position);
+  return { workspaceId, apiKey: key.key };
+}

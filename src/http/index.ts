@@ -1,0 +1,123 @@
+import type { Logger } from "pino";
+import { apiKeyByHash } from "#projections/apiKeys/queries.ts";
+import { hashKey } from "#src/commands/apiKeys.ts";
+import { approvalDecisions } from "#src/commands/approvals.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Outbox } from "#src/mail/out/outbox.ts";
+import type { Database } from "#src/postgres/database.ts";
+import { apiKeyStream } from "#streams/apiKey/events.ts";
+import { apiKeyRoutes } from "./apiKeys.ts";
+import { createApp } from "./app.ts";
+import { approvalPages } from "./approvalPages/router.ts";
+import { createAuthenticate } from "./authenticate.ts";
+import { type HttpDependencies, httpDependencies } from "./dependencies.ts";
+import { domainRoutes } from "./domains.ts";
+import { draftHistoryRoutes } from "./draftHistories.ts";
+import { draftRoutes } from "./drafts.ts";
+import type { ReadinessCheck } from "./health.ts";
+import { identityRoutes } from "./identities.ts";
+import { inboundRoutes } from "./inbound.ts";
+import { createInFlight } from "./inFlight.ts";
+import { messageRoutes } from "./messages.ts";
+import { outboxPages } from "./outbox.ts";
+import { createRevocation } from "./revocation.ts";
+import type { Route } from "./route.ts";
+import { type HttpServer, listen } from "./server.ts";
+import { threadRoutes } from "./threads.ts";
+import { workspaceRoutes } from "./workspaces.ts";
+
+export type HttpOptions = {
+  deps: Dependencies;
+  database: Database;
+  store: EventStore;
+  /** Where mail is caught instead of sent: then its pages are served. */
+  outbox: Outbox | undefined;
+  instanceId: string;
+  logger: Logger;
+  host: string;
+  port: number;
+  publicUrl: string;
+  checkResponses: boolean;
+  /** Why the read models of this instance stand still, if they do. */
+  trouble: () => string | undefined;
+};
+
+/** Every route of the service, one list a noun. */
+export const allRoutes = (deps: HttpDependencies): Route[] => [
+  ...apiKeyRoutes(deps),
+  ...workspaceRoutes(deps),
+  ...domainRoutes(deps),
+  ...identityRoutes(deps),
+  ...threadRoutes(deps),
+  ...messageRoutes(deps),
+  ...draftRoutes(deps),
+  ...draftHistoryRoutes(deps),
+  ...inboundRoutes(deps),
+];
+
+/** Starts the HTTP role. Throws StartError where it cannot listen. */
+export async function startHttp(options: HttpOptions): Promise<{ server: HttpServer; close(): Promise<void> }> {
+  const { deps, database, instanceId, logger, publicUrl } = options;
+  const inFlight = createInFlight();
+  const onError = (error: unknown) => logger.warn({ err: error }, "revocations could not be looked up");
+  const revocation = createRevocation({ database, instanceId, inFlight, clock: deps.clock, onError });
+  const routes = allRoutes(httpDependencies(deps, { database, revocation }));
+  const app = createApp({
+    routes,
+    logger,
+    inFlight,
+    authenticate: createAuthenticate({ findKey: (hash) => findKey(deps, hash), keyHash: hashKey }),
+    upToDate: () => revocation.upToDate(),
+    checkResponses: options.checkResponses,
+    upgradeUrl: `${publicUrl}/billing`,
+    info: {
+      title: "Countersign",
+      version: "1",
+      description: "An automated agent reads and answers real email; a person keeps the last word.",
+      serverUrl: publicUrl,
+    },
+    readiness: readiness(options),
+    beside: [
+      approvalPages({
+        ...approvalDecisions(deps),
+        nonceKey: deps.keyRing.deriveKey("approval-nonce"),
+        clock: deps.clock,
+        onError: (error) => logger.error({ err: error }, "an approval page failed"),
+      }),
+      ...(options.outbox ? [outboxPages({ outbox: options.outbox })] : []),
+    ],
+  });
+  await revocation.start();
+  const server = await listen(app, options);
+  return {
+    server,
+    async close() {
+      await server.close();
+      await revocation.stop();
+    },
+  };
+}
+
+async function findKey(deps: Dependencies, hash: string) {
+  const row = await apiKeyByHash(deps.reads, hash);
+  if (!row) return undefined;
+  const { id, workspace_id: workspaceId, name, scopes } = row;
+  // A live key's stream holds its creation alone: revision 0.
+  return { id, workspaceId, name, scopes, guard: { stream: apiKeyStream(id), revision: 0 } };
+}
+
+const readiness = ({ database, store, trouble }: HttpOptions): ReadinessCheck[] => [
+  async () => {
+    await database.query("select 1");
+    return { name: "database", ok: true };
+  },
+  async () => {
+    await store.head();
+    return { name: "event_store", ok: true };
+  },
+  async () => {
+    const detail = trouble();
+    return detail === undefined ? { name: "read_models", ok: true } : { name: "read_models", ok: false, detail };
+  },
+];

@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import { type Composition, compose } from "./compose.ts";
+import { readConfig } from "./config.ts";
+import { armCrashPoint } from "./crashPoints.ts";
+import { firstWorkspace } from "./firstStart.ts";
+import { endInOrder } from "./lifecycle.ts";
+import { createLogger } from "./logger.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "./postgres/embedded.ts";
+import { prepareDatabase } from "./postgres/prepare.ts";
+import { type Service, startService } from "./service.ts";
+import { StartError } from "./startError.ts";
+import { welcome } from "./welcome.ts";
+
+/** The composition root: configuration, adapters, roles, and their end in the opposite order. */
+async function main(): Promise<void> {
+  const config = await readConfig();
+  const logger = createLogger(config.logLevel);
+  let embedded: EmbeddedPostgres | undefined;
+  let composition: Composition | undefined;
+  let service: Service | undefined;
+  const end = endInOrder({
+    logger,
+    // npm does not always hand a signal on; other parents (systemd, nohup) may well end before the service.
+    endWithParent: config.startedByNpm,
+    async drain() {
+      await service?.stop();
+      await composition?.close();
+    },
+    lastly: async () => embedded?.stop(),
+  });
+
+  try {
+    if (config.crashAt) armCrashPoint(config.crashAt);
+    if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
+    const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
+    const { oneRole } = await prepareDatabase(urls);
+    if (oneRole) logger.warn("one role owns and uses the tables: that the log is append-only rests on a trigger alone");
+    composition = compose(config, urls, logger);
+    service = await startService(config, composition, randomUUID(), logger);
+    const first = config.production ? undefined : await firstWorkspace(composition.deps);
+    const { url, smtpPort: smtp_port } = service;
+    const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
+    const database = embedded ? "embedded" : "configured";
+    logger.info({ url, smtp_port, event_store, database, ...(first && { api_key: first.apiKey }) }, "ready");
+    if (!config.production) welcome(config, service, first?.apiKey);
+  } catch (error) {
+    // What a person can put right is one sentence; only our own faults come with a stack.
+    console.error(error instanceof StartError ? error.message : error);
+    end("the start failed", 1);
+  }
+}
+
+main().catch((error) => {
+  console.error(error instanceof StartError ? error.message : error);
+  process.exitCode = 1;
+});

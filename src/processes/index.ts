@@ -1,0 +1,37 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { deliverDraft } from "./deliverDraft.ts";
+import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { noteDrafts } from "./noteDrafts.ts";
+import { notifyApprovers } from "./notifyApprovers.ts";
+import type { Process } from "./process.ts";
+import { recoverClaims } from "./recoverClaims.ts";
+import { refreshDraftContents } from "./refreshDraftContents.ts";
+import { releaseAddress } from "./releaseAddress.ts";
+import { sendApproved } from "./sendApproved.ts";
+
+export type ProcessSettings = {
+  provider: MailProvider;
+  instanceId: string;
+  smtpRetrySeconds: readonly number[];
+  deliveryConfirmSeconds: number;
+  handOverSeconds: number;
+};
+
+/** Every rule of the service. */
+export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] => [
+  fileInboundEmail(deps),
+  notifyApprovers(deps, settings.provider),
+  sendApproved(deps),
+  deliverDraft(deps, {
+    provider: settings.provider,
+    instanceId: settings.instanceId,
+    retrySeconds: settings.smtpRetrySeconds,
+    confirmSeconds: settings.deliveryConfirmSeconds,
+    handOverSeconds: settings.handOverSeconds,
+  }),
+  recoverClaims(deps),
+  noteDrafts(deps),
+  refreshDraftContents(deps),
+  releaseAddress(deps),
+];

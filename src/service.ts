@@ -1,0 +1,69 @@
+import type { Logger } from "pino";
+import { projections } from "#projections/index.ts";
+import { reception } from "./commands/inbound.ts";
+import type { Composition } from "./compose.ts";
+import type { Config, Role } from "./config.ts";
+import { startHttp } from "./http/index.ts";
+import type { HttpServer } from "./http/server.ts";
+import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
+import { createOutbox } from "./mail/out/outbox.ts";
+import { allProcesses } from "./processes/index.ts";
+import { createProcessRunner, type ProcessRunner } from "./subscriptions/processes.ts";
+import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
+
+/** The roles of one instance, running. */
+export type Service = {
+  url: string | null;
+  smtpPort: number | null;
+  /** Stops taking work in, lets what is under way finish, then stops the rest. */
+  stop(): Promise<void>;
+};
+
+/** Starts the roles this instance has, in the order in which they need each other. Throws StartError. */
+export async function startService(
+  config: Config,
+  composition: Composition,
+  instanceId: string,
+  logger: Logger,
+): Promise<Service> {
+  const { deps, database, store, provider } = composition;
+  const has = (role: Role) => config.roles.has(role);
+  let projectionRunner: ProjectionRunner | undefined;
+  let processRunner: ProcessRunner | undefined;
+  let http: { server: HttpServer; close(): Promise<void> } | undefined;
+  let smtp: SmtpReceiver | undefined;
+
+  if (has("projections")) {
+    const onProjected = (position: number) => composition.waitFor.reached(position);
+    projectionRunner = createProjectionRunner({ store, database, projections, logger, instanceId, onProjected });
+    await projectionRunner.start();
+  }
+  if (has("processes")) {
+    const { clock } = deps;
+    const processes = allProcesses(deps, { provider, instanceId, ...config });
+    processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes });
+    processRunner.start();
+  }
+  if (has("api")) {
+    const { host, port, publicUrl } = config;
+    http = await startHttp({
+      ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
+      outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
+      checkResponses: config.checkResponses,
+      trouble: () => projectionRunner?.trouble(),
+    });
+  }
+  if (has("smtp") && config.smtpInPort !== 0) {
+    const { smtpInPort: port, smtpInHost: host } = config;
+    smtp = await createSmtpReceiver({ reception: reception(deps), port, host, logger });
+  }
+  return {
+    url: http?.server.url ?? null,
+    smtpPort: smtp?.port ?? null,
+    async stop() {
+      await Promise.all([smtp?.close(), http?.close()]);
+      await processRunner?.stop();
+      await projectionRunner?.stop();
+    },
+  };
+}
