@@ -51,6 +51,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     ...(options.tls ?? {}),
     disabledCommands: options.tls ? ["AUTH"] : ["AUTH", "STARTTLS"],
     disableReverseLookup: true,
+    hideENHANCEDSTATUSCODES: false,
     hideDSN: true,
     hideREQUIRETLS: true,
     size: maxBytes,

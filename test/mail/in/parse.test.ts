@@ -191,17 +191,10 @@ describe("the parser's limits", function () {
   this.timeout(60_000);
 
   it("end a mail that takes too long, and a fresh worker reads the next", async () => {
-    const hurried = createMailParser({ workers: 1, timeoutMs: 1 });
-    const slow = await hurried.parse(plain("x\n".repeat(5_000_000)));
-    expect(slow.unreadable).to.equal("it took more than 1 ms to parse");
-    await hurried.close();
-
-    const parser = createMailParser({ workers: 1, timeoutMs: 400 });
-    const [first, second] = await Promise.all([
-      parser.parse(plain("x\n".repeat(14_000_000))),
-      parser.parse(plain("fine")),
-    ]);
-    expect(first.unreadable).to.be.a("string");
+    const parser = createMailParser({ workers: 1, timeoutMs: 1_000, maxHeapMb: 1_024 });
+    const parts = mail(["Content-Type: multipart/mixed; boundary=b"], "--b\r\nA: b\r\n\r\nx\r\n".repeat(600_000));
+    const [first, second] = await Promise.all([parser.parse(parts), parser.parse(plain("fine"))]);
+    expect(first.unreadable).to.equal("it took more than 1000 ms to parse");
     expect(second.bodyText?.trim()).to.equal("fine");
     await parser.close();
   });

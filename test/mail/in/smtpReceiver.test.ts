@@ -1,0 +1,392 @@
+import { type AddressInfo, createServer } from "node:net";
+import { expect } from "chai";
+import { createTransport } from "nodemailer";
+import pino from "pino";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Delivery, Reception } from "#src/mail/in/reception.ts";
+import { createSmtpReceiver, type SmtpReceiver, type SmtpReceiverOptions } from "#src/mail/in/smtpReceiver.ts";
+import { startMail, startSender } from "./smtpSender.ts";
+
+const logger = pino({ level: "silent" });
+
+/** Takes what is for agents.example; each test changes what it needs. */
+function inMemory(): Reception & { taken: Delivery[] } {
+  const taken: Delivery[] = [];
+  return {
+    taken,
+    async resolve(address) {
+      if (address === "approvals@agents.example") return { kind: "approvals" };
+      return address.endsWith("@agents.example")
+        ? { kind: "identity", identityId: address, workspaceId: "w" }
+        : undefined;
+    },
+    async accept(delivery) {
+      taken.push(delivery);
+    },
+  };
+}
+
+describe("the SMTP receiver", function () {
+  this.timeout(30_000);
+  let reception: ReturnType<typeof inMemory>;
+  let receiver: SmtpReceiver;
+
+  const start = async (options: Partial<SmtpReceiverOptions> = {}) => {
+    await receiver?.close();
+    receiver = await createSmtpReceiver({ reception, port: 0, host: "127.0.0.1", logger, closeMs: 2_000, ...options });
+  };
+  beforeEach(async () => {
+    reception = inMemory();
+    await start();
+  });
+  afterEach(() => receiver.close());
+
+  it("hands over the envelope and the exact bytes before it says 250", async () => {
+    const sender = await startMail(receiver.port);
+    expect(await sender.say("Subject: x\r\n\r\n..leading dot\r\n...\r\nnaïve \xfc\0\r\nbare\nline\r\n.")).to.match(
+      /^250 2\.6\.0/,
+    );
+    const [delivery] = reception.taken;
+    expect(delivery).to.deep.include({
+      recipient: { kind: "identity", identityId: "agent@agents.example", workspaceId: "w" },
+      address: "agent@agents.example",
+      from: "c@kunde.example",
+      remote: { ip: "127.0.0.1", helo: "mail.kunde.example" },
+    });
+    expect(delivery?.raw).to.deep.equal(
+      Buffer.from("Subject: x\r\n\r\n.leading dot\r\n..\r\nnaïve \xfc\0\r\nbare\nline\r\n"),
+    );
+  });
+
+  it("keeps bytes that are no UTF-8", async () => {
+    const content = Buffer.from("Subject: \xfc\xff\r\n\r\n\x80\x00\xc3\r\n", "latin1");
+    const sender = await startMail(receiver.port);
+    await sender.write(content);
+    await sender.say(".");
+    expect(reception.taken[0]?.raw.equals(content)).to.equal(true);
+  });
+
+  it("says 250 only when the mail is durable", async () => {
+    let store = () => {};
+    reception.accept = () =>
+      new Promise((resolve) => {
+        store = resolve;
+      });
+    const sender = await startMail(receiver.port);
+    let answered = false;
+    const reply = sender.say("x\r\n.").then((line) => {
+      answered = true;
+      return line;
+    });
+    while (String(store) === "() => {}") await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(answered).to.equal(false);
+    store();
+    expect(await reply).to.match(/^250/);
+  });
+
+  it("takes mail from nobody, as bounces are sent, and mail for the service itself", async () => {
+    const sender = await startMail(receiver.port, ["approvals@agents.example"], "");
+    expect(await sender.say("x\r\n.")).to.match(/^250/);
+    expect(reception.taken[0]).to.deep.include({ from: "", recipient: { kind: "approvals" } });
+  });
+
+  it("refuses a recipient it does not have with 550 5.1.1, and takes the others", async () => {
+    const sender = await startSender(receiver.port);
+    await sender.say("EHLO a");
+    await sender.say("MAIL FROM:<c@kunde.example>");
+    expect(await sender.say("RCPT TO:<nobody@else.example>")).to.match(/^550 5\.1\.1 /);
+    expect(await sender.say("DATA")).to.match(/^503/);
+    expect(await sender.say("RCPT TO:<agent@agents.example>")).to.match(/^250/);
+    await sender.say("DATA");
+    expect(await sender.say("x\r\n.")).to.match(/^250/);
+    expect(reception.taken.map(({ address }) => address)).to.deep.equal(["agent@agents.example"]);
+  });
+
+  it("resolves recipients again after the final dot", async () => {
+    const gone = new Set<string>();
+    const { resolve } = reception;
+    reception.resolve = async (address) => (gone.has(address) ? undefined : resolve(address));
+    const one = await startMail(receiver.port, ["a@agents.example"]);
+    const two = await startMail(receiver.port, ["a@agents.example", "b@agents.example"]);
+    gone.add("a@agents.example");
+    expect(await one.say("x\r\n.")).to.match(/^550 5\.1\.1 /);
+    expect(await two.say("x\r\n.")).to.match(/^451 4\.3\.0 /);
+    expect(reception.taken).to.deep.equal([]);
+  });
+
+  it("takes one mail for a hundred recipients, each its own delivery, and no more than a hundred", async () => {
+    const addresses = Array.from({ length: 100 }, (_, n) => `a${n}@agents.example`);
+    const sender = await startSender(receiver.port);
+    await sender.say("EHLO a");
+    await sender.say("MAIL FROM:<>");
+    for (const address of addresses) expect(await sender.say(`RCPT TO:<${address}>`)).to.match(/^250/);
+    expect(await sender.say("RCPT TO:<a100@agents.example>")).to.match(/^452 4\.5\.3/);
+    await sender.say("DATA");
+    expect(await sender.say("x\r\n.")).to.match(/^250/);
+    expect(reception.taken.map(({ address }) => address)).to.deep.equal(addresses);
+  });
+
+  it("says 451 4.3.0 where storage is away, or anything else fails, and works again afterwards", async () => {
+    const { accept, resolve } = inMemory();
+    for (const error of [new Unavailable("the database is away"), new TypeError("a bug")]) {
+      reception.accept = () => Promise.reject(error);
+      const sender = await startMail(receiver.port);
+      expect(await sender.say("x\r\n.")).to.match(/^451 4\.3\.0 (?!.*(?:database|bug))/);
+      reception.resolve = () => Promise.reject(error);
+      await sender.say("MAIL FROM:<>");
+      expect(await sender.say("RCPT TO:<a@agents.example>")).to.match(/^451 4\.3\.0 /);
+      Object.assign(reception, { accept, resolve });
+      expect(await sender.say("RCPT TO:<a@agents.example>")).to.match(/^250/);
+      await sender.say("DATA");
+      expect(await sender.say("x\r\n.")).to.match(/^250/);
+    }
+  });
+
+  it("says 451 where one of several copies could not be stored", async () => {
+    const { accept } = reception;
+    reception.accept = (delivery) =>
+      delivery.address.startsWith("b") ? Promise.reject(new Unavailable("away")) : accept(delivery);
+    const sender = await startMail(receiver.port, ["a@agents.example", "b@agents.example"]);
+    expect(await sender.say("x\r\n.")).to.match(/^451/);
+  });
+
+  describe("of mail that is too large", () => {
+    beforeEach(() => start({ maxBytes: 100_000 }));
+
+    it("announces its limit and refuses it at MAIL with 552 5.3.4", async () => {
+      const sender = await startSender(receiver.port);
+      expect(await sender.say("EHLO a")).to.match(/^250[- ]SIZE 100000\r?$/m);
+      expect(await sender.say("MAIL FROM:<> SIZE=100001")).to.match(/^552 5\.3\.4 /);
+      expect(await sender.say("MAIL FROM:<> SIZE=100000")).to.match(/^250/);
+    });
+
+    it("takes exactly the limit, and says 552 5.3.4 to one byte more", async () => {
+      for (const [bytes, code] of [
+        [100_000, /^250/],
+        [100_001, /^552 5\.3\.4 /],
+      ] as const) {
+        const sender = await startMail(receiver.port);
+        await sender.write("x".repeat(bytes - 2));
+        expect(await sender.say("\r\n.")).to.match(code);
+      }
+      expect(reception.taken.map(({ raw }) => raw.length)).to.deep.equal([100_000]);
+    });
+
+    it("goes on with the next mail of the same sender", async () => {
+      const sender = await startMail(receiver.port);
+      await sender.write("x".repeat(150_000));
+      expect(await sender.say("\r\n.")).to.match(/^552/);
+      await sender.say("MAIL FROM:<>");
+      await sender.say("RCPT TO:<a@agents.example>");
+      await sender.say("DATA");
+      expect(await sender.say("x\r\n.")).to.match(/^250/);
+    });
+
+    it("lets a sender go who never ends", async () => {
+      const sender = await startMail(receiver.port);
+      const reply = sender.reply();
+      for (let n = 0; n < 1_000 && !sender.socket.destroyed; n++)
+        await sender.write("x".repeat(10_000)).catch(() => {});
+      expect(await reply).to.match(/^552 5\.3\.4 /);
+      await sender.closed;
+      expect(reception.taken).to.deep.equal([]);
+    });
+  });
+
+  it("asks senders to try again where many hold too much at once, and has room again when they are done", async () => {
+    await start({ maxBufferedBytes: 3_000_000, maxBytes: 2_000_000 });
+    const half = await startMail(receiver.port);
+    await half.write(Buffer.alloc(1_900_000, "x"));
+    await eventually(async () => {
+      const other = await startMail(receiver.port);
+      await other.write(Buffer.alloc(1_900_000, "y"));
+      expect(await other.say("\r\n.")).to.match(/^451 4\.3\.0 /);
+    });
+    half.hangUp("destroy");
+    await eventually(async () => {
+      const third = await startMail(receiver.port);
+      await third.write(Buffer.alloc(1_900_000, "z"));
+      expect(await third.say("\r\n.")).to.match(/^250/);
+    });
+  });
+
+  it("holds no more than its limits for 30 MB in one line, and hands it over whole", async () => {
+    const line = Buffer.alloc(30 * 1024 * 1024 - 2, "x");
+    const sender = await startMail(receiver.port);
+    await sender.write(line);
+    expect(await sender.say("\r\n.")).to.match(/^250/);
+    expect(reception.taken[0]?.raw.length).to.equal(30 * 1024 * 1024);
+  });
+
+  it("lets a sender go whose command never ends", async () => {
+    const sender = await startSender(receiver.port);
+    const reply = sender.reply();
+    await sender.write("EHLO ".repeat(20_000));
+    expect(await reply).to.match(/^421 /);
+    await sender.closed;
+  });
+
+  it("takes pipelined commands and several mails on one connection", async () => {
+    const sender = await startSender(receiver.port);
+    await sender.say("EHLO a");
+    const mails = 20;
+    for (let n = 0; n < mails; n++) {
+      await sender.write(`MAIL FROM:<>\r\nRCPT TO:<a@agents.example>\r\nRCPT TO:<b@agents.example>\r\nDATA\r\n`);
+      for (const code of [250, 250, 250, 354]) expect(await sender.reply()).to.match(new RegExp(`^${code}`));
+      await sender.write(`mail ${n}\r\n.\r\nRSET\r\n`);
+      for (const code of [250, 250]) expect(await sender.reply()).to.match(new RegExp(`^${code}`));
+    }
+    expect(reception.taken).to.have.length(2 * mails);
+    expect(reception.taken.at(-1)?.raw.toString()).to.equal(`mail ${mails - 1}\r\n`);
+  });
+
+  it("sees the final dot however the bytes are cut, and no earlier", async () => {
+    const content = "a\r\n..\r\n.b\n.\nc\r\n..\r\n\r\n";
+    const wire = `${content}.\r\n`;
+    for (let size = 1; size <= wire.length; size++) {
+      const sender = await startMail(receiver.port);
+      sender.socket.setNoDelay(true);
+      const reply = sender.reply();
+      for (let at = 0; at < wire.length; at += size) {
+        await sender.write(wire.slice(at, at + size));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(await reply, `pieces of ${size}`).to.match(/^250/);
+      expect(reception.taken.at(-1)?.raw.toString()).to.equal("a\r\n.\r\n.b\n.\nc\r\n.\r\n\r\n");
+    }
+  });
+
+  it("takes nothing from a sender who leaves before the final dot, wherever that is", async () => {
+    const dialogue = [
+      "EHLO a\r\n",
+      "MAIL FROM:<c@kunde.example>\r\n",
+      "RCPT TO:<a@agents.example>\r\n",
+      "DATA\r\n",
+      "Subject: x\r\n\r\nhalf a mail\r\n",
+      ".",
+    ];
+    for (let steps = 0; steps <= dialogue.length; steps++)
+      for (const how of ["end", "destroy"] as const) {
+        const sender = await startSender(receiver.port);
+        for (const step of dialogue.slice(0, steps)) {
+          await sender.write(step);
+          if (step.endsWith("\r\n") && !step.startsWith("Subject")) await sender.reply();
+        }
+        sender.hangUp(how);
+        await sender.closed;
+      }
+    const last = await startMail(receiver.port);
+    expect(await last.say("whole\r\n.")).to.match(/^250/);
+    expect(reception.taken.map(({ raw }) => raw.toString())).to.deep.equal(["whole\r\n"]);
+  });
+
+  it("keeps what was complete when its sender left without waiting for the answer", async () => {
+    const stored = new Promise<Delivery>((resolve) => {
+      reception.accept = async (delivery) => resolve(delivery);
+    });
+    const sender = await startMail(receiver.port);
+    await sender.write("whole\r\n.\r\n");
+    sender.hangUp("end");
+    expect((await stored).raw.toString()).to.equal("whole\r\n");
+  });
+
+  it("offers neither a login nor TLS where it has no certificate", async () => {
+    const sender = await startSender(receiver.port);
+    expect(await sender.say("EHLO a")).to.not.match(/AUTH|STARTTLS/);
+    expect(await sender.say("AUTH PLAIN AGEAYg==")).to.match(/^5/);
+    expect(await sender.say("STARTTLS")).to.match(/^5/);
+  });
+
+  it("refuses a sender address that is absurdly long", async () => {
+    const sender = await startSender(receiver.port);
+    await sender.say("EHLO a");
+    expect(await sender.say(`MAIL FROM:<${"x".repeat(2_000)}@y.example>`)).to.match(/^501/);
+  });
+
+  it("understands a real client", async () => {
+    const transport = createTransport({ host: "127.0.0.1", port: receiver.port, ignoreTLS: true });
+    const sent = await transport.sendMail({
+      from: "Mara Löw <mara@kunde.example>",
+      to: ["a@agents.example", "b@agents.example"],
+      subject: "Grüße",
+      text: ".\n..\nhello\n",
+      attachments: [{ filename: "big.bin", content: Buffer.alloc(3_000_000, 7) }],
+    });
+    transport.close();
+    expect(sent.accepted).to.deep.equal(["a@agents.example", "b@agents.example"]);
+    expect(reception.taken).to.have.length(2);
+    expect(reception.taken[0]?.raw.toString()).to.contain(`Message-ID: ${sent.messageId}`);
+  });
+
+  it("turns away more connections than it may have with 421", async () => {
+    await start({ maxConnections: 2 });
+    const senders = [await startSender(receiver.port), await startSender(receiver.port)];
+    const third = await startSender(receiver.port);
+    await third.closed;
+    expect(await senders[0]!.say("NOOP")).to.match(/^250/);
+  });
+
+  describe("closing", () => {
+    it("finishes the mail under way, lets idle senders go, and takes no more", async () => {
+      let store = () => {};
+      const storing = new Promise<void>((begun) => {
+        reception.accept = (delivery) => {
+          begun();
+          return new Promise((resolve) => {
+            store = () => {
+              reception.taken.push(delivery);
+              resolve();
+            };
+          });
+        };
+      });
+      const idle = await startSender(receiver.port);
+      const busy = await startMail(receiver.port);
+      const reply = busy.say("x\r\n.");
+      await storing;
+      const closed = receiver.close();
+      await idle.closed;
+      expect(
+        await startSender(receiver.port).then(
+          () => "connected",
+          () => "refused",
+        ),
+      ).to.equal("refused");
+      store();
+      expect(await reply).to.match(/^250/);
+      await closed;
+      expect(reception.taken).to.have.length(1);
+    });
+
+    it("does not wait for ever for a sender who says no more", async () => {
+      await start({ closeMs: 100 });
+      const silent = await startMail(receiver.port);
+      await silent.write("half");
+      await receiver.close();
+      await silent.closed;
+      expect(reception.taken).to.deep.equal([]);
+    });
+  });
+
+  it("says in one sentence that its port is in use", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => other.once("listening", resolve));
+    const { port } = other.address() as AddressInfo;
+    const error = await createSmtpReceiver({ reception, port, host: "127.0.0.1", logger }).catch((caught) => caught);
+    other.close();
+    expect(error.name).to.equal("StartError");
+    expect(error.message).to.contain(`127.0.0.1:${port}`).and.to.contain("in use").and.to.contain("SMTP_IN_PORT");
+  });
+});
+
+async function eventually(attempt: () => Promise<void>): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (tries >= 20) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+
+/** A sender that says exactly what it is told to, byte for byte. */
+export type Sender = {
+  /** The next whole reply (all lines of a multi-line one). Rejects when the connection ends before it. */
+  reply(): Promise<string>;
+  write(bytes: string | Buffer): Promise<void>;
+  /** Writes a line and waits for its reply. */
+  say(line: string): Promise<string>;
+  /** Cuts the connection, with a FIN or a reset. */
+  hangUp(how: "end" | "destroy"): void;
+  /** Resolves when the other side is gone. */
+  closed: Promise<unknown>;
+  socket: Socket;
+};
+
+/** Connects and reads the greeting. */
+export async function startSender(port: number): Promise<Sender> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  const closed = once(socket, "close");
+  const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
+  const replies: string[] = [];
+  let received = "";
+  let over = false;
+  socket.on("error", () => {});
+  socket.on("data", (chunk) => {
+    received += chunk.toString("latin1");
+    for (
+      let match = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(received);
+      match;
+      match = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/.exec(received)
+    ) {
+      received = received.slice(match[0].length);
+      const next = waiting.shift();
+      if (next) next.resolve(match[0].trim());
+      else replies.push(match[0].trim());
+    }
+  });
+  socket.on("close", () => {
+    over = true;
+    for (const { reject } of waiting.splice(0)) reject(new Error("the receiver closed the connection"));
+  });
+  const reply = () =>
+    new Promise<string>((resolve, reject) => {
+      const ready = replies.shift();
+      if (ready !== undefined) return resolve(ready);
+      if (over) return reject(new Error("the receiver closed the connection"));
+      waiting.push({ resolve, reject });
+    });
+  const write = async (bytes: string | Buffer) => {
+    if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), closed]);
+  };
+  const sender: Sender = {
+    reply,
+    write,
+    async say(line) {
+      await write(`${line}\r\n`);
+      return reply();
+    },
+    hangUp: (how) => (how === "end" ? socket.end() : socket.resetAndDestroy()),
+    closed,
+    socket,
+  };
+  await reply();
+  return sender;
+}
+
+/** The dialogue up to the go-ahead for the content. */
+export async function startMail(
+  port: number,
+  to: string[] = ["agent@agents.example"],
+  from = "c@kunde.example",
+): Promise<Sender> {
+  const sender = await startSender(port);
+  await sender.say("EHLO mail.kunde.example");
+  await sender.say(`MAIL FROM:<${from}>`);
+  for (const address of to) await sender.say(`RCPT TO:<${address}>`);
+  await sender.say("DATA");
+  return sender;
+}
