@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { createTransport } from "nodemailer";
+
+/** The service as its users meet it: REST for the agent, SMTP for the customer, links for the approver. */
+export type Client = ReturnType<typeof createClient>;
+
+export type Answer = { status: number; headers: Headers; body: any };
+
+/** A mail as /outbox.json lists it. */
+export type OutboxMail = {
+  id: number;
+  at: string;
+  message_id: string;
+  from: string;
+  to: string[];
+  subject: string;
+  text: string;
+  html: string | null;
+  headers: Record<string, string>;
+  raw_url: string;
+};
+
+export type CustomerMail = {
+  from: string;
+  to: string;
+  subject: string;
+  text: string;
+  messageId?: string;
+  inReplyTo?: string;
+  references?: string[];
+};
+
+export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort: number; apiKey: string }) {
+  async function api(line: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const [method = "GET", path = "/"] = line.split(" ");
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: parsed(text) };
+  }
+
+  return {
+    api,
+    /** As `api`, but anything other than success is an error. */
+    async ask(line: string, body?: unknown): Promise<any> {
+      const answer = await api(line, body);
+      if (answer.status >= 300) throw new Error(`${line}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      return answer.body;
+    },
+
+    /** Hands a mail to the receiver over SMTP; resolves with its Message-ID once it was told 250. */
+    async mail(mail: CustomerMail): Promise<string> {
+      const transport = createTransport({ host: "127.0.0.1", port: smtpPort, secure: false, ignoreTLS: true });
+      const info = await transport.sendMail(mail);
+      transport.close();
+      return info.messageId;
+    },
+
+    /** Every caught mail, oldest first. */
+    async outbox(): Promise<OutboxMail[]> {
+      return (await fetch(`${url}/outbox.json`)).json() as Promise<OutboxMail[]>;
+    },
+
+    /** An identity on the sandbox domain whose approver is reached by mail. */
+    async identity(settings: Record<string, unknown> = {}): Promise<any> {
+      const domains = await this.ask("GET /v1/domains");
+      return this.ask("POST /v1/identities", {
+        domain_id: domains.data[0].id,
+        local_part: `support${Math.random().toString(36).slice(2, 8)}`,
+        display_name: "Support",
+        approval_channel: { type: "email", config: { to: "approver@example.com" } },
+        ...settings,
+      });
+    },
+
+    /** Opens an approval link and presses a button, as a person without script would. */
+    async press(
+      link: string,
+      decision: "approve" | "reject",
+      reason?: string,
+    ): Promise<{ status: number; page: string }> {
+      const page = await (await fetch(link)).text();
+      const form = page.split("<form").find((part) => part.includes(`value="${decision}"`)) ?? "";
+      const nonce = /name="nonce" value="([^"]*)"/.exec(form)?.[1];
+      if (nonce === undefined) return { status: 0, page };
+      const body = new URLSearchParams({ nonce, decision, ...(reason === undefined ? {} : { reason }) });
+      const response = await fetch(link.split("?")[0] as string, { method: "POST", body });
+      return { status: response.status, page: await response.text() };
+    },
+  };
+}
+
+const parsed = (text: string): any => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+/** The link of an approval mail that decides this. */
+export function approvalLink(mail: OutboxMail, decision: "approve" | "reject"): string {
+  const link = new RegExp(`https?://\\S+/a/[\\w-]+\\?d=${decision}`).exec(mail.text)?.[0];
+  if (!link) throw new Error(`no ${decision} link in: ${mail.text}`);
+  return link;
+}
+
+/** Asks again and again until there is an answer. */
+export async function until<T>(
+  what: string,
+  look: () => Promise<T | undefined | false>,
+  timeoutMs = 15_000,
+): Promise<T> {
+  const deadline = Date.now() + timeoutMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    await sleep(50);
+  }
+}

@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+/** A service of its own, as a child process: what tests, the demo and the soak drive, and kill. */
+export type Instance = {
+  url: string;
+  smtpPort: number;
+  /** On the very first start of a development install. */
+  apiKey: string | undefined;
+  child: ChildProcess;
+  /** The log so far, one line each. */
+  log: string[];
+  /** SIGTERM, and waits for its end. */
+  stop(): Promise<void>;
+  /** Any signal; resolves when the process is gone (SIGKILL, SIGTERM) or at once (SIGSTOP, SIGCONT). */
+  kill(signal: NodeJS.Signals): Promise<void>;
+};
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const startsWithinMs = 60_000;
+
+/** Starts an instance on free ports and waits for its `ready` line. Throws with the end of its log where it does not come up. */
+export async function startInstance(environment: Record<string, string>): Promise<Instance> {
+  const [port, smtpPort] = await Promise.all([freePort(), freePort()]);
+  const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
+    cwd: root,
+    env: {
+      ...process.env,
+      npm_lifecycle_event: "",
+      PORT: String(port),
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
+      SMTP_IN_PORT: String(smtpPort),
+      RATE_LIMIT_READ: "off",
+      RATE_LIMIT_WRITE: "off",
+      RATE_LIMIT_SEND: "off",
+      RATE_LIMIT_NOTIFY: "off",
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const log: string[] = [];
+  const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  createInterface({ input: child.stderr }).on("line", (line) => log.push(line));
+  const ready = await new Promise<any>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no ready line:\n${log.slice(-20).join("\n")}`)), startsWithinMs);
+    createInterface({ input: child.stdout }).on("line", (line) => {
+      log.push(line);
+      if (!line.includes('"msg":"ready"')) return;
+      clearTimeout(timer);
+      resolve(JSON.parse(line));
+    });
+    void ended.then(() => reject(new Error(`the service ended:\n${log.slice(-20).join("\n")}`)));
+  });
+  return {
+    url: ready.url,
+    smtpPort: ready.smtp_port ?? 0,
+    apiKey: ready.api_key,
+    child,
+    log,
+    async stop() {
+      child.kill("SIGTERM");
+      await ended;
+    },
+    async kill(signal) {
+      child.kill(signal);
+      if (signal === "SIGKILL" || signal === "SIGTERM") await ended;
+    },
+  };
+}
+
+/** A port nobody listens on at this moment. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
+    });
+  });
