@@ -32,7 +32,7 @@ async function receive(deps: Dependencies, delivery: Delivery): Promise<void> {
   const rawSha256 = await deps.blobs.put(raw);
   crashPoint("inbound:blob-stored");
   const deliveryId = deps.ids.uuid();
-  const headers = readHeaders(raw);
+  const headers = readHeaders(raw, from);
   const mail = {
     deliveryId,
     envelope: { from, to: address },
