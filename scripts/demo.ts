@@ -9,13 +9,11 @@ import { startInstance } from "./support/instance.ts";
  * On a data directory of its own that is thrown away.
  */
 const color = (code: number) => (text: string) => (process.stdout.isTTY ? `\u001b[${code}m${text}\u001b[0m` : text);
-const [bold, dim, green, yellow, red] = [1, 2, 32, 33, 31].map(color) as [
-  typeof bold,
-  typeof bold,
-  typeof bold,
-  typeof bold,
-  typeof bold,
-];
+const bold = color(1);
+const dim = color(2);
+const red = color(31);
+const green = color(32);
+const yellow = color(33);
 
 const say = (text = "") => console.log(text);
 const chapter = (number: number, title: string) => say(`\n${bold(`${number}. ${title}`)}`);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Composition, compose } from "./compose.ts";
-import { readConfig } from "./config.ts";
+import { type Config, loadConfig } from "./config.ts";
 import { armCrashPoint } from "./crashPoints.ts";
 import { firstWorkspace } from "./firstStart.ts";
 import { endInOrder } from "./lifecycle.ts";
@@ -12,15 +12,13 @@ import { StartError } from "./startError.ts";
 import { welcome } from "./welcome.ts";
 
 /** The composition root: configuration, adapters, roles, and their end in the opposite order. */
-async function main(): Promise<void> {
-  const config = await readConfig();
+async function main(config: Config): Promise<void> {
   const logger = createLogger(config.logLevel);
   let embedded: EmbeddedPostgres | undefined;
   let composition: Composition | undefined;
   let service: Service | undefined;
   const end = endInOrder({
     logger,
-    // npm does not always hand a signal on; other parents (systemd, nohup) may well end before the service.
     endWithParent: config.startedByNpm,
     async drain() {
       await service?.stop();
@@ -34,8 +32,8 @@ async function main(): Promise<void> {
     if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
     const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
     const { oneRole } = await prepareDatabase(urls);
-    if (oneRole) logger.warn("one role owns and uses the tables: that the log is append-only rests on a trigger alone");
-    composition = compose(config, urls, logger);
+    if (oneRole) logger.warn("one role owns and uses the tables: that the log is append-only rests on a trigger");
+    composition = await compose(config, urls, logger);
     service = await startService(config, composition, randomUUID(), logger);
     const first = config.production ? undefined : await firstWorkspace(composition.deps);
     const { url, smtpPort: smtp_port } = service;
@@ -44,13 +42,19 @@ async function main(): Promise<void> {
     logger.info({ url, smtp_port, event_store, database, ...(first && { api_key: first.apiKey }) }, "ready");
     if (!config.production) welcome(config, service, first?.apiKey);
   } catch (error) {
-    // What a person can put right is one sentence; only our own faults come with a stack.
-    console.error(error instanceof StartError ? error.message : error);
+    explain(error);
     end("the start failed", 1);
   }
 }
 
-main().catch((error) => {
+/** What a person can put right is one sentence; only our own faults come with a stack. */
+function explain(error: unknown): void {
   console.error(error instanceof StartError ? error.message : error);
+}
+
+try {
+  await main(loadConfig());
+} catch (error) {
+  explain(error);
   process.exitCode = 1;
-});
+}
