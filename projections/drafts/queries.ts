@@ -3,7 +3,7 @@ import { conditions, page } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 
-export type { DraftRow } from "./row.ts";
+export { applyToDraft, type DraftRow } from "./row.ts";
 
 /** The newest inbound word after the one the draft answers: a send would be refused because of it (decisions 4). */
 const newer = `(select m.id from messages m where m.thread_id = drafts.thread_id

@@ -5,6 +5,7 @@ import type { InboundMessage } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
+import { attachmentsOf } from "./attachments.ts";
 
 type Queued = Extract<DraftEvent, { type: "DraftQueued" }>["data"];
 
@@ -97,7 +98,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
     reference_ids: content.references ?? [],
     delivery_status: "queued",
     draft_id: idOf(event.stream),
-    attachments: [],
+    attachments: attachmentsOf({ attachments: content.attachments ?? [] }),
     quarantined: false,
     created_at: event.metadata.at,
   };

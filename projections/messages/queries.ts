@@ -1,6 +1,8 @@
-import type { MessageAttachment } from "#streams/thread/events.ts";
 import { page } from "../page.ts";
 import type { Tx } from "../projection.ts";
+import type { StoredAttachment } from "./attachments.ts";
+
+export type { StoredAttachment } from "./attachments.ts";
 
 /** A message as stored. A body too large for an event lies in a blob (`body_blob`, `content_blob`): http reads it from there. */
 export type MessageRow = {
@@ -31,7 +33,7 @@ export type MessageRow = {
   delivery_status: string | null;
   draft_id: string | null;
   raw_sha256: string | null;
-  attachments: MessageAttachment[];
+  attachments: StoredAttachment[];
   quarantined: boolean;
   created_at: Date;
 };
@@ -90,11 +92,14 @@ export async function newerWord(
   workspaceId: string,
   threadId: string,
   filingNumber: number,
+  /** Only what had come by then; any time where null. */
+  before: Date | null = null,
 ): Promise<MessageRow | undefined> {
   const { rows } = await sql.query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
-       and classification in ('person', 'list') order by filing_number desc limit 1`,
-    [workspaceId, threadId, filingNumber],
+       and classification in ('person', 'list') and ($4::timestamptz is null or received_at <= $4)
+     order by filing_number desc limit 1`,
+    [workspaceId, threadId, filingNumber, before],
   );
   return rows[0];
 }

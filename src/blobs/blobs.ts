@@ -1,12 +1,14 @@
 /**
  * Large things by content hash: raw MIME, attachments, bodies over the event limit. Writing the same bytes twice keeps one.
- * A blob is durable when `put` resolves. Both throw Unavailable (src/eventStore/eventStore.ts) when storage is away.
+ * A blob is durable when `put` resolves. All throw Unavailable (src/eventStore/eventStore.ts) when storage is away.
  */
 export type Blobs = {
   /** Stores the bytes and answers their sha256 (lower-case hex). */
   put(bytes: Buffer): Promise<string>;
   /** The bytes, checked against their hash; undefined where there is no such blob; throws BlobCorrupt where they do not match. */
   get(sha256: string): Promise<Buffer | undefined>;
+  /** How many bytes it has, without reading them; undefined where there is no such blob. */
+  size(sha256: string): Promise<number | undefined>;
 };
 
 export class BlobCorrupt extends Error {

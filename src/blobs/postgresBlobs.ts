@@ -25,6 +25,13 @@ export const postgresBlobs = (sql: Sql): Blobs => ({
     if (actual !== sha256) throw new BlobCorrupt(`the blob ${sha256} holds other bytes: their hash is ${actual}`);
     return bytes;
   },
+  async size(sha256) {
+    const { rows } = await sql.query<{ size: number }>(
+      "select octet_length(bytes) as size from work.blobs where sha256 = decode($1, 'hex')",
+      [sha256],
+    );
+    return rows[0]?.size;
+  },
 });
 
 async function exists(sql: Sql, hash: Buffer): Promise<boolean> {

@@ -56,7 +56,7 @@ export async function editDraft(
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
   if (changes.cc !== undefined) content.cc = changes.cc;
   if (changes.bcc !== undefined) content.bcc = changes.bcc;
-  if (content.body_text === null && content.body_html === null) {
+  if (!content.body_text && !content.body_html) {
     throw new Rejected("invalid_request", "body_text: a draft needs body_text or body_html");
   }
   requireDistinctRecipients(content);

@@ -1,0 +1,29 @@
+import { invalid } from "./errors.ts";
+
+const megabyte = 1024 * 1024;
+const maxBytes = 10 * megabyte;
+const maxTotalBytes = 25 * megabyte;
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+/** A media type that can stand in a header of its own. No multipart: its content could not be encoded (RFC 2045, 6.4). */
+const mediaType =
+  /^(?!multipart\/)[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
+
+export type GivenAttachment = { filename: string; content_type: string; content: string };
+
+/** Attachments as they are given in a body, decoded. Throws invalid_request naming the field. */
+export function readAttachments(
+  given: readonly GivenAttachment[],
+): { filename: string; contentType: string; bytes: Buffer }[] {
+  let total = 0;
+  return given.map(({ filename, content_type: contentType, content }, index) => {
+    const at = `attachments[${index}]`;
+    if (!mediaType.test(contentType)) throw invalid(`${at}.content_type`, "expected a media type like application/pdf");
+    if (content.length % 4 !== 0 || !base64.test(content)) throw invalid(`${at}.content`, "expected base64");
+    const bytes = Buffer.from(content, "base64");
+    if (bytes.length > maxBytes) throw invalid(`${at}.content`, `expected at most ${maxBytes} bytes`);
+    total += bytes.length;
+    if (total > maxTotalBytes) throw invalid("attachments", `expected at most ${maxTotalBytes} bytes together`);
+    return { filename, contentType, bytes };
+  });
+}

@@ -1,0 +1,55 @@
+import { type InboundRow, inboundById, listInbound } from "#projections/inbound/queries.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { storedBytes } from "./messages.ts";
+import { fileReply } from "./present/files.ts";
+import { timestamp } from "./present/times.ts";
+import { type Route, route } from "./route.ts";
+import { InboundEntry, InboundList, InboundQuery } from "./schemas/messages.ts";
+
+const present = (row: InboundRow & { raw_sha256?: string }) => {
+  const { raw_sha256: _, ...entry } = row;
+  return { ...entry, received_at: timestamp(row.received_at) };
+};
+
+export const inboundRoutes = (deps: HttpDependencies): Route[] => {
+  const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
+    inboundById(deps.reads, workspaceId, params.id);
+  return [
+    route(
+      "GET /v1/inbound",
+      {
+        scope: "read:threads",
+        limit: "read",
+        summary: "List the ledger of received mail",
+        description: "Every delivery has an entry, whatever became of it; newest first.",
+        query: InboundQuery,
+        answers: InboundList,
+      },
+      async ({ workspaceId, query }) => {
+        const entries = await listInbound(deps.reads, workspaceId, query);
+        return { ...entries, data: entries.data.map(present) };
+      },
+    ),
+    route(
+      "GET /v1/inbound/:id",
+      { scope: "read:threads", limit: "read", summary: "Read a delivery's entry", answers: InboundEntry, load },
+      async ({ loaded }) => present(loaded),
+    ),
+    route(
+      "GET /v1/inbound/:id/raw",
+      {
+        scope: "read:threads",
+        limit: "read",
+        summary: "Download a delivery as it came",
+        answers: { mediaType: "message/rfc822", description: "The original message" },
+        load,
+      },
+      async ({ loaded: { id, raw_sha256 } }) =>
+        fileReply({
+          bytes: await storedBytes(deps, raw_sha256),
+          contentType: "message/rfc822",
+          filename: `${id}.eml`,
+        }),
+    ),
+  ];
+};

@@ -1,0 +1,67 @@
+import { type MessageRow, messageById } from "#projections/messages/queries.ts";
+import { handedOverMime } from "#src/commands/histories.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { fileReply } from "./present/files.ts";
+import { withBody } from "./present/messages.ts";
+import { type Route, route } from "./route.ts";
+import { AttachmentParams } from "./schemas/messages.ts";
+
+export const messageRoutes = (deps: HttpDependencies): Route[] => [
+  route(
+    "GET /v1/messages/:id/raw",
+    {
+      scope: "read:threads",
+      limit: "read",
+      summary: "Download a message as it came, or as it was handed over",
+      description:
+        "Byte for byte what followed DATA; of a message of ours, what the delivery provider was given (404 before that).",
+      answers: { mediaType: "message/rfc822", description: "The original message" },
+      load: ({ workspaceId, params }) => messageById(deps.reads, workspaceId, params.id),
+    },
+    async ({ loaded: message }) => {
+      const sha256 = message.raw_sha256 ?? (await mimeOf(deps, message));
+      if (sha256 === undefined) throw new Rejected("not_found", "this message was not handed over yet");
+      return fileReply({
+        bytes: await storedBytes(deps, sha256),
+        contentType: "message/rfc822",
+        filename: `${message.id}.eml`,
+      });
+    },
+  ),
+  route(
+    "GET /v1/messages/:id/attachments/:attachment_id",
+    {
+      scope: "read:threads",
+      limit: "read",
+      summary: "Download an attachment of a message",
+      description:
+        "Always as a download. Types that a browser could run something of are given as application/octet-stream.",
+      params: AttachmentParams,
+      answers: { mediaType: "application/octet-stream", description: "The attachment's bytes, under its own type" },
+      load: ({ workspaceId, params }) => attachmentOf(deps, workspaceId, params),
+    },
+    async ({ loaded: { sha256, contentType, filename } }) =>
+      fileReply({ bytes: await storedBytes(deps, sha256), contentType, filename }),
+  ),
+];
+
+const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise<string | undefined> =>
+  draft_id === null ? undefined : handedOverMime(deps, draft_id);
+
+async function attachmentOf(
+  deps: HttpDependencies,
+  workspaceId: string,
+  params: { id: string; attachment_id: string },
+) {
+  const message = await messageById(deps.reads, workspaceId, params.id);
+  if (!message) return undefined;
+  const { attachments } = await withBody(deps.blobs, message);
+  return attachments.find((attachment) => attachment.id === params.attachment_id);
+}
+
+export async function storedBytes(deps: HttpDependencies, sha256: string): Promise<Buffer> {
+  const bytes = await deps.blobs.get(sha256);
+  if (!bytes) throw new Error(`the blob ${sha256} is missing`);
+  return bytes;
+}

@@ -1,0 +1,73 @@
+import type { Static } from "typebox";
+import type { ReadDraft, VersionRow } from "#projections/drafts/queries.ts";
+import type { Blobs } from "#src/blobs/blobs.ts";
+import { loadContent } from "#src/commands/contents.ts";
+import type { Draft } from "../schemas/drafts.ts";
+import type { DraftVersion } from "../schemas/histories.ts";
+import { timestamp, timestampOrNull } from "./times.ts";
+
+export type WireDraft = Static<typeof Draft>;
+
+/** A draft as the contract shows it, its content read from where it lies. */
+export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDraft> {
+  const content = await contentOf(blobs, row);
+  return {
+    id: row.id,
+    workspace_id: row.workspace_id,
+    thread_id: row.thread_id,
+    identity_id: row.identity_id,
+    based_on_message_id: row.based_on_message_id,
+    status: row.status as WireDraft["status"],
+    version: row.version,
+    content_sha256: row.content_sha256,
+    to: content.to,
+    cc: content.cc,
+    bcc: content.bcc,
+    subject: content.subject,
+    body_text: content.body_text,
+    body_html: content.body_html,
+    in_reply_to: content.in_reply_to,
+    attachments: content.attachments,
+    rationale: row.rationale,
+    metadata: row.metadata,
+    stale_warning: row.stale_warning,
+    newer_message_id: row.newer_message_id,
+    auto_approved: row.auto_approved,
+    reason: row.reason,
+    decided_by: row.decided_by,
+    decided_at: timestampOrNull(row.decided_at),
+    sent_at: timestampOrNull(row.sent_at),
+    failure_code: row.failure_code,
+    failure_message: row.failure_message,
+    notification_status: {
+      state: row.notification_state as WireDraft["notification_status"]["state"],
+      channel: row.notification_channel,
+      at: timestampOrNull(row.notification_at),
+      error: row.notification_error,
+    },
+    actions: actionsOf(row.id),
+    created_at: timestamp(row.created_at),
+    updated_at: timestamp(row.updated_at),
+  };
+}
+
+export const presentDrafts = (blobs: Blobs, rows: readonly ReadDraft[]): Promise<WireDraft[]> =>
+  Promise.all(rows.map((row) => presentDraft(blobs, row)));
+
+/** The state that an edit replaced. */
+export async function presentVersion(blobs: Blobs, row: VersionRow): Promise<Static<typeof DraftVersion>> {
+  const { subject, body_text, body_html, cc, bcc } = await contentOf(blobs, row);
+  const { id, draft_id, version, rationale, edited_by, changed_fields } = row;
+  const state = { subject, body_text, body_html, cc, bcc, rationale };
+  return { id, draft_id, version, ...state, edited_by, changed_fields, created_at: timestamp(row.created_at) };
+}
+
+const contentOf = (blobs: Blobs, row: Pick<ReadDraft, "content" | "content_blob">) =>
+  loadContent(blobs, { content: row.content, contentBlob: row.content_blob });
+
+const actionsOf = (id: string): WireDraft["actions"] => ({
+  approve: `POST /v1/drafts/${id}/approve`,
+  reject: `POST /v1/drafts/${id}/reject`,
+  edit: `PATCH /v1/drafts/${id}`,
+  send: `POST /v1/drafts/${id}/send`,
+});

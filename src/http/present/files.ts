@@ -1,0 +1,57 @@
+import { type Reply, reply } from "../reply.ts";
+
+/** What a browser may be told about a file of strangers: types that it shows without running anything. */
+const passiveTypes =
+  /^(image\/(png|jpeg|gif|webp|bmp|tiff|heic)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/(plain|csv|calendar)|message\/rfc822|application\/(pdf|zip|gzip|json|msword|rtf|vnd\.[\w.+-]+))$/;
+
+/**
+ * A file for download. Never shown in place, never guessed at, and nothing in it may run: what came by mail is not trusted, neither its
+ * type nor its name.
+ */
+export const fileReply = (file: { bytes: Buffer; contentType: string; filename: string }): Reply =>
+  reply({
+    bytes: file.bytes,
+    headers: {
+      "Content-Type": safeType(file.contentType),
+      "Content-Disposition": attachmentNamed(file.filename),
+      "X-Content-Type-Options": "nosniff",
+      "Content-Security-Policy": "default-src 'none'; sandbox",
+    },
+  });
+
+/** The declared type without parameters where a browser runs nothing of it, else plain bytes. */
+export function safeType(declared: string): string {
+  const type = declared.split(";")[0]!.trim().toLowerCase();
+  return passiveTypes.test(type) && !type.endsWith("xml") ? type : "application/octet-stream";
+}
+
+const maxFilename = 150;
+
+/** RFC 6266: a plain name for old clients, and the name itself as UTF-8 (RFC 8187). */
+export function attachmentNamed(filename: string): string {
+  const name = safeName(filename);
+  const ascii = name
+    .normalize("NFKD")
+    .replace(/[^\x20-\x7e]/g, "_")
+    .replace(/["\\%]/g, "_");
+  const utf8 = encodeURIComponent(name).replace(/['()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return `attachment; filename="${ascii}"; filename*=UTF-8''${utf8}`;
+}
+
+/** One path segment without characters that hide or reorder its ending. */
+function safeName(filename: string): string {
+  const name = filename
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "")
+    .replace(/[/\\:*?"<>|]/g, "_")
+    .replace(/^[.\s]+|[.\s]+$/g, "");
+  return shortened(name) || "attachment";
+}
+
+/** Keeps the ending, which says what a file is. */
+function shortened(name: string): string {
+  const characters = [...name];
+  if (characters.length <= maxFilename) return name;
+  const ending = /\.[A-Za-z0-9]{1,10}$/.exec(name)?.[0] ?? "";
+  return characters.slice(0, maxFilename - ending.length).join("") + ending;
+}

@@ -1,0 +1,56 @@
+import type { Static } from "typebox";
+import type { Blobs } from "#src/blobs/blobs.ts";
+import { loadContent } from "#src/commands/contents.ts";
+import type { StoredContent } from "#streams/draft/events.ts";
+import type { Actor, Recorded } from "#streams/event.ts";
+import type { HistoryEntry } from "../schemas/histories.ts";
+
+export type WireHistoryEntry = Static<typeof HistoryEntry>;
+
+/** Kept to ourselves: what a token could be tried against, where blobs lie, and what fences workers against each other. */
+const internal = ["tokens", "tokenSha256", "content", "contentBlob", "fence", "instanceId"];
+/** Free-form JSON of the caller's: its names are not ours to change. */
+const verbatim = ["metadata"];
+/** The events that bring a content; later ones name it by version and hash. */
+const bringsContent = ["DraftSubmitted", "DraftEdited"];
+
+/** An event of a draft's life, in the wire's names. */
+export async function presentHistoryEntry(blobs: Blobs, event: Recorded): Promise<WireHistoryEntry> {
+  const data = shown(event.data);
+  if (bringsContent.includes(event.type)) {
+    data.content = await loadContent(blobs, event.data as unknown as StoredContent);
+  }
+  return {
+    id: event.id,
+    type: event.type,
+    at: event.metadata.at,
+    actor: presentActor(event.metadata.actor),
+    data,
+    revision: event.revision,
+    position: event.position,
+    caused_by: event.metadata.causationId,
+  };
+}
+
+function presentActor(actor: Actor): WireHistoryEntry["actor"] {
+  const { userAgent, requestId, ...rest } = actor;
+  return {
+    ...rest,
+    ...(userAgent === undefined ? {} : { user_agent: userAgent }),
+    ...(requestId === undefined ? {} : { request_id: requestId }),
+  };
+}
+
+function shown(data: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(data).filter(([name]) => !internal.includes(name));
+  return Object.fromEntries(
+    entries.map(([name, value]) => [snakeCase(name), verbatim.includes(name) ? value : inWireNames(value)]),
+  );
+}
+
+function inWireNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inWireNames);
+  return typeof value === "object" && value !== null ? shown(value as Record<string, unknown>) : value;
+}
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

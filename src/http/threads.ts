@@ -1,0 +1,128 @@
+import type { Static } from "typebox";
+import { draftsOfThread } from "#projections/drafts/queries.ts";
+import { identityById } from "#projections/identities/queries.ts";
+import { listMessages, newestMessages } from "#projections/messages/queries.ts";
+import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { updateThread } from "#src/commands/updateThread.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { presentDrafts } from "./present/drafts.ts";
+import { presentMessages } from "./present/messages.ts";
+import { presentMerged, presentThread } from "./present/threads.ts";
+import { type Route, route } from "./route.ts";
+import { MessageList, MessageQuery } from "./schemas/messages.ts";
+import { Thread, ThreadList, ThreadQuery, ThreadRead, UpdateThread } from "./schemas/threads.ts";
+
+/** A thread by the id that was asked for, and the one that holds its content: itself, or what it was merged into. */
+export type FoundThread = { own: ThreadRow; survivor: ThreadRow };
+
+export async function findThread(
+  deps: HttpDependencies,
+  workspaceId: string,
+  id: string,
+): Promise<FoundThread | undefined> {
+  const own = await threadById(deps.reads, workspaceId, id);
+  if (!own || own.merged_into === null) return own && { own, survivor: own };
+  const survivor = await threadById(deps.reads, workspaceId, own.merged_into);
+  return { own, survivor: survivor ?? own };
+}
+
+const present = ({ own, survivor }: FoundThread) =>
+  own.merged_into === null ? presentThread(own) : presentMerged(own, survivor);
+
+/** What an agent reads of a thread where its identity, which would say, is deleted. */
+const defaultHistoryDepth = 10;
+
+export const threadRoutes = (deps: HttpDependencies): Route[] => {
+  const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
+    findThread(deps, workspaceId, params.id);
+  return [
+    route(
+      "GET /v1/threads",
+      {
+        scope: "read:threads",
+        limit: "read",
+        summary: "List threads",
+        description: "Newest message first. A merged thread is listed as the one it became part of.",
+        query: ThreadQuery,
+        answers: ThreadList,
+      },
+      async ({ workspaceId, query }) => {
+        const threads = await listThreads(deps.reads, workspaceId, filterOf(query));
+        return { ...threads, data: threads.data.map(presentThread) };
+      },
+    ),
+    route(
+      "GET /v1/threads/:id",
+      {
+        scope: "read:threads",
+        limit: "read",
+        summary: "Read a thread with its newest messages and its drafts",
+        description: "As many messages as the identity's thread_history_depth says, oldest first; drafts newest first.",
+        answers: ThreadRead,
+        load,
+      },
+      async ({ workspaceId, loaded }) => {
+        const { survivor } = loaded;
+        const identity = await identityById(deps.reads, workspaceId, survivor.identity_id);
+        const depth = identity?.thread_history_depth ?? defaultHistoryDepth;
+        const [{ messages, total }, drafts] = await Promise.all([
+          newestMessages(deps.reads, workspaceId, survivor.id, depth),
+          draftsOfThread(deps.reads, workspaceId, survivor.id),
+        ]);
+        return {
+          ...present(loaded),
+          messages: await presentMessages(deps.blobs, messages),
+          messages_total: total,
+          drafts: await presentDrafts(deps.blobs, drafts),
+        };
+      },
+    ),
+    route(
+      "PATCH /v1/threads/:id",
+      {
+        scope: "write:drafts",
+        limit: "write",
+        summary: "Set a thread's status, priority or review flag",
+        body: UpdateThread,
+        answers: Thread,
+        load,
+      },
+      async ({ workspaceId, params, body, cause }) => {
+        const { needs_review: needsReview, ...rest } = body;
+        const changes = { ...rest, needsReview };
+        const { position } = await updateThread(deps, { workspaceId, threadId: params.id, changes }, cause);
+        await deps.readAfter(position, params.id);
+        return present((await findThread(deps, workspaceId, params.id))!);
+      },
+    ),
+    route(
+      "GET /v1/threads/:id/messages",
+      {
+        scope: "read:threads",
+        limit: "read",
+        summary: "List all messages of a thread",
+        description: "Oldest first.",
+        query: MessageQuery,
+        answers: MessageList,
+        load,
+      },
+      async ({ workspaceId, loaded, query }) => {
+        const messages = await listMessages(deps.reads, workspaceId, loaded.survivor.id, query);
+        return { ...messages, data: await presentMessages(deps.blobs, messages.data) };
+      },
+    ),
+  ];
+};
+
+function filterOf({ from_date, to_date, ...filter }: Static<typeof ThreadQuery>) {
+  return {
+    ...filter,
+    ...(from_date === undefined ? {} : { from: startOf(from_date) }),
+    ...(to_date === undefined ? {} : { to: endOf(to_date) }),
+  };
+}
+
+/** A date without a time means the whole day, in UTC (decisions 5). */
+const isDay = (text: string): boolean => !text.includes("T");
+const startOf = (text: string): Date => new Date(isDay(text) ? `${text}T00:00:00.000Z` : text);
+const endOf = (text: string): Date => new Date(isDay(text) ? `${text}T23:59:59.999Z` : text);
