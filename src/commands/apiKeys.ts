@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { countApiKeys } from "#projections/apiKeys/queries.ts";
 import { apiKeyDecider } from "#streams/apiKey/decider.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
+import { type HolderState, takeSlot } from "./slots.ts";
 
 const keyStart = "svc_live_";
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -15,19 +15,18 @@ const maxLiveKeys = 100;
 /** A key has some 190 bits of its own, so a plain hash is enough to keep it by. */
 export const hashKey = (key: string): string => createHash("sha256").update(key).digest("hex");
 
-/** Makes a key; its plain text is answered once and kept nowhere. Throws Rejected invalid_request over 100 live ones. */
+/** Makes a key; its plain text is answered once and kept nowhere. Throws Rejected invalid_request over 100 live ones (decisions 1). */
 export async function createApiKey(
   deps: Dependencies,
   { workspaceId, name, scopes }: { workspaceId: string; name: string; scopes: readonly string[] },
   cause: Cause,
 ): Promise<{ id: string; key: string; prefix: string; position: number }> {
-  if ((await countApiKeys(deps.reads, workspaceId)) >= maxLiveKeys) {
-    throw new Rejected("invalid_request", `a workspace has at most ${maxLiveKeys} live API keys: revoke one first`);
-  }
   const id = deps.ids.uuid();
+  await takeKeySlot(deps, { workspaceId, id }, { ...cause, workspaceId });
   const key = keyStart + randomText(deps, keyLength);
   const prefix = key.slice(0, prefixLength);
-  const command = { type: "CreateApiKey", workspaceId, name, prefix, hash: hashKey(key), scopes: [...scopes] } as const;
+  const created = { workspaceId, name, prefix, hash: hashKey(key), scopes: [...scopes] };
+  const command = { type: "CreateApiKey" as const, ...created };
   const { position } = await deps.handle(apiKeyDecider, apiKeyStream(id), command, { ...cause, workspaceId });
   return { id, key, prefix, position };
 }
@@ -36,12 +35,40 @@ export async function createApiKey(
 export const revokeApiKey = (
   deps: Dependencies,
   { workspaceId, id }: { workspaceId: string; id: string },
-  cause: Cause,
+  { keyGuard, ...unguarded }: Cause,
 ) => {
-  // The key may revoke itself: its own guard must not stand in the way of that.
-  const { keyGuard: _, ...unguarded } = cause;
-  return deps.handle(apiKeyDecider, apiKeyStream(id), { type: "RevokeApiKey", workspaceId }, unguarded);
+  const stream = apiKeyStream(id);
+  // A key that revokes itself is guarded by the append's own revision; one that was revoked must not revoke others.
+  const cause = keyGuard === undefined || keyGuard.stream === stream ? unguarded : { ...unguarded, keyGuard };
+  return deps.handle(apiKeyDecider, stream, { type: "RevokeApiKey", workspaceId }, cause);
 };
+
+/** The key as its own stream has it; undefined where this workspace has none of that id. */
+export async function apiKeyState(
+  deps: Dependencies,
+  { workspaceId, id }: { workspaceId: string; id: string },
+): Promise<{ revoked: boolean } | undefined> {
+  const { state } = await deps.load(apiKeyDecider, apiKeyStream(id));
+  return state.exists && state.workspaceId === workspaceId ? state : undefined;
+}
+
+async function takeKeySlot(
+  deps: Dependencies,
+  { workspaceId, id }: { workspaceId: string; id: string },
+  cause: Cause,
+): Promise<void> {
+  const stateOf = async (holderId: string): Promise<HolderState> => {
+    const { state } = await deps.load(apiKeyDecider, apiKeyStream(holderId));
+    if (!state.exists) return "unborn";
+    return state.revoked ? "gone" : "alive";
+  };
+  try {
+    await takeSlot(deps, { workspaceId, kind: "apiKeys", holderId: id }, maxLiveKeys, stateOf, cause);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    throw new Rejected("invalid_request", `a workspace has at most ${maxLiveKeys} live API keys: revoke one first`);
+  }
+}
 
 /** Evenly distributed over the alphabet: bytes that would favour its beginning are dropped. */
 function randomText(deps: Dependencies, length: number): string {

@@ -1,14 +1,27 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
+import { CannotOpen } from "#src/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/secrets/mask.ts";
+import { Rejected } from "#streams/decider.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 
 /** The parts of a channel's config that are secrets: sealed at rest, masked on the wire (decisions 7). */
 const secretFields = ["bot_token", "webhook_url", "signing_secret"];
-const slots = ["approvalChannel", "secondaryApprovalChannel"] as const;
-type Channels = Partial<Pick<IdentitySettings, (typeof slots)[number]>>;
 
-/** Seals the secrets of the channels that are given. The shown, masked value sent back keeps the stored one. */
+/** An identity's channels, and what the wire calls them. */
+export const wireNames = {
+  approvalChannel: "approval_channel",
+  secondaryApprovalChannel: "secondary_approval_channel",
+} as const;
+type Slot = keyof typeof wireNames;
+const slots = Object.keys(wireNames) as Slot[];
+type Channels = Partial<Pick<IdentitySettings, Slot>>;
+type Owner = { workspaceId: string; slot: Slot };
+
+/**
+ * Seals the secrets of the channels that are given. The shown, masked value sent back keeps the stored one. Throws Rejected
+ * invalid_request for a mask of nothing stored, and for a webhook_url that is none of Slack's (decisions 7).
+ */
 export function sealChannels(
   deps: Dependencies,
   workspaceId: string,
@@ -19,15 +32,14 @@ export function sealChannels(
   for (const slot of slots) {
     const channel = given[slot];
     if (channel === undefined) continue;
-    sealed[slot] = channel === null ? null : seal(deps, workspaceId, slot, channel, stored?.[slot] ?? null);
+    sealed[slot] = channel === null ? null : seal(deps, { workspaceId, slot }, channel, stored?.[slot] ?? null);
   }
   return sealed;
 }
 
 function seal(
   deps: Dependencies,
-  workspaceId: string,
-  slot: string,
+  { workspaceId, slot }: Owner,
   channel: ApprovalChannel,
   stored: ApprovalChannel | null,
 ): ApprovalChannel {
@@ -36,25 +48,56 @@ function seal(
     const owner = { workspaceId, field: `${slot}.${field}` };
     const kept = stored?.type === channel.type ? stored.config[field] : undefined;
     if (kept !== undefined) {
-      const plain = deps.keyRing.open(kept, owner);
+      const plain = open(deps, kept, owner);
       if (value === plain || isMaskOf(value, plain)) return [field, kept];
     }
+    requireSecret(deps, `${wireNames[slot]}.config.${field}`, value);
     return [field, deps.keyRing.seal(value, owner)];
   });
   return { type: channel.type, config: Object.fromEntries(config) };
+}
+
+function requireSecret(deps: Dependencies, path: string, value: string): void {
+  if (/^\*{4}.{0,4}$/.test(value)) {
+    throw new Rejected(
+      "invalid_request",
+      `${path}: this is not the shown form of what is stored; send the value itself`,
+    );
+  }
+  if (!path.endsWith("webhook_url")) return;
+  const hosts = deps.settings.slackAllowedHosts ?? ["hooks.slack.com"];
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const allowed = url !== undefined && (hosts.includes(url.hostname) || hosts.includes(url.host));
+  if (url?.protocol !== "https:" || !allowed || url.username || url.password) {
+    throw new Rejected("invalid_request", `${path}: expected a URL https://… on ${hosts.join(" or ")}`);
+  }
+}
+
+/** A secret whose key is gone from the ring is shown as an empty one, and can be replaced. */
+function open(
+  deps: Pick<Dependencies, "keyRing">,
+  sealed: string,
+  owner: { workspaceId: string; field: string },
+): string {
+  try {
+    return deps.keyRing.open(sealed, owner);
+  } catch (error) {
+    if (error instanceof CannotOpen) return "";
+    throw error;
+  }
 }
 
 /** A channel as the wire shows it: secrets as **** and their last 4 characters. */
 export function maskedChannel(
   deps: Pick<Dependencies, "keyRing">,
   workspaceId: string,
-  slot: (typeof slots)[number],
+  slot: Slot,
   channel: ApprovalChannel | null,
 ): ApprovalChannel | null {
   if (channel === null) return null;
   const config = Object.entries(channel.config).map(([field, value]) => {
     if (!secretFields.includes(field)) return [field, value];
-    return [field, mask(deps.keyRing.open(value, { workspaceId, field: `${slot}.${field}` }))];
+    return [field, mask(open(deps, value, { workspaceId, field: `${slot}.${field}` }))];
   });
   return { type: channel.type, config: Object.fromEntries(config) };
 }

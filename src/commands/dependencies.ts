@@ -36,4 +36,6 @@ export type Settings = {
   outboundCaps: Record<Plan, number>;
   /** How long a send waits for acknowledged mail to be filed before it answers 503. */
   barrierTimeoutMs: number;
+  /** Hosts (or host:port) of webhook URLs of Slack channels; hooks.slack.com unless told. */
+  slackAllowedHosts?: readonly string[];
 };

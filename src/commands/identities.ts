@@ -2,14 +2,19 @@ import { createHash } from "node:crypto";
 import { Rejected } from "#streams/decider.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
-import { isHostedHere, sealChannels } from "./approvalChannels.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import { isHostedHere, sealChannels, wireNames } from "./approvalChannels.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { sandboxDomainId } from "./ids.ts";
+import { planLimits } from "./planLimits.ts";
+import { type HolderState, takeSlot, vacateSlot } from "./slots.ts";
 
-const localPartPattern = /^[a-z0-9](?:[a-z0-9._+-]{0,62}[a-z0-9])?$/;
+/** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
+const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
 
 /** The part of an address's stream name: addresses themselves stand in no stream id. */
 export const addressHash = (address: string): string =>
@@ -18,8 +23,8 @@ export const addressHash = (address: string): string =>
 export type NewIdentity = IdentitySettings & { workspaceId: string; domainId: string; localPart: string };
 
 /**
- * Makes an identity: its address is claimed first, so that of two at once only one gets it. Throws Rejected invalid_request (bad local
- * part, address in use as a conflict, approval address hosted here), not_found (domain).
+ * Makes an identity: its place in the plan and its address are taken first, so that of two at once only one gets them. Throws Rejected
+ * invalid_request (bad local part, approval address hosted here; as a conflict: address in use), not_found (domain), plan_limit_reached.
  */
 export async function createIdentity(
   deps: Dependencies,
@@ -27,28 +32,65 @@ export async function createIdentity(
   cause: Cause,
 ): Promise<{ identityId: string; position: number }> {
   const { workspaceId, domainId, localPart } = identity;
-  const domain = sendingDomain(deps, workspaceId, domainId);
-  if (!localPartPattern.test(localPart) || localPart.includes("..")) {
-    throw new Rejected(
-      "invalid_request",
-      "local_part: expected 1 to 64 lower-case letters, digits and . _ + -, beginning and ending with a letter or digit",
-    );
-  }
-  const emailAddress = `${localPart}@${domain}`;
-  if (emailAddress === deps.settings.approvalsFrom.toLowerCase()) {
-    throw new Rejected("invalid_request", "local_part: this address is already in use; choose another", {
-      conflict: true,
-    });
-  }
+  requireLocalPart(localPart);
   await requireNotHostedHere(deps, identity);
-  const identityId = deps.ids.uuid();
-  const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox: true } as const;
-  await deps.handle(emailAddressDecider, emailAddressStream(addressHash(emailAddress)), claim, cause);
-  const created = { ...identity, ...sealChannels(deps, workspaceId, identity, null), emailAddress };
-  const command = { type: "CreateIdentity", identity: created } as const;
-  const { position } = await deps.handle(identityDecider, identityStream(identityId), command, cause);
+  const sealed = { ...identity, ...sealChannels(deps, workspaceId, identity, null) };
+  requireNoAssistant(identity);
+  const emailAddress = `${localPart}@${sendingDomain(deps, workspaceId, domainId)}`;
+  if (emailAddress === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
+  const identityId = (await interruptedCreation(deps, workspaceId, emailAddress)) ?? deps.ids.uuid();
+  await takeIdentitySlot(deps, workspaceId, identityId, emailAddress, cause);
+  const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
+  const { changed, position } = await deps.handle(identityDecider, identityStream(identityId), command, cause);
+  // Another request took over what we had begun, or we were late to take over its.
+  if (!changed) throw addressInUse();
   return { identityId, position };
 }
+
+/** An id under which this workspace claimed the address and then made no identity: whoever wants the address goes on with it. */
+async function interruptedCreation(
+  deps: Dependencies,
+  workspaceId: string,
+  emailAddress: string,
+): Promise<string | undefined> {
+  const { state: address } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(emailAddress)));
+  if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
+  const { state: identity } = await deps.load(identityDecider, identityStream(address.identityId));
+  if (identity.exists) throw addressInUse();
+  return address.identityId;
+}
+
+async function takeIdentitySlot(
+  deps: Dependencies,
+  workspaceId: string,
+  identityId: string,
+  emailAddress: string,
+  cause: Cause,
+): Promise<void> {
+  const { state: workspace } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+  const cap = workspace.betaOverride ? null : planLimits[workspace.plan].identities;
+  const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
+  const ours = await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    throw new Rejected("plan_limit_reached", `the plan's identities (${cap}) are all made: delete one, or upgrade`);
+  });
+  const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox: true } as const;
+  try {
+    await deps.handle(emailAddressDecider, emailAddressStream(addressHash(emailAddress)), claim, cause);
+  } catch (error) {
+    if (ours && error instanceof Rejected) await vacateSlot(deps, slot, cause);
+    throw error;
+  }
+}
+
+async function holderState(deps: Dependencies, identityId: string): Promise<HolderState> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  if (!identity.exists) return "unborn";
+  return identity.deleted ? "gone" : "alive";
+}
+
+const addressInUse = (): Rejected =>
+  new Rejected("invalid_request", "local_part: this address is already in use; choose another", { conflict: true });
 
 /** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals (decisions 2). */
 export async function updateIdentity(
@@ -66,12 +108,18 @@ export async function updateIdentity(
   },
   cause: Cause,
 ): Promise<{ position: number }> {
-  await requireNotHostedHere(deps, changes);
   const stream = identityStream(identityId);
   const { state } = await deps.load(identityDecider, stream);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
-  const sealed = { ...changes, ...sealChannels(deps, workspaceId, changes, state) };
-  return deps.handle(identityDecider, stream, { type: "UpdateIdentity", changes: sealed, mayLoosen }, cause);
+  await requireNotHostedHere(deps, changes);
+  requireNoAssistant(changes);
+  const sealed = (identity: Identity) => ({ ...changes, ...sealChannels(deps, workspaceId, changes, identity) });
+  return deps.handle(
+    identityDecider,
+    stream,
+    (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen }),
+    cause,
+  );
 }
 
 export async function deleteIdentity(
@@ -85,11 +133,24 @@ export async function deleteIdentity(
   return deps.handle(identityDecider, stream, { type: "DeleteIdentity" }, cause);
 }
 
+function requireLocalPart(localPart: string): void {
+  if (localPartPattern.test(localPart)) return;
+  throw new Rejected(
+    "invalid_request",
+    "local_part: expected 1 to 64 lower-case letters, digits and _ + - and single dots between them",
+  );
+}
+
+/** No assistant can be made yet, so none can be named (decisions 0: a missing id in a body is not_found). */
+function requireNoAssistant({ assistantId }: Partial<IdentitySettings>): void {
+  if (assistantId) throw new Rejected("not_found", "assistant_id: no such assistant", { field: "assistant_id" });
+}
+
 /** The domain an identity may be made on: today the sandbox domain, which stands verified in every workspace. */
 function sendingDomain(deps: Dependencies, workspaceId: string, domainId: string): string {
   const { sandboxDomain } = deps.settings;
   if (sandboxDomain !== null && domainId === sandboxDomainId(workspaceId)) return sandboxDomain;
-  throw new Rejected("not_found", "domain_id: no such domain");
+  throw new Rejected("not_found", "domain_id: no such domain", { field: "domain_id" });
 }
 
 /** An approver's mailbox must not be one that an agent reads. */
@@ -97,10 +158,9 @@ async function requireNotHostedHere(deps: Dependencies, settings: Partial<Identi
   for (const field of ["approvalChannel", "secondaryApprovalChannel"] as const) {
     const channel = settings[field];
     if (channel?.type !== "email" || !(await isHostedHere(deps, channel.config.to as string))) continue;
-    const wireField = field === "approvalChannel" ? "approval_channel" : "secondary_approval_channel";
     throw new Rejected(
       "invalid_request",
-      `${wireField}.config.to: an address hosted by this service cannot approve; name a person's own mailbox`,
+      `${wireNames[field]}.config.to: an address hosted by this service cannot approve; name a person's own mailbox`,
     );
   }
 }

@@ -17,13 +17,32 @@ export async function quotaStreamOf(deps: Dependencies, workspaceId: string): Pr
 /** `lifetime`, or the number of whole months (UTC) since the workspace was created (decisions 10). */
 export function periodOf(workspace: Pick<Workspace, "plan" | "createdAt">, now: Date): string {
   if (workspace.plan === "builder_pack") return "lifetime";
+  return `month${wholeMonths(new Date(workspace.createdAt), now)}`;
+}
+
+/** When the present period began and when it ends; null where it is the workspace's whole life. */
+export function periodBounds(
+  workspace: Pick<Workspace, "plan" | "createdAt">,
+  now: Date,
+): { start: Date; end: Date } | null {
+  if (workspace.plan === "builder_pack") return null;
   const from = new Date(workspace.createdAt);
+  const months = wholeMonths(from, now);
+  return { start: monthsAfter(from, months), end: monthsAfter(from, months + 1) };
+}
+
+function wholeMonths(from: Date, now: Date): number {
   const months = (now.getUTCFullYear() - from.getUTCFullYear()) * 12 + now.getUTCMonth() - from.getUTCMonth();
-  const lastDay = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 0)).getUTCDate();
-  const turns = new Date(now);
-  turns.setUTCHours(from.getUTCHours(), from.getUTCMinutes(), from.getUTCSeconds(), from.getUTCMilliseconds());
-  turns.setUTCDate(Math.min(from.getUTCDate(), lastDay));
-  return `month${now < turns ? months - 1 : months}`;
+  return now < monthsAfter(from, months) ? months - 1 : months;
+}
+
+/** The same day and time of day so many months on (UTC); the month's last day where it is shorter. */
+function monthsAfter(from: Date, months: number): Date {
+  const [year, month] = [from.getUTCFullYear(), from.getUTCMonth() + months];
+  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
+  const at = new Date(from);
+  at.setUTCFullYear(year, month, Math.min(from.getUTCDate(), lastDay));
+  return at;
 }
 
 /** Reserves one outbound mail. Throws Rejected plan_limit_reached; repeating it reserves no second one. */

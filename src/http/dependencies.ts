@@ -1,5 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
+import { createKeyUses, type KeyUses } from "./keyUses.ts";
+import type { Revocation } from "./revocation.ts";
 
 /** What the routes work with. */
 export type HttpDependencies = Dependencies & {
@@ -8,6 +11,9 @@ export type HttpDependencies = Dependencies & {
    * says that the write is recorded, and under which id (decisions 0).
    */
   readAfter(position: number, id?: string): Promise<void>;
+  /** Of this instance: how requests under a revoked key come to their end everywhere. */
+  revocation: Pick<Revocation, "drain">;
+  keyUses: KeyUses;
 };
 
 /** Recorded, but not readable yet: a 503 that must not make anybody write again. */
@@ -21,9 +27,14 @@ export class NotReadableYet extends Unavailable {
   }
 }
 
-export const httpDependencies = (deps: Dependencies): HttpDependencies => ({
+export const httpDependencies = (
+  deps: Dependencies,
+  { database, revocation }: { database: Pick<Database, "query">; revocation: Pick<Revocation, "drain"> },
+): HttpDependencies => ({
   ...deps,
   async readAfter(position, id) {
     if (!(await deps.projected(position))) throw new NotReadableYet(id);
   },
+  revocation,
+  keyUses: createKeyUses({ database, clock: deps.clock }),
 });

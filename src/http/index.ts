@@ -1,13 +1,11 @@
 import type { Logger } from "pino";
-import { apiKeyByHash } from "#projections/apiKeys/queries.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
 import type { Database } from "#src/postgres/database.ts";
-import { apiKeyStream } from "#streams/apiKey/events.ts";
-import { apiKeyRoutes } from "./apiKeys.ts";
+import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
 import { createApp } from "./app.ts";
 import { approvalPages } from "./approvalPages/router.ts";
 import { createAuthenticate } from "./authenticate.ts";
@@ -62,12 +60,12 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const inFlight = createInFlight();
   const onError = (error: unknown) => logger.warn({ err: error }, "revocations could not be looked up");
   const revocation = createRevocation({ database, instanceId, inFlight, clock: deps.clock, onError });
-  const routes = allRoutes(httpDependencies(deps, { database, revocation }));
+  const httpDeps = httpDependencies(deps, { database, revocation });
   const app = createApp({
-    routes,
+    routes: allRoutes(httpDeps),
     logger,
     inFlight,
-    authenticate: createAuthenticate({ findKey: (hash) => findKey(deps, hash), keyHash: hashKey }),
+    authenticate: createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey }),
     upToDate: () => revocation.upToDate(),
     checkResponses: options.checkResponses,
     upgradeUrl: `${publicUrl}/billing`,
@@ -97,14 +95,6 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       await revocation.stop();
     },
   };
-}
-
-async function findKey(deps: Dependencies, hash: string) {
-  const row = await apiKeyByHash(deps.reads, hash);
-  if (!row) return undefined;
-  const { id, workspace_id: workspaceId, name, scopes } = row;
-  // A live key's stream holds its creation alone: revision 0.
-  return { id, workspaceId, name, scopes, guard: { stream: apiKeyStream(id), revision: 0 } };
 }
 
 const readiness = ({ database, store, trouble }: HttpOptions): ReadinessCheck[] => [

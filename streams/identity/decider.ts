@@ -51,15 +51,20 @@ function evolve(identity: Identity, event: IdentityEvent): Identity {
   }
 }
 
+/** Minutes until the secondary channel is asked, where nobody said (decisions 7). */
+const usualEscalationDelay = 60;
+
 function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
   if (command.type === "CreateIdentity") {
-    return identity.exists ? [] : [{ type: "IdentityCreated", data: command.identity }];
+    const data = { ...command.identity, ...usualDelay(command.identity) };
+    return identity.exists ? [] : [{ type: "IdentityCreated", data }];
   }
   if (!identity.exists || identity.deleted) throw new Rejected("not_found", "no such identity");
   if (command.type === "DeleteIdentity") {
     return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
   }
-  const changes = changed(command.changes, identity);
+  const given = { ...command.changes, ...usualDelay({ ...identity, ...command.changes }) };
+  const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];
   if (identity.requireHumanApproval && !command.mayLoosen && loosens(changes)) {
     throw new Rejected(
@@ -69,6 +74,14 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
 }
+
+const usualDelay = ({
+  secondaryApprovalChannel,
+  escalationDelayMinutes,
+}: Pick<IdentitySettings, "secondaryApprovalChannel" | "escalationDelayMinutes">): Partial<IdentitySettings> =>
+  secondaryApprovalChannel !== null && escalationDelayMinutes === null
+    ? { escalationDelayMinutes: usualEscalationDelay }
+    : {};
 
 function changed(changes: Partial<IdentitySettings>, identity: Identity): Partial<IdentitySettings> {
   const differs = ([key, value]: [string, unknown]) =>

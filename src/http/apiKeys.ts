@@ -1,0 +1,111 @@
+import { apiKeyByHash, apiKeyById, listApiKeys } from "#projections/apiKeys/queries.ts";
+import { apiKeyState, createApiKey, revokeApiKey } from "#src/commands/apiKeys.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { apiKeyStream } from "#streams/apiKey/events.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { ApiKeyIdentity } from "./authenticate.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { invalid } from "./errors.ts";
+import { type Route, route } from "./route.ts";
+import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
+import { Deleted } from "./schemas/common.ts";
+import { allScopes, type Scope } from "./scopes.ts";
+
+/** What of a key's stream is written while it lives: nothing but its creation, at revision 0. */
+const liveRevision = 0;
+
+/** For createAuthenticate: the live key with this hash, under the guard that keeps its requests from outliving it (invariant 7). */
+export const createFindKey =
+  (deps: Pick<HttpDependencies, "reads" | "keyUses">) =>
+  async (hash: string): Promise<ApiKeyIdentity | undefined> => {
+    const key = await apiKeyByHash(deps.reads, hash);
+    if (!key) return undefined;
+    deps.keyUses.note(key.id);
+    const { id, name, scopes, workspace_id: workspaceId } = key;
+    return { id, workspaceId, name, scopes, guard: { stream: apiKeyStream(id), revision: liveRevision } };
+  };
+
+export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
+  route(
+    "POST /v1/api-keys",
+    {
+      scope: "write:keys",
+      limit: "send",
+      summary: "Create an API key",
+      description: "The key is in this answer and nowhere else: a lost one is revoked and replaced.",
+      body: CreateApiKey,
+      answers: ApiKeyCreated,
+    },
+    async ({ workspaceId, apiKey, body, cause }) => {
+      const scopes = grantable(body.scopes, apiKey.scopes);
+      const { id, key, position } = await createApiKey(deps, { workspaceId, name: body.name, scopes }, cause);
+      await deps.readAfter(position, id);
+      const row = await apiKeyById(deps.reads, workspaceId, id);
+      // Somebody else revoked it in the meantime.
+      if (!row) throw noSuchKey();
+      return { ...row, key };
+    },
+  ),
+
+  route(
+    "GET /v1/api-keys",
+    {
+      scope: "read:keys",
+      limit: "read",
+      summary: "List live API keys, newest first",
+      query: ApiKeyQuery,
+      answers: ApiKeyList,
+    },
+    async ({ workspaceId, query }) => {
+      const page = await listApiKeys(deps.reads, workspaceId, query);
+      const lastUses = await deps.keyUses.lastUses(page.data.map(({ id }) => id));
+      return { ...page, data: page.data.map((key) => ({ ...key, last_used_at: lastUses.get(key.id) ?? null })) };
+    },
+  ),
+
+  route(
+    "DELETE /v1/api-keys/:key_id",
+    {
+      scope: "write:keys",
+      limit: "write",
+      summary: "Revoke an API key, at once and for ever",
+      description:
+        "Once this has answered, no request under the key gets anything but 401, also one that was under way. A 503 says that the key is dead but such a request may still be ending: ask again.",
+      answers: Deleted,
+      load: ({ workspaceId, params }) => apiKeyState(deps, { workspaceId, id: params.key_id }),
+    },
+    async ({ workspaceId, params, callId, cause }) => {
+      const id = params.key_id;
+      // Whoever asks again after a 503 has to wait for what is still ending as well.
+      const position = await revokeApiKey(deps, { workspaceId, id }, cause).then((revoked) => revoked.position, ifGone);
+      if (!(await deps.revocation.drain(id, { exclude: callId }))) throw new StillEnding(id);
+      if (position === undefined) throw noSuchKey();
+      await deps.readAfter(position, id);
+      return { id, deleted: true };
+    },
+  ),
+];
+
+/** The scopes a new key gets: all of its maker's unless told, and never more (decisions 1). */
+function grantable(asked: readonly Scope[] | undefined, own: readonly string[]): Scope[] {
+  const excess = asked?.find((scope) => !own.includes(scope));
+  if (excess !== undefined) throw invalid("scopes", `this key lacks ${excess} and cannot give it to another`);
+  return allScopes.filter((scope) => (asked ?? own).includes(scope));
+}
+
+function ifGone(error: unknown): undefined {
+  if (!(error instanceof Rejected) || error.code !== "not_found") throw error;
+}
+
+const noSuchKey = (): Rejected => new Rejected("not_found", "no such resource");
+
+/** The key is revoked, and something that ran under it has not ended within the drain's bound. */
+class StillEnding extends Unavailable {
+  override readonly name = "StillEnding";
+  readonly recorded = true;
+  readonly id: string;
+  constructor(id: string) {
+    super("requests of a revoked key are still ending");
+    this.id = id;
+  }
+}

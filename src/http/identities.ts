@@ -1,0 +1,157 @@
+import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
+import { maskedChannel } from "#src/commands/approvalChannels.ts";
+import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { type Route, route } from "./route.ts";
+import { Deleted } from "./schemas/common.ts";
+import { CreateIdentity, Identity, IdentityList, IdentityQuery, UpdateIdentity } from "./schemas/identities.ts";
+
+export function identityRoutes(deps: HttpDependencies): Route[] {
+  const find = ({ workspaceId, params }: { workspaceId: string; params: { identity_id: string } }) =>
+    identityById(deps.reads, workspaceId, params.identity_id);
+
+  async function shownAfter(position: number, workspaceId: string, id: string) {
+    await deps.readAfter(position, id);
+    const row = await identityById(deps.reads, workspaceId, id);
+    return row && shown(deps, row);
+  }
+
+  return [
+    route(
+      "POST /v1/identities",
+      {
+        scope: "write:identities",
+        limit: "write",
+        summary: "Create an identity: an address that receives and sends",
+        body: CreateIdentity,
+        answers: Identity,
+        status: 201,
+        errors: ["plan_limit_reached"],
+      },
+      async ({ workspaceId, body, cause }) => {
+        const { domain_id: domainId, local_part: localPart, ...settings } = body;
+        const identity = { ...unset, ...settingsOf(settings), workspaceId, domainId, localPart };
+        const { identityId, position } = await createIdentity(deps, identity, cause);
+        return shownAfter(position, workspaceId, identityId);
+      },
+    ),
+
+    route(
+      "GET /v1/identities",
+      {
+        scope: "read:identities",
+        limit: "read",
+        summary: "List identities, newest first",
+        query: IdentityQuery,
+        answers: IdentityList,
+      },
+      async ({ workspaceId, query }) => {
+        const page = await listIdentities(deps.reads, workspaceId, query);
+        return { ...page, data: page.data.map((row) => shown(deps, row)) };
+      },
+    ),
+
+    route(
+      "GET /v1/identities/:identity_id",
+      { scope: "read:identities", limit: "read", summary: "Read an identity", answers: Identity, load: find },
+      async ({ loaded }) => shown(deps, loaded),
+    ),
+
+    route(
+      "PATCH /v1/identities/:identity_id",
+      {
+        scope: "write:identities",
+        limit: "write",
+        summary: "Change an identity",
+        description:
+          "Only what is given changes. While require_human_approval is on, turning it off or changing an approval channel needs the scope write:approvals.",
+        body: UpdateIdentity,
+        answers: Identity,
+        load: find,
+      },
+      async ({ workspaceId, params, body, apiKey, cause }) => {
+        const identityId = params.identity_id;
+        const mayLoosen = apiKey.scopes.includes("write:approvals");
+        const update = { workspaceId, identityId, changes: settingsOf(body), mayLoosen };
+        const { position } = await updateIdentity(deps, update, cause);
+        return shownAfter(position, workspaceId, identityId);
+      },
+    ),
+
+    route(
+      "DELETE /v1/identities/:identity_id",
+      {
+        scope: "write:identities",
+        limit: "write",
+        summary: "Delete an identity",
+        description:
+          "Its threads, messages and drafts stay. Its address neither sends nor receives any more, and is free again once nothing of it is on its way out.",
+        answers: Deleted,
+        load: find,
+      },
+      async ({ workspaceId, params, cause }) => {
+        const identityId = params.identity_id;
+        const { position } = await deleteIdentity(deps, { workspaceId, identityId }, cause);
+        await deps.readAfter(position, identityId);
+        return { id: identityId, deleted: true };
+      },
+    ),
+  ];
+}
+
+/** The wire's names of what can be set. */
+const settingNames = {
+  assistant_id: "assistantId",
+  display_name: "displayName",
+  reply_to_email: "replyToEmail",
+  signature_text: "signatureText",
+  signature_html: "signatureHtml",
+  thread_history_depth: "threadHistoryDepth",
+  status: "status",
+  approval_channel: "approvalChannel",
+  secondary_approval_channel: "secondaryApprovalChannel",
+  escalation_delay_minutes: "escalationDelayMinutes",
+  can_send_cold: "canSendCold",
+  auto_approve_replies: "autoApproveReplies",
+  require_human_approval: "requireHumanApproval",
+  send_on_channel_approval: "sendOnChannelApproval",
+} as const satisfies Record<string, keyof IdentitySettings>;
+
+/** A new identity, as far as the body does not say. */
+const unset: IdentitySettings = {
+  assistantId: null,
+  displayName: "",
+  replyToEmail: null,
+  signatureText: null,
+  signatureHtml: null,
+  threadHistoryDepth: 10,
+  status: "active",
+  approvalChannel: null,
+  secondaryApprovalChannel: null,
+  escalationDelayMinutes: null,
+  canSendCold: false,
+  autoApproveReplies: false,
+  requireHumanApproval: false,
+  sendOnChannelApproval: true,
+};
+
+/** Those of the body's fields that are given, under our names. */
+const settingsOf = (body: { [Name in keyof typeof settingNames]?: unknown }): Partial<IdentitySettings> =>
+  Object.fromEntries(
+    Object.entries(body)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [settingNames[name as keyof typeof settingNames], value]),
+  );
+
+/** The Identity of the contract: the secrets of its channels masked. */
+const shown = (deps: HttpDependencies, row: IdentityRow) => ({
+  ...row,
+  approval_channel: maskedChannel(deps, row.workspace_id, "approvalChannel", row.approval_channel),
+  secondary_approval_channel: maskedChannel(
+    deps,
+    row.workspace_id,
+    "secondaryApprovalChannel",
+    row.secondary_approval_channel,
+  ),
+});
