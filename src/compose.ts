@@ -32,12 +32,12 @@ export type Composition = {
   close(): Promise<void>;
 };
 
-export async function compose(config: Config, urls: DatabaseUrls, logger: Logger): Promise<Composition> {
+export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),
   });
   const store = createStore(config, urls, logger);
-  const keyRing = createKeyRing(await config.secretsKeys);
+  const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser();
   const provider = createProvider(config, database);
   const waitFor = createWaitFor({ database, projections });

@@ -3,7 +3,7 @@ import { type Composition, compose } from "./compose.ts";
 import { type Config, loadConfig } from "./config.ts";
 import { armCrashPoint } from "./crashPoints.ts";
 import { firstWorkspace } from "./firstStart.ts";
-import { endInOrder } from "./lifecycle.ts";
+import { runUntilStopped } from "./lifecycle.ts";
 import { createLogger } from "./logger.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "./postgres/embedded.ts";
 import { prepareDatabase } from "./postgres/prepare.ts";
@@ -17,44 +17,37 @@ async function main(config: Config): Promise<void> {
   let embedded: EmbeddedPostgres | undefined;
   let composition: Composition | undefined;
   let service: Service | undefined;
-  const end = endInOrder({
+
+  await runUntilStopped({
     logger,
     endWithParent: config.startedByNpm,
+    async start() {
+      if (config.crashAt) armCrashPoint(config.crashAt);
+      if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
+      const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
+      const { oneRole } = await prepareDatabase(urls);
+      if (oneRole) logger.warn("one role owns and uses the tables: that the log is append-only rests on a trigger");
+      composition = compose(config, urls, logger);
+      service = await startService(config, composition, randomUUID(), logger);
+      const first = config.production ? undefined : await firstWorkspace(composition.deps);
+      const { url, smtpPort: smtp_port } = service;
+      const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
+      const database = embedded ? "embedded" : "configured";
+      logger.info({ url, smtp_port, event_store, database, ...(first && { api_key: first.apiKey }) }, "ready");
+      if (!config.production) welcome(config, service, first?.apiKey);
+    },
     async drain() {
       await service?.stop();
       await composition?.close();
     },
     lastly: async () => embedded?.stop(),
   });
-
-  try {
-    if (config.crashAt) armCrashPoint(config.crashAt);
-    if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
-    const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
-    const { oneRole } = await prepareDatabase(urls);
-    if (oneRole) logger.warn("one role owns and uses the tables: that the log is append-only rests on a trigger");
-    composition = await compose(config, urls, logger);
-    service = await startService(config, composition, randomUUID(), logger);
-    const first = config.production ? undefined : await firstWorkspace(composition.deps);
-    const { url, smtpPort: smtp_port } = service;
-    const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
-    const database = embedded ? "embedded" : "configured";
-    logger.info({ url, smtp_port, event_store, database, ...(first && { api_key: first.apiKey }) }, "ready");
-    if (!config.production) welcome(config, service, first?.apiKey);
-  } catch (error) {
-    explain(error);
-    end("the start failed", 1);
-  }
-}
-
-/** What a person can put right is one sentence; only our own faults come with a stack. */
-function explain(error: unknown): void {
-  console.error(error instanceof StartError ? error.message : error);
 }
 
 try {
   await main(loadConfig());
 } catch (error) {
-  explain(error);
-  process.exitCode = 1;
+  // What a person can put right is one sentence; only our own faults come with a stack.
+  console.error(error instanceof StartError ? error.message : error);
+  process.exit(1);
 }
