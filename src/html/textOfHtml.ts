@@ -39,7 +39,7 @@ const convert = compile({
     },
   },
   selectors: [
-    { selector: "tr", format: "block" },
+    { selector: "tr", format: "block", options: { leadingLineBreaks: 1, trailingLineBreaks: 1 } },
     ...["td", "th"].map((selector) => ({ selector, format: "cell" })),
     ...["h1", "h2", "h3", "h4", "h5", "h6"].map((selector) => ({ selector, options: { uppercase: false } })),
     { selector: "span.link", format: "link" },

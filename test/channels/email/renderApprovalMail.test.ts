@@ -1,0 +1,190 @@
+import { expect } from "chai";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
+import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
+import { attack, content, hostile, longWords, newer, ordinary, withHtml } from "./examples.ts";
+
+const links = {
+  approve: "https://countersign.example/a/AAA?d=approve",
+  reject: "https://countersign.example/a/BBB?d=reject",
+};
+const render = (view: ApprovalView) => renderApprovalMail(view, links);
+/** What is read, whatever is between the letters to keep mail programs from making links. */
+const read = (text: string) => text.replaceAll("\u200c", "");
+const hrefs = (html: string) =>
+  [...html.matchAll(/(?:href|src|background|action)\s*=\s*"([^"]*)"/g)].map(([, url]) => url);
+
+describe("the approval mail", () => {
+  it("says in its subject what is asked, about what and whom", () => {
+    expect(render(ordinary).subject).to.equal(
+      "Approve & send? Reply to marta.lind@posten.example: Re: Order 48213 arrived damaged",
+    );
+    expect(render({ ...ordinary, sendsOnApproval: false, answers: null }).subject).to.match(/^Approve\? Mail to marta/);
+  });
+
+  it("shows in text and in HTML all that an approver decides about", () => {
+    const view = { ...withHtml, newerMessage: newer, warnings: ["A warning of the view's own."] };
+    const { text, html } = render(view);
+    const said = [
+      "Harbour Books Support",
+      "support@agents.harbour.example",
+      "marta.lind@posten.example",
+      "claims@harbour.example",
+      "a.person@courier.example",
+      "archive@harbour.example",
+      "Re: Order 48213 arrived damaged",
+      "label.pdf (application/pdf)",
+      "Our policy replaces damaged books",
+      "its cover is torn across the front",
+      "torn-cover.jpg",
+      "sender verified",
+      "2 quoted lines left out",
+      "wrote again after the message",
+      "my neighbour has just given me her copy",
+      "A warning of the view",
+      "Version 3, content 3fa9c1e07b2d",
+      "23 Nov 2026, 09:00 UTC",
+      "Forwarding it forwards the right to decide",
+      "Quay 4, Gothenburg",
+    ];
+    for (const sentence of said) for (const form of [text, html]) expect(read(form)).to.include(sentence);
+    for (const form of [text, html]) expect(form).not.to.include("Track it at");
+    expect(text).to.include(links.approve).and.to.include(links.reject);
+    expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+  });
+
+  it("shows both versions of a letter that does not say the same in both", () => {
+    const { text } = render(withHtml);
+    expect(read(text))
+      .to.include("follow it here [https://harbour.example/r?o=48213&c=2]")
+      .and.to.include("Dear Marta, a new copy is on its way.");
+    expect(text).to.include("do not say the same words");
+    const same = {
+      ...ordinary,
+      content: { ...content, body_html: `<p>${content.body_text?.replace(/\n\n/g, "</p><p>")}</p>` },
+    };
+    expect(render(same).text).not.to.include("do not say the same words");
+    const other = {
+      ...same,
+      content: { ...same.content, body_html: same.content.body_html.replace("no cost", "a cost") },
+    };
+    expect(render(other).text).to.include("do not say the same words");
+  });
+
+  const warned: [string, Partial<ApprovalView>, string][] = [
+    [
+      "another address",
+      { content: { ...content, to: ["marta@elsewhere.example"] } },
+      "goes to marta@elsewhere.example, not to marta.lind@posten.example",
+    ],
+    [
+      "an unverified sender",
+      {
+        answers: { ...ordinary.answers!, authentication: { spf: "pass", dkim: "none", dmarc: "fail", aligned: false } },
+      },
+      "could not be verified",
+    ],
+    [
+      "many recipients",
+      { content: { ...content, cc: ["a@x.example", "b@x.example", "c@x.example", "d@x.example", "e@x.example"] } },
+      "It goes to 6 addresses.",
+    ],
+    [
+      "hidden recipients",
+      { content: { ...content, bcc: ["a@x.example", "b@x.example"] } },
+      "2 hidden recipients (Bcc) get a copy.",
+    ],
+    [
+      "letters that look alike",
+      { content: { ...content, cc: ["mаrta@posten.example"] } },
+      "outside the plain Latin alphabet",
+    ],
+    ["what cannot be seen", { content: { ...content, body_text: "a\u200bb" } }, "cannot be seen"],
+    [
+      "HTML that cannot be shown",
+      { content: { ...content, body_html: "<b>".repeat(600) } },
+      "too deeply nested to be shown",
+    ],
+  ];
+  for (const [name, change, sentence] of warned) {
+    it(`warns of ${name}, and not otherwise`, () => {
+      expect(render({ ...ordinary, ...change }).text)
+        .to.include("! ")
+        .and.to.include(sentence);
+      expect(render(ordinary).text).not.to.include("! ");
+    });
+  }
+
+  it("does not ask twice the same way: the sender's other letter case is no other address", () => {
+    expect(render({ ...ordinary, content: { ...content, to: ["Marta.Lind@POSTEN.example"] } }).text).not.to.include(
+      "! ",
+    );
+  });
+
+  it("takes strangers' text for nothing but text", () => {
+    const { subject, text, html } = render(hostile);
+    expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+    expect(html).not.to.match(/<script|<img|<iframe|<svg|<form|<link|<base|<object/i);
+    expect(html.match(/<style>/g)).to.have.length(1);
+    for (const form of [subject, text, html]) {
+      expect(form).not.to.match(/[^\P{Cc}\n]|[\u200b\u202a-\u202e\u2066-\u2069]/u);
+    }
+    expect(subject).not.to.match(/[\r\n]/);
+    expect(read(text)).to.include(attack);
+  });
+
+  it("lets strangers' text not pass for ours: each of its lines stands behind a bar", () => {
+    const forged = render(hostile)
+      .text.split("\n")
+      .filter((line) => read(line).includes("/a/forged") || /^\W*APPROVE & SEND$/.test(line));
+    expect(forged.map((line) => line.slice(0, 4))).to.deep.equal(["APPR", "  | ", "  | "]);
+  });
+
+  it("leaves no address in strangers' text that a mail program would make a link of", () => {
+    const urls =
+      "http://evil.example/a https://evil.example www.evil.example evil.example mailto:a@evil.example ftp://evil.example";
+    const view = {
+      ...ordinary,
+      rationale: urls,
+      content: { ...content, body_text: urls },
+      answers: { ...ordinary.answers!, newText: urls },
+    };
+    const { text, html } = render(view);
+    expect(text.replaceAll(links.approve, "").replaceAll(links.reject, "")).not.to.match(
+      /:\/\/|evil\.example|www\.|a@evil/,
+    );
+    expect(html.replaceAll(links.approve, "").replaceAll(links.reject, "")).not.to.match(
+      /:\/\/|evil\.example|www\.|a@evil/,
+    );
+    expect(read(text)).to.include(urls);
+    expect(render({ ...ordinary, rationale: "It costs 42.50 EUR. Fine." }).text).to.include("42.50 EUR. Fine.");
+  });
+
+  it("cuts what is long and says how much is left out", () => {
+    const { text, html } = render(longWords);
+    expect(text).to.match(/… [\d,]+ more characters – see the review page/);
+    const endless = render({
+      ...ordinary,
+      content: { ...content, body_text: "😀".repeat(60_000) },
+      rationale: "é".repeat(8192),
+    });
+    expect(endless.text)
+      .to.include("more characters")
+      .and.not.to.match(/\p{Cs}/u);
+    for (const form of [text, html, endless.text, endless.html]) expect(form.length).to.be.below(60_000);
+    const lines = render({ ...ordinary, content: { ...content, body_text: "a\n".repeat(5000) } });
+    expect(lines.text.split("\n").length).to.be.below(250);
+  });
+
+  it("shows a letter without text, subject or reason", () => {
+    const { text } = render({
+      ...ordinary,
+      rationale: null,
+      answers: null,
+      content: { ...content, subject: "", body_text: "", signature_text: null },
+    });
+    expect(text)
+      .to.include("Subject: (no subject)")
+      .and.to.include("  | (no text)")
+      .and.not.to.include("WHY THE AGENT");
+  });
+});
