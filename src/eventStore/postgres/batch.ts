@@ -1,0 +1,53 @@
+import type { Appended } from "../eventStore.ts";
+import type { ValidEvent } from "../validate.ts";
+
+/** An append that waits for its commit. */
+export type Request = {
+  stream: string;
+  expectedRevision: number;
+  events: readonly ValidEvent[];
+  /** Of data and metadata. */
+  bytes: number;
+  guard: { stream: string; revision: number } | undefined;
+  /** Monotonic milliseconds after which it is given up. */
+  deadline: number;
+  /** It shared a batch that the database refused: next time it goes by itself, so that only the one at fault is refused. */
+  alone: boolean;
+  resolve(appended: Appended): void;
+  reject(error: Error): void;
+};
+
+const maxEvents = 512;
+const maxBytes = 4_000_000;
+
+/**
+ * Takes from the front of the queue what goes into one commit. Requests of one commit are judged together by where streams stood
+ * before it, so none may depend on another: a stream is written once, and is not written where it guards. What has to wait for
+ * that keeps its place at the front.
+ */
+export function takeBatch(queue: Request[]): Request[] {
+  const batch: Request[] = [];
+  const deferred: Request[] = [];
+  const written = new Set<string>();
+  const guarding = new Set<string>();
+  let events = 0;
+  let bytes = 0;
+  let looked = 0;
+  for (const request of queue) {
+    const { stream, guard } = request;
+    events += request.events.length;
+    bytes += request.bytes;
+    const full = events > maxEvents || bytes > maxBytes || request.alone || batch[0]?.alone;
+    if (full && batch.length > 0) break;
+    looked += 1;
+    if (written.has(stream) || guarding.has(stream) || (guard && written.has(guard.stream))) {
+      deferred.push(request);
+      continue;
+    }
+    batch.push(request);
+    written.add(stream);
+    if (guard) guarding.add(guard.stream);
+  }
+  queue.splice(0, looked, ...deferred);
+  return batch;
+}

@@ -1,0 +1,71 @@
+import type pg from "pg";
+import { type Appended, StreamMoved } from "../eventStore.ts";
+import type { Request } from "./batch.ts";
+
+/** What became of a request that the database judged. */
+export type Outcome = Appended | StreamMoved;
+
+type Answer = [position: string | null, actual: string, guard: string | null];
+
+const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+
+/** Commits a batch in one round trip: an outcome per request, in order. Durable when it resolves. */
+export async function commit(client: pg.Client, batch: readonly Request[]): Promise<Outcome[]> {
+  const { rows } = await client.query<Answer>({
+    name: "append",
+    text: append,
+    values: parameters(batch),
+    rowMode: "array",
+  });
+  return batch.map((request, index) => outcome(request, rows[index]!));
+}
+
+function outcome(
+  { stream, expectedRevision, events, guard }: Request,
+  [position, actual, guardActual]: Answer,
+): Outcome {
+  if (position !== null) return { revision: expectedRevision + events.length, position: Number(position) };
+  if (guard && Number(guardActual) !== guard.revision) {
+    return new StreamMoved(guard.stream, guard.revision, Number(guardActual));
+  }
+  return new StreamMoved(stream, expectedRevision, Number(actual));
+}
+
+/** Flat arrays: the database unnests them, which is cheaper than taking JSON apart. */
+function parameters(batch: readonly Request[]): unknown[] {
+  const ends: number[] = [];
+  const requests: number[] = [];
+  const places: number[] = [];
+  const ids: string[] = [];
+  const types: string[] = [];
+  const versions: number[] = [];
+  const data: string[] = [];
+  const metadata: string[] = [];
+  for (const [request, { events }] of batch.entries()) {
+    for (const [place, event] of events.entries()) {
+      requests.push(request + 1);
+      places.push(place + 1);
+      ids.push(event.id);
+      types.push(event.type);
+      versions.push(event.schemaVersion);
+      data.push(event.data);
+      metadata.push(event.metadata);
+    }
+    ends.push(ids.length);
+  }
+  return [
+    batch.map(({ stream }) => stream),
+    batch.map(({ expectedRevision }) => expectedRevision),
+    batch.map(({ events }) => events.length),
+    ends,
+    batch.map(({ guard }) => guard?.stream ?? null),
+    batch.map(({ guard }) => guard?.revision ?? null),
+    requests,
+    places,
+    ids,
+    types,
+    versions,
+    data,
+    metadata,
+  ];
+}

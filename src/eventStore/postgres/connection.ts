@@ -1,0 +1,81 @@
+import pg from "pg";
+
+export type ConnectionOptions = {
+  connectionString: string;
+  /** Shown by pg_stat_activity. */
+  name: string;
+  /** Makes a fresh connection ready for use. */
+  prepare: (client: pg.Client) => Promise<unknown>;
+  /** Told when the connection broke while nothing was asked of it. */
+  onLost?: () => void;
+};
+
+/** One connection that is replaced when it breaks. */
+export type Connection = {
+  /**
+   * Runs the work on the connection, opening one where there is none. A failure other than an SQL error costs the connection,
+   * and so does an answer that did not come in `patienceMs`.
+   */
+  run<T>(patienceMs: number, work: (client: pg.Client) => Promise<T>): Promise<T>;
+  close(): void;
+};
+
+export function createConnection(options: ConnectionOptions): Connection {
+  const { connectionString, name, prepare, onLost = () => {} } = options;
+  let current: { client: pg.Client; ready: Promise<unknown> } | undefined;
+
+  function open(): NonNullable<typeof current> {
+    const client = new pg.Client({ connectionString, application_name: name, keepAlive: true });
+    client.on("error", () => {});
+    client.on("end", () => {
+      if (current?.client !== client) return;
+      current = undefined;
+      onLost();
+    });
+    return { client, ready: client.connect().then(() => prepare(client)) };
+  }
+
+  function drop(client: pg.Client): void {
+    if (current?.client === client) current = undefined;
+    discard(client);
+  }
+
+  return {
+    async run(patienceMs, work) {
+      current ??= open();
+      const { client, ready } = current;
+      let prepared = false;
+      try {
+        return await within(
+          patienceMs,
+          ready.then(() => {
+            prepared = true;
+            return work(client);
+          }),
+        );
+      } catch (error) {
+        if (!prepared || !isAnswer(error)) drop(client);
+        throw error;
+      }
+    },
+    close() {
+      if (current) drop(current.client);
+    },
+  };
+}
+
+/** True where the server answered and the connection goes on: a FATAL error, or one without SQLSTATE, ends it. */
+const isAnswer = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === "ERROR";
+
+/** Ends the connection; with a query under way its socket is closed at once. Whether the server takes note is not waited for. */
+function discard(client: pg.Client): void {
+  client.end().catch(() => {});
+}
+
+async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${Math.round(ms)} ms`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { asUnavailable } from "#src/postgres/database.ts";
+import type { Metadata, Recorded } from "#streams/event.ts";
+import { Unavailable } from "../eventStore.ts";
+import { pauses } from "./recovery.ts";
+
+export type ReaderOptions = { connectionString: string; timeoutMs: number; connections: number };
+
+/** A stretch of the log, in order, and how far it reaches: over what was left out by category too. */
+export type Page = { events: Recorded[]; position: number };
+export type PageRequest = { after: number; upTo: number; categories: readonly string[] | undefined; limit: number };
+
+export type Reader = {
+  stream(stream: string, fromRevision: number, maxCount: number | undefined): Promise<Recorded[]>;
+  last(stream: string): Promise<Recorded | undefined>;
+  head(): Promise<number>;
+  /** Not retried; throws Unavailable where the database is away. */
+  page(request: PageRequest): Promise<Page>;
+  close(): Promise<void>;
+};
+
+type Row = [
+  id: string,
+  stream: string,
+  revision: number,
+  position: string,
+  type: string,
+  version: number,
+  data: Record<string, unknown>,
+  metadata: Metadata,
+  bytesSoFar: string,
+];
+
+const columns = "event_id, stream_id, revision, position, type, schema_version, data, metadata";
+const readStream = `select ${columns} from es.events where stream_id = $1 and revision >= $2::bigint order by revision limit $3`;
+const readLast = `select ${columns} from es.events where stream_id = $1 order by revision desc limit 1`;
+export const readHead = "select coalesce(max(position), 0) from es.events";
+const readPage = (where: string): string => `select ${columns}, bytes_so_far from (
+    select ${columns}, bytes, sum(bytes) over (order by position rows unbounded preceding) as bytes_so_far
+    from es.events where position > $1 and position <= $2 ${where} order by position limit $3
+  ) page where bytes_so_far - bytes < $4`;
+const readPageOfAll = readPage("");
+const readPageOfCategories = readPage("and split_part(stream_id, '-', 1) = any ($5)");
+
+/** A page is cut behind the event that makes it this large, so that five hundred of the largest events do not stand in memory at once. */
+const maxPageBytes = 8_000_000;
+const pageTimeoutMs = 30_000;
+
+export function createReader({ connectionString, timeoutMs, connections }: ReaderOptions): Reader {
+  const pool = new pg.Pool({
+    connectionString,
+    application_name: "countersign log reader",
+    max: connections,
+    connectionTimeoutMillis: timeoutMs,
+    query_timeout: timeoutMs,
+    keepAlive: true,
+  });
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+
+  async function ask(name: string, text: string, values: unknown[], query_timeout = timeoutMs): Promise<Row[]> {
+    try {
+      const query = { name, text, values, rowMode: "array", query_timeout } as pg.QueryArrayConfig;
+      return (await pool.query<Row>(query)).rows;
+    } catch (error) {
+      throw asUnavailable(error);
+    }
+  }
+
+  /** Reading changes nothing, so it is simply tried again. */
+  async function askForSure(name: string, text: string, values: unknown[]): Promise<Row[]> {
+    const deadline = performance.now() + timeoutMs;
+    for (const pause = pauses(); ; await sleep(pause.next())) {
+      try {
+        return await ask(name, text, values);
+      } catch (error) {
+        if (!(error instanceof Unavailable) || pool.ending || performance.now() >= deadline) throw error;
+      }
+    }
+  }
+
+  return {
+    stream: async (stream, fromRevision, maxCount) =>
+      (await askForSure("stream", readStream, [stream, fromRevision, maxCount])).map(recorded),
+    last: async (stream) => (await askForSure("last", readLast, [stream])).map(recorded)[0],
+    head: async () => Number((await askForSure("head", readHead, []))[0]?.[0]),
+    async page({ after, upTo, categories, limit }) {
+      const values = [after, upTo, limit, maxPageBytes];
+      const rows = categories
+        ? await ask("pageOfCategories", readPageOfCategories, [...values, categories], pageTimeoutMs)
+        : await ask("pageOfAll", readPageOfAll, values, pageTimeoutMs);
+      const events = rows.map(recorded);
+      const cut = rows.length === limit || Number(rows.at(-1)?.[8] ?? 0) >= maxPageBytes;
+      return { events, position: cut ? events.at(-1)!.position : upTo };
+    },
+    close: () => pool.end(),
+  };
+}
+
+const recorded = ([id, stream, revision, position, type, schemaVersion, data, metadata]: Row): Recorded => ({
+  id,
+  type,
+  schemaVersion,
+  data,
+  metadata,
+  stream,
+  revision,
+  position: Number(position),
+});

@@ -1,0 +1,20 @@
+/** The part of a logger that the adapter uses. */
+export type Log = { warn(details: object, message: string): void };
+
+export const silent: Log = { warn: () => {} };
+
+/** Milliseconds to wait between tries of something that is away: short at first, never longer than half a second. */
+export function pauses(): { next(): number; reset(): void } {
+  const [shortest, longest] = [20, 500];
+  let pause = shortest;
+  return {
+    next() {
+      const current = pause;
+      pause = Math.min(longest, pause * 2);
+      return current;
+    },
+    reset() {
+      pause = shortest;
+    },
+  };
+}

@@ -1,0 +1,124 @@
+import { LogWentBack } from "../eventStore.ts";
+import { createConnection } from "./connection.ts";
+import { readHead } from "./reader.ts";
+import { type Log, pauses } from "./recovery.ts";
+
+export type TailOptions = { connectionString: string; timeoutMs: number; log: Log };
+
+/** Knows where the log ends, and wakes who waits for more. */
+export type Tail = {
+  /** The highest position known to be committed. */
+  head(): number;
+  /** A commit of this very process: no need to wait for the notification. */
+  committed(position: number): void;
+  /** Resolves when the log has grown beyond `after`, or on abort. Throws LogWentBack. */
+  beyond(after: number, signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Waiter = { after: number; since: number; wake(): void; fail(error: Error): void };
+
+/** How often the end of the log is looked up, beside being told of every commit. */
+const pollMs = 1_000;
+
+/**
+ * An own LISTEN client: pg-listen gives up for good when a server stays away longer than its retry timeout, and its health check waits
+ * without end on a connection that is only half there. Here the check is the poll: it has a timeout, finds what a lost notification
+ * would have said, and a failed one costs the connection, which is opened again for as long as it takes.
+ */
+export function createTail({ connectionString, timeoutMs, log }: TailOptions): Tail {
+  const waiters = new Set<Waiter>();
+  let head = 0;
+  let wentBack: LogWentBack | undefined;
+  let watching: Promise<void> | undefined;
+  let closed = false;
+  let endRest = (): void => {};
+
+  const connection = createConnection({
+    connectionString,
+    name: "countersign log listener",
+    prepare(client) {
+      client.on("notification", ({ payload }) => grow(Number(payload)));
+      return client.query("listen events");
+    },
+    onLost: () => endRest(),
+  });
+
+  function grow(position: number): void {
+    if (!(position > head)) return;
+    head = position;
+    for (const waiter of waiters) if (waiter.after < head) waiter.wake();
+  }
+
+  /** The log's own word. It can only be behind what is known here, or asked of us, if it is not the log it was. */
+  async function poll(): Promise<void> {
+    const asked = performance.now();
+    const known = head;
+    const { rows } = await connection.run(timeoutMs, (client) =>
+      client.query<[string]>({ text: readHead, rowMode: "array" }),
+    );
+    const found = Number(rows[0]?.[0]);
+    if (found < known) wentBack = new LogWentBack(known, found);
+    grow(found);
+    for (const waiter of waiters) {
+      if (wentBack) waiter.fail(wentBack);
+      else if (waiter.since < asked && waiter.after > found) waiter.fail(new LogWentBack(waiter.after, found));
+    }
+  }
+
+  async function watch(): Promise<void> {
+    const pause = pauses();
+    while (!closed) {
+      try {
+        await poll();
+        pause.reset();
+        await rest(pollMs);
+      } catch (error) {
+        log.warn({ err: error }, "the event log cannot be watched: trying again");
+        await rest(pause.next());
+      }
+    }
+  }
+
+  const rest = (ms: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(() => endRest(), ms);
+      endRest = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (closed) endRest();
+    });
+
+  return {
+    head: () => head,
+    committed: grow,
+    beyond(after, signal) {
+      watching ??= watch();
+      return new Promise((resolve, reject) => {
+        const settle = (end: () => void): void => {
+          waiters.delete(waiter);
+          signal.removeEventListener("abort", waiter.wake);
+          end();
+        };
+        const waiter: Waiter = {
+          after,
+          since: performance.now(),
+          wake: () => settle(resolve),
+          fail: (error) => settle(() => reject(error)),
+        };
+        waiters.add(waiter);
+        signal.addEventListener("abort", waiter.wake);
+        if (wentBack) waiter.fail(wentBack);
+        else if (after < head || signal.aborted) waiter.wake();
+      });
+    },
+    async close() {
+      closed = true;
+      endRest();
+      connection.close();
+      await watching;
+      connection.close();
+    },
+  };
+}

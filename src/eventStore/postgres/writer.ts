@@ -1,0 +1,141 @@
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { type Appended, type AppendOptions, InvalidAppend, Unavailable } from "../eventStore.ts";
+import type { ValidEvent } from "../validate.ts";
+import { type Request, takeBatch } from "./batch.ts";
+import { commit } from "./commit.ts";
+import { createConnection } from "./connection.ts";
+import { type Log, pauses } from "./recovery.ts";
+
+export type WriterOptions = {
+  connectionString: string;
+  timeoutMs: number;
+  log: Log;
+  /** Told the highest position of every commit. */
+  onCommitted: (position: number) => void;
+};
+
+export type Writer = {
+  append(stream: string, expectedRevision: number, events: ValidEvent[], options: AppendOptions): Promise<Appended>;
+  close(): Promise<void>;
+};
+
+/**
+ * Group commit: appends that arrive while one commit is under way go together into the next one, over one connection. What a lost
+ * connection leaves undecided is sent again, ids and revisions unchanged: the log finds what it has.
+ */
+export function createWriter({ connectionString, timeoutMs, log, onCommitted }: WriterOptions): Writer {
+  const queue: Request[] = [];
+  const pause = pauses();
+  const connection = createConnection({
+    connectionString,
+    name: "countersign log writer",
+    prepare: (client) => setUp(client, timeoutMs),
+  });
+  let draining: Promise<void> | undefined;
+  let trouble: Error | undefined;
+  let closed = false;
+
+  async function drain(): Promise<void> {
+    while (queue.length > 0) {
+      // Whoever was answered in this turn, or woke with the caller, goes along.
+      await nextTurn();
+      giveUpExpired();
+      const batch = takeBatch(queue);
+      if (batch.length > 0) await settle(batch);
+    }
+    draining = undefined;
+  }
+
+  async function settle(batch: readonly Request[]): Promise<void> {
+    const rest = Math.min(...batch.map(({ deadline }) => deadline)) - performance.now();
+    // Under overload every batch holds one that is nearly due: giving up on the connection for it would let none through.
+    const patience = Math.max(timeoutMs / 5, rest);
+    try {
+      const outcomes = await connection.run(patience, (client) => commit(client, batch));
+      pause.reset();
+      trouble = undefined;
+      onCommitted(Math.max(...outcomes.map((outcome) => (outcome instanceof Error ? 0 : outcome.position))));
+      for (const [index, outcome] of outcomes.entries()) {
+        if (outcome instanceof Error) batch[index]!.reject(outcome);
+        else batch[index]!.resolve(outcome);
+      }
+    } catch (error) {
+      if (isRefusal(error)) refuse(batch, error);
+      else await tryAgain(batch, error as Error);
+    }
+  }
+
+  /** The batch was rolled back because of somebody's payload: each goes by itself, and who fails so was it. */
+  function refuse(batch: readonly Request[], error: pg.DatabaseError): void {
+    if (batch.length > 1) {
+      for (const request of batch) request.alone = true;
+      queue.unshift(...batch);
+    } else {
+      for (const { stream, reject } of batch)
+        reject(new InvalidAppend(`${stream}: ${error.message}`, { cause: error }));
+    }
+  }
+
+  async function tryAgain(batch: readonly Request[], error: Error): Promise<void> {
+    log.warn({ err: error, appends: batch.length }, "an append's outcome is unknown: asking again");
+    trouble = error;
+    queue.unshift(...batch);
+    await sleep(pause.next());
+  }
+
+  function giveUpExpired(): void {
+    const now = performance.now();
+    const kept = queue.filter(({ deadline }) => deadline > now);
+    if (kept.length === queue.length) return;
+    const why = `no answer in ${timeoutMs} ms: ${trouble?.message ?? "too many appends wait"}`;
+    for (const { stream, deadline, reject } of queue) {
+      if (deadline <= now) reject(new Unavailable(`${stream}: ${why}`, { cause: trouble }));
+    }
+    queue.splice(0, queue.length, ...kept);
+  }
+
+  return {
+    append: (stream, expectedRevision, events, { unlessMoved }) =>
+      new Promise((resolve, reject) => {
+        if (closed) throw new Unavailable("the event store is closed");
+        const bytes = events.reduce((sum, event) => sum + event.data.length + event.metadata.length, 0);
+        const deadline = performance.now() + timeoutMs;
+        queue.push({
+          stream,
+          expectedRevision,
+          events,
+          bytes,
+          guard: unlessMoved,
+          deadline,
+          alone: false,
+          resolve,
+          reject,
+        });
+        draining ??= drain();
+      }),
+    async close() {
+      closed = true;
+      await draining;
+      connection.close();
+    },
+  };
+}
+
+/** An SQL error about what was sent (bad data, an id used elsewhere, over a limit), not about the server. */
+const isRefusal = (error: unknown): error is pg.DatabaseError =>
+  error instanceof pg.DatabaseError && error.severity === "ERROR" && /^(22|23|54)/.test(error.code ?? "");
+
+/**
+ * Settings the append relies on, whatever the server's defaults: a snapshot per statement (the lock is taken before looking), durable
+ * when answered, plans made once. The timeouts end a call whose caller is gone, or stopped in the middle of sending it.
+ */
+async function setUp(client: pg.Client, timeoutMs: number): Promise<void> {
+  await client.query(
+    `select set_config('default_transaction_isolation', 'read committed', false),
+        set_config('plan_cache_mode', 'force_generic_plan', false),
+        set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, false),
+        (select count(set_config(name, $1, false)) from pg_settings where name in ('statement_timeout', 'transaction_timeout'))`,
+    [String(Math.ceil(timeoutMs))],
+  );
+}

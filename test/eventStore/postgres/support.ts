@@ -1,0 +1,32 @@
+import pg from "pg";
+import type { TestDatabase } from "#test/support/postgres.ts";
+
+/** Asks as the owner of the tables, on a connection of its own. */
+export async function asOwner<Row extends pg.QueryResultRow>(database: TestDatabase, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: database.ownerUrl });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Asks as the service, with nothing but its rights. */
+export async function asService(database: TestDatabase, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: database.serviceUrl });
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+/** Ends the service's connections whose name begins so, from the server's side; how many they were. */
+export async function cutConnections(database: TestDatabase, name = "countersign log"): Promise<number> {
+  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_ADMIN_URL });
+  await client.connect();
+  const { rows } = await client.query(
+    "select count(pg_terminate_backend(pid))::int as cut from pg_stat_activity where usename = $1 and application_name like $2 || '%'",
+    [database.serviceRole, name],
+  );
+  await client.end();
+  return rows[0].cut;
+}
