@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { endInOrder } from "#src/lifecycle.ts";
+import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 
@@ -18,9 +18,18 @@ let directory: string | undefined;
 let postgres: EmbeddedPostgres | undefined;
 let tests: ChildProcess | undefined;
 
-const end = endInOrder({
+await runUntilStopped({
   logger,
   endWithParent: true,
+  async start(end) {
+    tests = runTests(process.env.TEST_DATABASE_ADMIN_URL ?? (await startServer()));
+    tests.once("exit", (code) => {
+      // A run that broke off has failed, whatever it had counted until then.
+      if (code !== 0 && tally.failed === 0) tally.failed = 1;
+      if (tally.failed > 0 || tally.passed === 0) process.exitCode = 1;
+      end("the tests are done");
+    });
+  },
   async drain() {
     if (!tests || tests.exitCode !== null || tests.signalCode !== null) return;
     tests.kill("SIGTERM");
@@ -34,17 +43,6 @@ const end = endInOrder({
     console.log(`${tally.passed} passed, ${tally.failed} failed`);
   },
 });
-
-try {
-  tests = runTests(process.env.TEST_DATABASE_ADMIN_URL ?? (await startServer()));
-  const [code] = await once(tests, "exit");
-  // A run that broke off has failed, whatever it had counted until then.
-  if (code !== 0 && tally.failed === 0) tally.failed = 1;
-  end("the tests are done", tally.failed > 0 || tally.passed === 0 ? 1 : 0);
-} catch (error) {
-  console.error(error);
-  end("the tests could not be run", 1);
-}
 
 async function startServer(): Promise<string> {
   directory = await mkdtemp(join(tmpdir(), "countersign-test-"));

@@ -3,9 +3,14 @@ import type { Logger } from "pino";
 
 export type LifecycleOptions = {
   logger: Logger;
+  /**
+   * A signal that comes meanwhile is heeded when this is done. Where it throws, what it had started is stopped and the error thrown on.
+   * `end` asks for the end from within, now or later; process.exitCode then says how it went.
+   */
+  start: (end: (reason: string) => void) => Promise<void>;
   /** Takes no more work, finishes what is under way, closes what is open. Called once. */
   drain: () => Promise<void>;
-  /** What must not be left running, also when draining was cut short or failed. Called once, after that. */
+  /** Ends what must not be left running, also when draining was cut short or failed. Called once, after that. */
   lastly: () => Promise<void>;
   /** Milliseconds that draining may take (default 15,000). */
   drainMs?: number;
@@ -16,59 +21,69 @@ export type LifecycleOptions = {
   endWithParent: boolean;
 };
 
-/** Ends the process in order; only the first call counts. */
-export type End = (reason: string, exitCode?: number) => void;
-
 /**
- * Ends the process in order, once: on SIGTERM, SIGINT and SIGHUP, and with its parent where that is asked for. A second signal cuts the draining
- * short. Answers the way to ask for the same from within, for example when the service cannot go on.
+ * Starts, and ends the process in order, once: on SIGTERM, SIGINT and SIGHUP, and with its parent where that is asked for. A second signal
+ * cuts the draining short. Resolves when started.
  */
-export function endInOrder(options: LifecycleOptions): End {
-  const { logger, endWithParent } = options;
+export async function runUntilStopped(options: LifecycleOptions): Promise<void> {
   const hurry = new AbortController();
-  let endingSince: number | undefined;
-
-  const end: End = (reason, exitCode = 0) => {
-    if (endingSince !== undefined) return;
-    endingSince = performance.now();
-    logger.info({ reason }, "stopping");
-    void stopInOrder(options, hurry.signal, exitCode).then(process.exit);
-  };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
-    process.on(signal, () => {
-      // npm hands on a Ctrl-C that the terminal has sent to us as well: the same wish twice is not a second one.
-      if (endingSince !== undefined && performance.now() - endingSince > sameWishMs) hurry.abort();
-      end(signal);
-    });
+  const { asked, ask } = untilAsked(options, hurry);
+  try {
+    await options.start(ask);
+  } catch (error) {
+    await stopInOrder(options, hurry.signal);
+    throw error;
   }
-  if (endWithParent) whenParentEnds(() => end("the process that started this one has ended"));
-  return end;
+  void asked
+    .then((reason) => options.logger.info({ reason }, "stopping"))
+    .then(() => stopInOrder(options, hurry.signal))
+    .then((inOrder) => process.exit(inOrder ? process.exitCode : 1));
 }
 
 const sameWishMs = 500;
 
+/** Resolves with the reason when the end is first asked for; signals after that abort `hurry`. */
+function untilAsked({ endWithParent }: LifecycleOptions, hurry: AbortController) {
+  let ask!: (reason: string) => void;
+  const asked = new Promise<string>((resolve) => {
+    ask = resolve;
+  });
+  let since: number | undefined;
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(name, () => {
+      // npm hands on a Ctrl-C that the terminal has sent to us as well: the same wish twice is not a second one.
+      if (since !== undefined && performance.now() - since > sameWishMs) hurry.abort();
+      since ??= performance.now();
+      ask(name);
+    });
+  }
+  if (endWithParent) whenParentEnds(() => ask("the process that started this one has ended"));
+  return { asked, ask };
+}
+
+/** False where something failed or was cut short on the way. */
 async function stopInOrder(
   { logger, drain, lastly, drainMs = 15_000 }: LifecycleOptions,
   hurry: AbortSignal,
-  exitCode: number,
-): Promise<number> {
-  let code = exitCode;
+): Promise<boolean> {
+  let inOrder = true;
   const failed = (error: unknown): void => {
+    inOrder = false;
     logger.error({ err: error }, "stopping failed");
-    code = 1;
   };
-  const cutShort = AbortSignal.any([hurry, AbortSignal.timeout(drainMs)]);
-  const cut = new Promise<void>((resolve) => {
-    cutShort.addEventListener("abort", () => {
-      logger.warn("draining was cut short");
-      resolve();
-    });
-  });
-  await Promise.race([drain().catch(failed), cut]);
+  const drained = drain().then(() => true);
+  const cut = whenAborted(AbortSignal.any([hurry, AbortSignal.timeout(drainMs)])).then(() => false);
+  await Promise.race([drained, cut]).then((whole) => whole || failed(new Error("draining was cut short")), failed);
   await lastly().catch(failed);
   logger.info("stopped");
-  return code;
+  return inOrder;
 }
+
+const whenAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener("abort", () => resolve());
+  });
 
 const parentPollMs = 250;
 
