@@ -1,11 +1,10 @@
 import type { DraftContent } from "#streams/draft/content.ts";
+import type { DraftStatus } from "#streams/draft/draft.ts";
 
 /** What an approver can choose. */
 export type Decision = "approve" | "reject";
 
-export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
-
-/** `null` in the place of one: not known yet. */
+/** What the checks of the sender said; `aligned`: the From address is proven. */
 export type Authentication = { spf: string; dkim: string; dmarc: string; aligned: boolean };
 
 /** The inbound message a draft answers. */
