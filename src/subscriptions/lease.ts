@@ -39,7 +39,9 @@ export function createLease({ database, name, holder, onError }: LeaseOptions): 
   }
 
   const release = () =>
-    database.query("delete from work.leases where name = $1 and holder = $2", [name, holder]).catch(onError);
+    database
+      .query("update work.leases set expires_at = now() where name = $1 and holder = $2", [name, holder])
+      .catch(onError);
 
   /** Renews until it cannot; then, or when a pause outlasted the lease, the work is told to stop. */
   async function renew(lost: AbortController, stop: AbortSignal): Promise<void> {

@@ -22,13 +22,14 @@ export type Parking = {
 export const createParking = (database: Sql, process: string): Parking => ({
   async park({ key, position, subject, error, tries }) {
     await database.query(
-      "insert into work.parked (process, key, position, subject, error, tries) values ($1, $2, $3, $4, $5, $6)",
-      [process, key, position, JSON.stringify(subject).replaceAll("\\u0000", "\\ufffd"), messageOf(error), tries],
+      `insert into work.parked (process, key, position, timer, item, error, tries, parked_at)
+       values ($1, $2, $3, $4, $5, $6, $7, now()) on conflict do nothing`,
+      [process, key, position, timerName(subject), JSON.stringify(subject), messageOf(error), tries],
     );
   },
   async requested() {
     const { rows } = await database.query<Parked>(
-      "select id, key, subject from work.parked where process = $1 and retry_requested order by id limit 100",
+      "select id, key, item as subject from work.parked where process = $1 and retry_requested_at is not null order by id limit 100",
       [process],
     );
     return rows;
@@ -38,10 +39,12 @@ export const createParking = (database: Sql, process: string): Parking => ({
   },
   async failedAgain(id, error) {
     await database.query(
-      "update work.parked set retry_requested = false, tries = tries + 1, error = $2, parked_at = now() where id = $1",
+      "update work.parked set retry_requested_at = null, tries = tries + 1, error = $2, parked_at = now() where id = $1",
       [id, messageOf(error)],
     );
   },
 });
+
+const timerName = (subject: Recorded | Timer): string | null => ("stream" in subject ? null : subject.name);
 
 const messageOf = (error: Error): string => (error.stack ?? error.message).slice(0, 4_000).replaceAll("\u0000", "");

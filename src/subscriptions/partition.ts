@@ -149,8 +149,8 @@ export function createPartition(options: PartitionOptions): Partition {
   return {
     async run() {
       const { rows } = await database.query<{ position: number }>(
-        `insert into work.checkpoints as c (name, version, position) values ($1, 1, 0)
-         on conflict (name) do update set version = c.version returning position`,
+        `insert into work.checkpoints as c (name, version, position, tables) values ($1, 1, 0, '{}')
+         on conflict (name) do update set version = c.version returning c.position`,
         [checkpointName],
       );
       read = saved = rows[0]!.position;
