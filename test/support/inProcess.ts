@@ -1,0 +1,192 @@
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { createApiKey } from "#src/commands/apiKeys.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { createIdentity, type NewIdentity } from "#src/commands/identities.ts";
+import { sandboxDomainId } from "#src/commands/ids.ts";
+import { reception } from "#src/commands/inbound.ts";
+import { createWorkspace } from "#src/commands/workspaces.ts";
+import { compose } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { createOutbox } from "#src/mail/out/outbox.ts";
+import { startService } from "#src/service.ts";
+import { createTestDatabase } from "./postgres.ts";
+
+export type Answer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
+
+export type Ask = (
+  line: string,
+  options?: { json?: unknown; headers?: Record<string, string>; key?: string | null },
+) => Promise<Answer>;
+
+export type InProcess = Awaited<ReturnType<typeof startInProcess>>;
+
+/** Every role of the service in this process, on a database of its own, answering on a real socket. */
+export async function startInProcess(environment: Record<string, string> = {}) {
+  const testDatabase = await createTestDatabase();
+  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL"].map((name) => [`RATE_LIMIT_${name}`, "100000"]);
+  const config = loadConfig({
+    NODE_ENV: "test",
+    LOG_LEVEL: "error",
+    PORT: "0",
+    SMTP_IN_PORT: "0",
+    PUBLIC_URL: "http://localhost:8080",
+    DATABASE_URL: testDatabase.serviceUrl,
+    DATABASE_OWNER_URL: testDatabase.ownerUrl,
+    SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
+    ...Object.fromEntries(limits),
+    ...environment,
+  });
+  const logger = pino({ level: config.logLevel });
+  const composition = await compose(config, testDatabase, logger);
+  const service = await startService(config, composition, randomUUID(), logger);
+  const { deps, database, store } = composition;
+  const url = service.url as string;
+
+  const caughtUp = async () => {
+    if (!(await deps.projected(await store.head()))) throw new Error("the read models did not catch up");
+  };
+
+  return {
+    url,
+    deps,
+    database,
+    outbox: createOutbox(database),
+    caughtUp,
+    /** A workspace with a key of every scope, or of those given. */
+    async workspace({ scopes = allScopes as readonly string[] } = {}) {
+      const { workspaceId } = await createWorkspace(
+        deps,
+        { name: "Test", plan: "agency", betaOverride: true },
+        operator(null),
+      );
+      const keyOf = async (those: readonly string[]) =>
+        (await createApiKey(deps, { workspaceId, name: "test key", scopes: those }, operator(workspaceId))).key;
+      const key = await keyOf(scopes);
+      await caughtUp();
+      return { id: workspaceId, key, keyOf, ask: asking(url, key) };
+    },
+    async identity(workspaceId: string, settings: Partial<NewIdentity> = {}) {
+      const localPart = settings.localPart ?? `agent-${randomUUID().slice(0, 8)}`;
+      const identity: NewIdentity = { ...defaults(workspaceId), ...settings, localPart };
+      const { identityId } = await createIdentity(deps, identity, operator(workspaceId));
+      await caughtUp();
+      return { id: identityId, address: `${localPart}@${deps.settings.sandboxDomain}` };
+    },
+    /** Takes a mail in as the SMTP receiver would, and waits until it is on its thread and can be read. */
+    async deliver(to: string, raw: string | Buffer) {
+      const { resolve, accept } = reception(deps);
+      const recipient = await resolve(to);
+      if (!recipient) throw new Error(`${to} is nobody's address`);
+      await accept({
+        recipient,
+        address: to,
+        from: "ann@customer.example",
+        raw: Buffer.from(raw),
+        remote: { ip: "192.0.2.1", helo: "mx.customer.example" },
+      });
+      await until(async () => {
+        await caughtUp();
+        const { rows } = await database.query("select 1 from inbound where disposition = 'received'");
+        const unfiled = await database.query(
+          "select 1 from inbound where disposition = 'threaded' and filed_position is null",
+        );
+        return rows.length === 0 && unfiled.rows.length === 0;
+      });
+    },
+    async stop() {
+      await service.stop();
+      await composition.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+/** A plain mail; `headers` come on top. */
+export const mail = ({
+  id,
+  from = "Ann Example <ann@customer.example>",
+  to = "agent@agents.localhost",
+  subject = "My order",
+  inReplyTo,
+  text = "Where is it?",
+}: {
+  id: string;
+  from?: string;
+  to?: string;
+  subject?: string;
+  inReplyTo?: string;
+  text?: string;
+}): string =>
+  [
+    `Message-ID: <${id}>`,
+    `From: ${from}`,
+    `To: ${to}`,
+    `Subject: ${subject}`,
+    "Date: Mon, 16 Nov 2026 10:00:00 +0000",
+    ...(inReplyTo ? [`In-Reply-To: <${inReplyTo}>`, `References: <${inReplyTo}>`] : []),
+    "MIME-Version: 1.0",
+    "Content-Type: text/plain; charset=utf-8",
+    "",
+    text,
+    "",
+  ].join("\r\n");
+
+/** Asks again until it is so. */
+export async function until(isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`still not so after ${timeoutMs} ms: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function operator(workspaceId: string | null): Cause {
+  const id = randomUUID();
+  return { actor: { kind: "operator", id: "test" }, workspaceId, correlationId: id, causationId: id };
+}
+
+const defaults = (workspaceId: string): Omit<NewIdentity, "localPart"> => ({
+  workspaceId,
+  domainId: sandboxDomainId(workspaceId),
+  assistantId: null,
+  displayName: "Support",
+  replyToEmail: null,
+  signatureText: null,
+  signatureHtml: null,
+  threadHistoryDepth: 10,
+  status: "active",
+  approvalChannel: null,
+  secondaryApprovalChannel: null,
+  escalationDelayMinutes: null,
+  canSendCold: false,
+  autoApproveReplies: false,
+  requireHumanApproval: false,
+  sendOnChannelApproval: true,
+});
+
+const asking =
+  (url: string, ownKey: string): Ask =>
+  async (line, { json, headers = {}, key = ownKey } = {}) => {
+    const [method, path] = line.split(" ") as [string, string];
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString("utf8");
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      bytes,
+      json: isJson ? JSON.parse(text) : undefined,
+    };
+  };
