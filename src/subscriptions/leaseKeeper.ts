@@ -67,16 +67,15 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
     );
     for (const hand of asked) {
       if (kept.has(hand.held.name)) hand.renewedAt = askedAt;
-      else await lose(hand);
+      else lose(hand);
     }
   }
 
-  async function lose(hand: Hand): Promise<void> {
+  function lose(hand: Hand): void {
     hand.lost = true;
     hand.controller.abort(new Error("another instance has taken over"));
     log.warn({ lease: hand.held.name, epoch: hand.held.epoch }, "lease lost");
-    await hand.done;
-    hands.delete(hand.held.name);
+    void hand.done.then(() => hands.delete(hand.held.name));
   }
 
   async function run(): Promise<void> {

@@ -1,130 +1,182 @@
-import type { Logger } from "pino";
+import { createHash } from "node:crypto";
 import type { Projection } from "#projections/projection.ts";
+import { type Clock, systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
-import type { Database, Sql } from "#src/postgres/database.ts";
-import type { Recorded } from "#streams/event.ts";
-import { createLease } from "./lease.ts";
-import { ensureTables, positionsOf } from "./readModels.ts";
-
-export type ProjectionRunner = {
-  start(): Promise<void>;
-  stop(): Promise<void>;
-  /** The last error while it persists: the read models stand still until it is mended. */
-  trouble(): string | undefined;
-};
+import type { Database } from "#src/postgres/database.ts";
+import { loadCheckpoints } from "./checkpoints.ts";
+import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
+import { createProjectionReaders, type Member, type ProjectionReaders, type State } from "./projectionReaders.ts";
+import { ensureTables, serviceRoleOf, type TablesSql, tablesFile } from "./projectionTables.ts";
+import { rebuild } from "./rebuild.ts";
+import { asError, backoffMs, type Log, pause } from "./retrying.ts";
 
 export type ProjectionRunnerOptions = {
   store: EventStore;
   database: Database;
-  projections: readonly Projection[];
-  logger: Logger;
+  logger: Log;
+  /** Different for every running instance. */
   instanceId: string;
-  /** Told after each commit, with the position every read model has reached. */
+  projections: readonly Projection[];
+  clock?: Clock;
+  /** Events a batch (default 1,000). */
+  batchSize?: number;
+  tablesSql?: TablesSql;
+  /** Told where the slowest read model stands, after each commit of this instance. */
   onProjected?: (position: number) => void;
 };
 
-const batchSize = 1000;
+export type ProjectionStatus = { name: string; version: number; position: number; state: State; error?: string };
 
-/** Somebody else moved the checkpoint: this batch was rolled back and theirs stands. */
-class Fenced extends Error {
-  override readonly name = "Fenced";
-}
+export type ProjectionRunner = {
+  /** Resolves when all tables are there, filled or not; those of another version are rebuilt meanwhile. */
+  start(): Promise<void>;
+  /** Lets the batch in hand end, gives the work to another instance. */
+  stop(): Promise<void>;
+  /** Resolves once all projections, whoever writes them, have reached the end of the log as it was when asked. */
+  caughtUp(): Promise<void>;
+  /** Why the read models cannot be relied on, as far as this instance knows. */
+  trouble(): string | undefined;
+  status(): ProjectionStatus[];
+};
 
-/** Feeds all read models from one reading of the log. A batch and the checkpoints it moves are one transaction. */
+/** Writes the read models: one instance at a time does, any number stand by. */
 export function createProjectionRunner(options: ProjectionRunnerOptions): ProjectionRunner {
-  const { store, database, projections, logger, instanceId, onProjected } = options;
+  const { store, database, logger: log, instanceId, projections, clock = systemClock, batchSize = 1000 } = options;
+  const tablesSql = options.tablesSql ?? tablesFile;
+  const members: Member[] = projections.map((projection) => ({ projection, position: 0, state: "preparing" }));
   const stopping = new AbortController();
-  const reached = new Map<string, number>();
-  let trouble: string | undefined;
-  let running: Promise<void> = Promise.resolve();
+  let readers: ProjectionReaders | undefined;
+  let keeper: LeaseKeeper | undefined;
+  let preparing: Promise<void> | undefined;
 
-  const lease = createLease({
-    database,
-    name: "projections",
-    holder: instanceId,
-    onError: (error) => {
-      if (error instanceof Fenced) return;
-      trouble = (error as Error).message;
-      logger.error({ err: error }, "the read models stand still");
-    },
-  });
+  const onMoved = (): void => options.onProjected?.(Math.min(...members.map((member) => member.position)));
 
-  async function run(signal: AbortSignal): Promise<void> {
-    await ensureTables(database, projections);
-    // A read model made anew catches up on its own, without holding up the others.
-    const groups = new Map<number, Projection[]>();
-    const positions = await positionsOf(database, projections);
-    for (const projection of projections) {
-      const position = positions.get(projection.name) ?? 0;
-      groups.set(position, [...(groups.get(position) ?? []), projection]);
+  async function prepareAll(): Promise<void> {
+    const changed: Member[] = [];
+    for (const member of members)
+      await insist(member, async () => {
+        if (!(await prepare(member))) changed.push(member);
+      });
+    // The others do not wait for a rebuild.
+    if (stopping.signal.aborted) return;
+    keeper = keepLeases({ database, clock, log, holder: instanceId, names: [leaseName(projections)], work: write });
+    for (const member of changed) await insist(member, () => rebuildOther(member));
+  }
+
+  async function prepare(member: Member): Promise<boolean> {
+    const ddl = await tablesSql(member.projection);
+    const found = await ensureTables(database, member.projection, ddl, await serviceRoleOf(database));
+    if (found === "created") log.info({ projection: member.projection.name }, "read model created");
+    if (found !== "otherVersion") member.state = "standingBy";
+    return found !== "otherVersion";
+  }
+
+  async function rebuildOther(member: Member): Promise<void> {
+    const { name, version } = member.projection;
+    log.info({ projection: name, version }, "read model is of another version: rebuilding it beside the live one");
+    const stored = async (): Promise<number | undefined> =>
+      (await loadCheckpoints(database, [name])).get(name)?.version;
+    if ((await stored()) !== version) {
+      await rebuild({ store, database, tablesSql, signal: stopping.signal }, member.projection);
     }
-    const failed = new AbortController();
-    const either = AbortSignal.any([signal, failed.signal]);
-    const follow = async ([after, group]: [number, Projection[]]) => {
+    member.position = (await loadCheckpoints(database, [name])).get(name)?.position ?? 0;
+    member.state = "standingBy";
+    readers?.add(member);
+  }
+
+  /** Until it succeeds or this instance stops; what is in the way stands in the status. */
+  async function insist(member: Member, work: () => Promise<void>): Promise<void> {
+    for (let failures = 1; !stopping.signal.aborted; failures++) {
       try {
-        await followLog(group, after, either);
+        await work();
+        delete member.error;
+        return;
       } catch (error) {
-        failed.abort();
-        throw error;
+        if (stopping.signal.aborted) return;
+        member.error = asError(error);
+        log.error({ err: error, projection: member.projection.name }, "read model not prepared: trying again");
+        await pause(backoffMs(failures), stopping.signal);
       }
-    };
-    await Promise.all([...groups].map(follow));
-  }
-
-  async function followLog(group: readonly Projection[], after: number, signal: AbortSignal): Promise<void> {
-    let position = after;
-    for await (const batch of store.subscribe({ after, batchSize, signal })) {
-      if (batch.position > position) {
-        await projectBatch(database, group, batch.events, position, batch.position);
-        position = batch.position;
-        tell(group, position);
-      }
-      trouble = undefined;
     }
   }
 
-  function tell(group: readonly Projection[], position: number): void {
-    for (const projection of group) reached.set(projection.name, position);
-    if (reached.size === projections.length) onProjected?.(Math.min(...reached.values()));
+  async function write({ signal }: Held): Promise<void> {
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        await beginReading(signal);
+        break;
+      } catch (error) {
+        log.warn({ err: error }, "checkpoints cannot be read: trying again");
+        await pause(backoffMs(failures), signal);
+      }
+    }
+    await aborted(signal);
+    await readers?.ended();
+    readers = undefined;
+    for (const member of members) if (member.state !== "preparing") member.state = "standingBy";
+  }
+
+  async function beginReading(signal: AbortSignal): Promise<void> {
+    const stored = await loadCheckpoints(
+      database,
+      projections.map(({ name }) => name),
+    );
+    const ready = members.filter((member) => member.state !== "preparing");
+    for (const member of ready) member.position = stored.get(member.projection.name)?.position ?? 0;
+    readers = createProjectionReaders({ store, database, log, batchSize, signal, onMoved });
+    readers.begin(ready);
+    onMoved();
   }
 
   return {
-    async start() {
-      await ensureTables(database, projections);
-      running = lease.hold(run, stopping.signal);
+    start() {
+      preparing ??= prepareAll();
+      return preparing;
     },
     async stop() {
       stopping.abort();
-      await running;
+      await preparing;
+      await keeper?.stop();
     },
-    trouble: () => trouble,
+    async caughtUp() {
+      const head = await store.head();
+      while (!stopping.signal.aborted && (await lowestStored(database, projections)) < head) {
+        await pause(10, stopping.signal);
+      }
+    },
+    trouble() {
+      const bad = members.find(({ state, error }) => error || (state !== "following" && state !== "standingBy"));
+      if (!bad) return undefined;
+      return `${bad.projection.name} is ${bad.state}${bad.error ? `: ${bad.error.message}` : ""}`;
+    },
+    status: () =>
+      members.map(({ projection: { name, version }, position, state, error }) => ({
+        name,
+        version,
+        position,
+        state,
+        ...(error && { error: error.message }),
+      })),
   };
 }
 
-/** One transaction: every projection's rows and the checkpoints, moved only from where this batch began. */
-export async function projectBatch(
-  database: Pick<Database, "transaction">,
-  group: readonly Projection[],
-  events: readonly Recorded[],
-  from: number,
-  to: number,
-): Promise<void> {
-  await database.transaction(async (tx) => {
-    // Read models can be replayed, and their checkpoint is lost or kept together with them: no need to wait for the disk.
-    await tx.query("set local synchronous_commit = off");
-    await projectEvents(tx, group, events);
-    const names = group.map((projection) => projection.name);
-    const { rowCount } = await tx.query(
-      "update work.checkpoints set position = $1, updated_at = now() where name = any($2) and position = $3",
-      [to, names, from],
-    );
-    if (rowCount !== names.length) throw new Fenced("another instance moved the checkpoint");
-  });
+/** Instances that differ in what they project do not wait for each other; the checkpoints keep them apart. */
+const leaseName = (projections: readonly Projection[]): string => {
+  const versions = projections.map(({ name, version }) => `${name}@${version}`).sort();
+  return `projections:${createHash("sha256").update(versions.join()).digest("hex").slice(0, 16)}`;
+};
+
+/** Where the slowest of these projections stands by its stored checkpoint. */
+export async function lowestStored(database: Database, projections: readonly { name: string }[]): Promise<number> {
+  const stored = await loadCheckpoints(
+    database,
+    projections.map(({ name }) => name),
+  );
+  return Math.min(...projections.map(({ name }) => stored.get(name)?.position ?? 0));
 }
 
-export async function projectEvents(tx: Sql, group: readonly Projection[], events: readonly Recorded[]): Promise<void> {
-  for (const projection of group) {
-    const handled = events.filter((event) => projection.handles.includes(event.type));
-    if (handled.length > 0) await projection.project(tx, handled);
-  }
-}
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

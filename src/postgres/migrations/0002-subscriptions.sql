@@ -9,7 +9,7 @@ create table work.checkpoints (
   name text primary key,
   version integer not null,
   position bigint not null,
-  tables text[] not null,
+  tables text[] not null default '{}',
   updated_at timestamptz not null default now()
 );
 grant select, insert, update on work.checkpoints to :service;

@@ -1,0 +1,265 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Projection } from "#projections/projection.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { createProjectionRunner, type ProjectionRunner } from "#src/subscriptions/projections.ts";
+import { rebuild } from "#src/subscriptions/rebuild.ts";
+import { verify } from "#src/subscriptions/verify.ts";
+import { createWaitFor } from "#src/subscriptions/waitFor.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
+
+describe("the projection runner", () => {
+  let test: TestDatabase;
+  let database: Database;
+  let store: EventStore;
+  const running: ProjectionRunner[] = [];
+  const signal = new AbortController().signal;
+
+  beforeEach(async () => {
+    test = await createTestDatabase();
+    database = connectDatabase(test);
+    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((runner) => runner.stop()));
+    await store.close();
+    await database.close();
+    await test.drop();
+  });
+
+  async function run(projections: readonly Projection[], more: object = {}): Promise<ProjectionRunner> {
+    const runner = createProjectionRunner({
+      ...{ store, database, projections, logger: quietLog(), instanceId: randomUUID(), tablesSql: toyTables },
+      ...more,
+    });
+    running.push(runner);
+    await runner.start();
+    return runner;
+  }
+  const replay = () => ({ store, database, tablesSql: toyTables, signal });
+  const rows = async (sql: string) => (await database.query(sql)).rows;
+
+  async function expectExact(projection: Projection): Promise<void> {
+    const verified = await verify(replay(), projection);
+    expect(verified.differences).to.deep.equal([]);
+    expect(verified.position).to.equal(await store.head());
+    expect(verified.rows).to.be.greaterThan(0);
+  }
+
+  it("fills its tables from the log and follows it", async () => {
+    await addMany(store, 2_500);
+    const runner = await run([accounts, counts]);
+    await runner.caughtUp();
+    await addMany(store, 100);
+    await append(store, "note-1", newEvent("Noted"));
+    await append(store, "other-1", newEvent("OfNoInterest"));
+    await runner.caughtUp();
+    await expectExact(accounts);
+    expect(await rows("select type, count from type_counts order by type")).to.deep.equal([
+      { type: "Added", count: 2_600 },
+      { type: "Noted", count: 1 },
+    ]);
+    expect(runner.trouble()).to.equal(undefined);
+  });
+
+  it("goes on where it stood after a restart", async () => {
+    const first = await run([accounts]);
+    await addMany(store, 500);
+    await first.caughtUp();
+    await first.stop();
+    await addMany(store, 500);
+    await (await run([accounts])).caughtUp();
+    await expectExact(accounts);
+  });
+
+  it("two runners at once count every event once, also without a lease between them", async () => {
+    const other = { ...counts, version: 1 };
+    // Different sets of projections hold different leases: both write `accounts`, and only the fence keeps them apart.
+    await Promise.all([run([accounts]), run([accounts, other], { batchSize: 20 }), addMany(store, 3_000, 10)]);
+    await Promise.all(running.map((runner) => runner.caughtUp()));
+    await expectExact(accounts);
+    await expectExact(counts);
+  });
+
+  it("of two equal runners one works; the other takes over when it stops", async () => {
+    const [first, second] = [await run([accounts]), await run([accounts])];
+    await addMany(store, 100);
+    await first.caughtUp();
+    const states = () => [first, second].map((runner) => runner.status()[0]!.state).sort();
+    expect(states()).to.deep.equal(["following", "standingBy"]);
+    const [holder, standby] = first.status()[0]!.state === "following" ? [first, second] : [second, first];
+    await holder.stop();
+    await addMany(store, 100);
+    await standby.caughtUp();
+    await expectExact(accounts);
+  });
+
+  it("a projection that comes later catches up on its own and then follows with the others", async () => {
+    const first = await run([accounts]);
+    await addMany(store, 3_000);
+    await first.caughtUp();
+    await first.stop();
+    const both = await run([accounts, counts], { batchSize: 50 });
+    await Promise.all([addMany(store, 500, 5), both.caughtUp()]);
+    await eventually(() => both.status().every(({ state }) => state === "following"));
+    await addMany(store, 100);
+    await both.caughtUp();
+    await expectExact(accounts);
+    await expectExact(counts);
+  });
+
+  it("a projector that throws holds up nobody else, skips nothing, says so, and goes on once it can", async () => {
+    let broken = true;
+    const moody: Projection = {
+      ...counts,
+      project: (tx, events) => {
+        if (broken && events.some(({ type }) => type === "Noted")) throw new Error("a note I cannot read");
+        return counts.project(tx, events);
+      },
+    };
+    const runner = await run([accounts, moody]);
+    await append(store, "note-1", newEvent("Noted"));
+    await addMany(store, 200);
+    const head = await store.head();
+    await eventually(() => runner.status()[0]!.position === head);
+    await eventually(() => runner.trouble() !== undefined);
+    expect(runner.trouble()).to.match(/counts is failing: .*a note I cannot read/);
+    expect(await rows("select * from type_counts")).to.deep.equal([]);
+    broken = false;
+    await eventually(() => runner.trouble() === undefined);
+    await runner.caughtUp();
+    await expectExact(counts);
+  });
+
+  it("makes tables anew that somebody dropped, and rebuilds those of another version", async () => {
+    const first = await run([accounts]);
+    await addMany(store, 300);
+    await first.caughtUp();
+    await first.stop();
+    await database.owner.query("drop table read.account_entries");
+    const second = await run([accounts]);
+    await second.caughtUp();
+    await expectExact(accounts);
+    await second.stop();
+    await database.owner.query("update read.account_totals set total = -1");
+    const changed = { ...accounts, version: 2 };
+    const third = await run([changed]);
+    await eventually(() => third.status()[0]!.state === "following");
+    await third.caughtUp();
+    await expectExact(changed);
+    expect(await rows("select version from work.checkpoints")).to.deep.equal([{ version: 2 }]);
+  });
+
+  it("leaves tables alone that a newer instance has rebuilt", async () => {
+    const old = await run([accounts]);
+    await addMany(store, 100);
+    await old.caughtUp();
+    const newer = await run([{ ...accounts, version: 2 }]);
+    await eventually(() => newer.status()[0]!.state === "following");
+    await addMany(store, 100);
+    await newer.caughtUp();
+    await eventually(() => old.status()[0]!.state === "outdated");
+    await expectExact({ ...accounts, version: 2 });
+  });
+
+  it("survives connections that are cut under it", async () => {
+    const runner = await run([accounts, counts]);
+    const adding = addMany(store, 2_000, 10);
+    for (let cut = 0; cut < 10; cut++) {
+      await database.owner
+        .query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'countersign'",
+          [test.serviceRole],
+        )
+        .catch(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await adding;
+    await eventually(() =>
+      runner.caughtUp().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await expectExact(accounts);
+  });
+
+  it("a rebuild during writes leaves identical tables, and grants kept", async () => {
+    const runner = await run([accounts, counts]);
+    await addMany(store, 2_000);
+    await database.owner.query(
+      "grant select (account) on read.account_totals to public; grant select on read.account_entries to public",
+    );
+    const grants = () =>
+      rows(
+        "select relname, relacl::text from pg_class where relname in ('account_totals', 'account_entries') order by 1",
+      );
+    const before = (await grants()).map(({ relacl }) => relacl.split(/[{},]/).sort());
+    let more = true;
+    const writing = (async () => {
+      while (more) await addMany(store, 50, 5);
+    })();
+    for (let times = 0; times < 3; times++) {
+      await rebuild(replay(), accounts);
+      await rebuild(replay(), counts);
+    }
+    more = false;
+    await writing;
+    await runner.caughtUp();
+    await expectExact(accounts);
+    await expectExact(counts);
+    expect((await grants()).map(({ relacl }) => relacl.split(/[{},]/).sort())).to.deep.equal(before);
+    expect(await rows("select nspname from pg_namespace where nspname like 'rebuild%'")).to.deep.equal([]);
+  });
+
+  it("verify finds a row changed, one missing and one too many", async () => {
+    const runner = await run([accounts]);
+    await addMany(store, 200);
+    await runner.caughtUp();
+    await database.query("update account_totals set total = total + 1 where account = 'account-1'");
+    await database.query("delete from account_entries where amount = 7");
+    await database.query("insert into account_entries values (-1, 'nobody', 5)");
+    const { differing, differences } = await verify(replay(), accounts);
+    expect(differing).to.equal(4);
+    expect(differences.map(({ table, side }) => `${table} ${side}`)).to.deep.equal([
+      "account_totals live",
+      "account_totals replayed",
+      "account_entries live",
+      "account_entries replayed",
+    ]);
+    expect(differences[2]!.row).to.include('"nobody"');
+  });
+
+  it("verify compares at the position of the live tables while they go on being written", async () => {
+    await run([accounts]);
+    let more = true;
+    const writing = (async () => {
+      while (more) await addMany(store, 50, 5);
+    })();
+    for (let times = 0; times < 5; times++) expect((await verify(replay(), accounts)).differing).to.equal(0);
+    more = false;
+    await writing;
+  });
+
+  it("a waiter hears of its position from this instance's runner and from another's, and of the bound", async () => {
+    const waitFor = createWaitFor({ database, projections: [accounts, counts] });
+    const elsewhere = createWaitFor({ database, projections: [accounts, counts] });
+    await run([accounts, counts], { onProjected: waitFor.reached });
+    for (let times = 0; times < 20; times++) {
+      const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
+      expect(await Promise.all([waitFor.projected(position), elsewhere.projected(position)])).to.deep.equal([
+        true,
+        true,
+      ]);
+      expect(await rows("select entries from account_totals")).to.deep.equal([{ entries: times + 1 }]);
+    }
+    const never = (await store.head()) + 1_000;
+    expect(await waitFor.projected(never, { timeoutMs: 50 })).to.equal(false);
+    expect(await elsewhere.projected(never, { signal: AbortSignal.timeout(50) })).to.equal(false);
+    waitFor.close();
+    elsewhere.close();
+  });
+});
