@@ -1,0 +1,167 @@
+import { randomUUID } from "node:crypto";
+import { parseArgs } from "node:util";
+import { pino } from "pino";
+import { createApiKey } from "#src/commands/apiKeys.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { isUuid } from "#src/commands/ids.ts";
+import { createWorkspace, setPlan } from "#src/commands/workspaces.ts";
+import { compose } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { createLogger } from "#src/logger.ts";
+import { startEmbeddedPostgres } from "#src/postgres/embedded.ts";
+import { prepareDatabase } from "#src/postgres/prepare.ts";
+import { StartError } from "#src/startError.ts";
+import { Rejected } from "#streams/decider.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
+import { type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
+
+const usage = `Workspaces, for the operator. Works beside a running service.
+
+  npm run workspace -- create --name NAME [--plan builder_pack|pro|agency] [--beta]
+  npm run workspace -- set-plan --workspace ID [--plan builder_pack|pro|agency]
+                                [--status trialing|active|past_due|canceled] [--beta true|false]
+  npm run workspace -- list
+
+It prints JSON; the API key of a new workspace is shown this once.`;
+
+/** Typed wrongly: answered with how it is typed. */
+class Misuse extends Error {}
+
+type Run = (deps: Dependencies) => Promise<unknown>;
+
+const plans: readonly Plan[] = ["builder_pack", "pro", "agency"];
+const statuses: readonly PlanStatus[] = ["trialing", "active", "past_due", "canceled"];
+const maxNameBytes = 255;
+
+/** What was typed, as what is to be done; throws Misuse before anything is touched. */
+function read([command, ...rest]: string[]): Run {
+  switch (command) {
+    case "create":
+      return create(options(rest, { name: "string", plan: "string", beta: "boolean" }));
+    case "set-plan":
+      return changePlan(options(rest, { workspace: "string", plan: "string", status: "string", beta: "string" }));
+    case "list":
+      options(rest, {});
+      return ({ store }) => list(store);
+    default:
+      throw new Misuse(command === undefined ? "Say what to do." : `There is no command ${command}.`);
+  }
+}
+
+type Given = Record<string, string | boolean | undefined>;
+
+function options(args: string[], known: Record<string, "string" | "boolean">): Given {
+  const config = Object.fromEntries(Object.entries(known).map(([name, type]) => [name, { type }]));
+  try {
+    return parseArgs({ args, options: config, strict: true, allowPositionals: false }).values as Given;
+  } catch (error) {
+    throw new Misuse((error as Error).message);
+  }
+}
+
+function oneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): T | undefined {
+  const found = allowed.find((each) => each === value);
+  if (value !== undefined && found === undefined) throw new Misuse(`--${name}: expected ${allowed.join(", ")}.`);
+  return found;
+}
+
+function create({ name, plan: givenPlan, beta }: Given): Run {
+  if (typeof name !== "string" || name.trim() === "") throw new Misuse("--name is needed.");
+  if (Buffer.byteLength(name) > maxNameBytes) throw new Misuse(`--name: expected at most ${maxNameBytes} bytes.`);
+  const plan = oneOf("plan", givenPlan, plans) ?? "builder_pack";
+  return async (deps) => {
+    const cause = byOperator();
+    const { workspaceId } = await createWorkspace(deps, { name, plan, betaOverride: beta === true }, cause);
+    const { key } = await createApiKey(deps, { workspaceId, name: "first key", scopes: allScopes }, cause);
+    return { workspace_id: workspaceId, api_key: key };
+  };
+}
+
+function changePlan({ workspace, plan: givenPlan, status, beta }: Given): Run {
+  if (typeof workspace !== "string" || !isUuid(workspace)) throw new Misuse("--workspace: expected a workspace's id.");
+  const workspaceId = workspace.toLowerCase();
+  const plan = oneOf("plan", givenPlan, plans);
+  const planStatus = oneOf("status", status, statuses);
+  const betaText = oneOf("beta", beta, ["true", "false"]);
+  const betaOverride = betaText === undefined ? undefined : betaText === "true";
+  if (plan === undefined && planStatus === undefined && betaOverride === undefined) {
+    throw new Misuse("Say what to set: --plan, --status or --beta.");
+  }
+  return async (deps) => {
+    const changes = { workspaceId, plan, planStatus, betaOverride };
+    await setPlan(deps, changes, { ...byOperator(), workspaceId });
+    const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+    return shown(workspaceId, state);
+  };
+}
+
+/** From the log itself: a service that does not run, or lags, would show an older list. */
+async function list(store: EventStore): Promise<unknown> {
+  const workspaces = new Map<string, Workspace>();
+  const head = await store.head();
+  const done = new AbortController();
+  if (head === 0) return [];
+  for await (const batch of store.subscribe({ after: 0, categories: ["workspace"], signal: done.signal })) {
+    for (const event of batch.events as unknown as Recorded<WorkspaceEvent>[]) {
+      const id = idOf(event.stream);
+      workspaces.set(id, workspaceDecider.evolve(workspaces.get(id) ?? workspaceDecider.initial, event));
+    }
+    if (batch.position >= head) break;
+  }
+  done.abort();
+  return [...workspaces].map(([id, workspace]) => shown(id, workspace));
+}
+
+const shown = (id: string, { name, plan, planStatus, betaOverride, sendingPaused, createdAt }: Workspace) => ({
+  workspace_id: id,
+  name,
+  plan,
+  plan_status: planStatus,
+  beta_override: betaOverride,
+  sending_paused: sendingPaused,
+  created_at: createdAt,
+});
+
+function byOperator(): Cause {
+  const requestId = randomUUID();
+  const actor = { kind: "operator", id: "npm run workspace" } as const;
+  return { actor, workspaceId: null, correlationId: requestId, causationId: requestId };
+}
+
+/** On the service's own settings: its DATABASE_URL, or the embedded server, which is started for the moment where none runs. */
+async function withService(run: Run): Promise<unknown> {
+  const config = loadConfig();
+  // Standard output is for the answer.
+  const logger = createLogger("warn", pino.destination(2));
+  const embedded = config.databaseUrl
+    ? undefined
+    : await startEmbeddedPostgres({ dataDir: config.dataDir, logger, beside: true });
+  try {
+    const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
+    await prepareDatabase(urls);
+    const composition = await compose(config, urls, logger);
+    try {
+      return await run(composition.deps);
+    } finally {
+      await composition.close();
+    }
+  } finally {
+    await embedded?.stop();
+  }
+}
+
+async function main(): Promise<void> {
+  try {
+    console.log(JSON.stringify(await withService(read(process.argv.slice(2))), null, 2));
+  } catch (error) {
+    process.exitCode = 1;
+    if (error instanceof Misuse) console.error(`${error.message}\n\n${usage}`);
+    else console.error(error instanceof StartError || error instanceof Rejected ? error.message : error);
+  }
+}
+
+await main();

@@ -1,0 +1,221 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect } from "chai";
+import Type from "typebox";
+import { updateWorkspace } from "#src/commands/workspaces.ts";
+import { route } from "#src/http/route.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { Rejected } from "#streams/decider.ts";
+import { barrier } from "./frameworkSupport.ts";
+import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
+
+describe("http api-keys", () => {
+  let service: Nouns;
+  let tenant: Tenant;
+  /** What each parked request ended with, and where the next ones tell that they have begun. */
+  let parked: { ends: string[]; entered: () => void };
+
+  before(async () => {
+    service = await serveNouns({
+      more: (deps) => [
+        // Parks until its key is revoked, and then goes on as if it had not noticed.
+        route(
+          "POST /v1/test/parked",
+          { scope: "any", limit: "write", summary: "", answers: Type.Unknown() },
+          async ({ workspaceId, signal, callId, cause }) => {
+            const { ends, entered } = parked;
+            const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+            entered();
+            await aborted;
+            const rename = updateWorkspace(deps, { workspaceId, name: callId }, cause);
+            ends.push(
+              await rename.then(
+                () => "appended",
+                (error) => (error instanceof Rejected ? error.code : String(error)),
+              ),
+            );
+            return {};
+          },
+        ),
+      ],
+    });
+    tenant = await service.workspace();
+  });
+  after(() => service.close());
+
+  const create = async (json: unknown, ask = tenant.ask) => ask("POST /v1/api-keys", { json });
+  const eventsOf = async (keyId: string, after: number): Promise<number> => {
+    const { rows } = await service.database.query<{ count: number }>(
+      "select count(*)::int as count from es.events where metadata->'actor'->>'id' = $1 and position > $2",
+      [keyId, after],
+    );
+    return rows[0]!.count;
+  };
+
+  describe("creation", () => {
+    it("answers the key once, and its prefix from then on", async () => {
+      const { status, json } = await create({ name: "agent" });
+      expect(status).to.equal(200);
+      expect(json).to.have.keys("id", "name", "key", "prefix", "scopes", "created_at");
+      expect(json.key).to.match(/^svc_live_[0-9A-Za-z]{32}$/);
+      expect(json.prefix).to.equal(json.key.slice(0, 13));
+      expect(json.scopes).to.have.members(allScopes);
+      const list = await tenant.ask("GET /v1/api-keys");
+      expect(list.text).not.to.contain(json.key);
+      expect(list.json.data[0]).to.deep.equal({
+        id: json.id,
+        name: "agent",
+        prefix: json.prefix,
+        scopes: json.scopes,
+        created_at: json.created_at,
+        last_used_at: null,
+      });
+      const stored = await service.database.query("select * from es.events where stream_id = $1", [
+        `apiKey-${json.id}`,
+      ]);
+      expect(JSON.stringify(stored.rows)).not.to.contain(json.key);
+    });
+
+    it("gives the maker's scopes unless told, and never more", async () => {
+      const narrow = await service.workspace({ scopes: ["write:keys", "read:keys", "read:threads"] });
+      const same = await create({ name: "same" }, narrow.ask);
+      expect(same.json.scopes).to.have.members(["write:keys", "read:keys", "read:threads"]);
+      const fewer = await create({ name: "fewer", scopes: ["read:threads", "read:threads"] }, narrow.ask);
+      expect(fewer.json.scopes).to.deep.equal(["read:threads"]);
+      const more = await create({ name: "more", scopes: ["read:threads", "write:emails"] }, narrow.ask);
+      expect([more.status, more.json.error, more.json.field]).to.deep.equal([422, "invalid_request", "scopes"]);
+      expect(more.json.message).to.contain("write:emails");
+      const refused = await service.ask("GET /v1/api-keys", { key: fewer.json.key });
+      expect([refused.status, refused.json.error]).to.deep.equal([401, "insufficient_scope"]);
+    });
+
+    for (const [what, body] of [
+      ["no name", {}],
+      ["an empty name", { name: "" }],
+      ["a number for a name", { name: 1 }],
+      ["a name that is too long", { name: "x".repeat(256) }],
+      ["a scope that does not exist", { name: "a", scopes: ["write:everything"] }],
+      ["an unknown field", { name: "a", key: "svc_live_x" }],
+    ] as const) {
+      it(`refuses ${what}`, async () => {
+        const { status, json } = await create(body);
+        expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
+      });
+    }
+
+    it("stops at 100 live keys, also in parallel, and goes on when one is revoked", async () => {
+      const full = await service.workspace();
+      const answers = await Promise.all(Array.from({ length: 120 }, (_, n) => create({ name: `key ${n}` }, full.ask)));
+      const made = answers.filter(({ status }) => status === 200);
+      expect(made).to.have.length(99);
+      for (const { status, json } of answers.filter((answer) => !made.includes(answer))) {
+        expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
+      }
+      expect((await full.ask("GET /v1/api-keys?limit=1")).json.total).to.equal(100);
+      await full.ask(`DELETE /v1/api-keys/${made[0]!.json.id}`);
+      const two = await Promise.all([create({ name: "one" }, full.ask), create({ name: "two" }, full.ask)]);
+      expect(two.map(({ status }) => status)).to.have.members([200, 422]);
+    });
+  });
+
+  it("shows when a key was last used, written once a minute", async () => {
+    const { json: made } = await create({ name: "used" });
+    const lastUse = async () => {
+      const { json } = await tenant.ask("GET /v1/api-keys?limit=100");
+      return json.data.find(({ id }: { id: string }) => id === made.id).last_used_at;
+    };
+    await service.ask("GET /v1/workspaces/me", { key: made.key });
+    let first = await lastUse();
+    while (first === null) first = await lastUse();
+    expect(Date.now() - Date.parse(first)).to.be.within(-1000, 60_000);
+    await service.database.query("update work.api_key_uses set last_used_at = last_used_at - interval '30 seconds'");
+    const moved = await lastUse();
+    await service.ask("GET /v1/workspaces/me", { key: made.key });
+    await service.ask("GET /v1/workspaces/me", { key: made.key });
+    expect(await lastUse()).to.equal(moved);
+  });
+
+  it("belong to one workspace: another's id is answered like none", async () => {
+    const other = await service.workspace();
+    const unknown = "0193a0aa-0000-7000-8000-00000000dead";
+    const answers = await Promise.all(
+      [tenant.keyId, unknown, "nonsense"].map((id) => other.ask(`DELETE /v1/api-keys/${id}`)),
+    );
+    for (const { status, json } of answers) {
+      const { request_id: _, ...body } = json;
+      expect([status, body]).to.deep.equal([404, { error: "not_found", message: "no such resource" }]);
+    }
+    expect((await other.ask("GET /v1/api-keys")).json.data.map(({ id }: { id: string }) => id)).to.deep.equal([
+      other.keyId,
+    ]);
+    expect((await tenant.ask("GET /v1/workspaces/me")).status).to.equal(200);
+  });
+
+  describe("revocation", () => {
+    it("is for ever, of any key and of one's own", async () => {
+      const { json: made } = await create({ name: "short-lived" });
+      const own = await service.ask(`DELETE /v1/api-keys/${made.id}`, { key: made.key });
+      expect([own.status, own.json]).to.deep.equal([200, { id: made.id, deleted: true }]);
+      const refused = await service.ask("GET /v1/workspaces/me", { key: made.key });
+      expect([refused.status, refused.json.error]).to.deep.equal([401, "unauthorized"]);
+      expect((await tenant.ask(`DELETE /v1/api-keys/${made.id}`)).status).to.equal(404);
+      expect((await tenant.ask("GET /v1/api-keys?limit=100")).text).not.to.contain(made.id);
+    });
+
+    it("of one key is done by one of many who ask", async () => {
+      const { json: made } = await create({ name: "contended" });
+      const answers = await Promise.all(Array.from({ length: 5 }, () => tenant.ask(`DELETE /v1/api-keys/${made.id}`)));
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 404, 404, 404, 404]);
+    });
+
+    it("by a key that is itself revoked leaves the other key alone", async () => {
+      const { json: victim } = await create({ name: "victim" });
+      const { json: revoked } = await create({ name: "revoked" });
+      await tenant.ask(`DELETE /v1/api-keys/${revoked.id}`);
+      expect((await service.ask(`DELETE /v1/api-keys/${victim.id}`, { key: revoked.key })).status).to.equal(401);
+      expect((await service.ask("GET /v1/workspaces/me", { key: victim.key })).status).to.equal(200);
+    });
+
+    it("meets 200 requests in flight: nothing but 401 and no event after it answered (20 rounds)", async () => {
+      for (let round = 0; round < 20; round++) {
+        const { json: made } = await create({ name: `round ${round}` });
+        const begun = barrier();
+        let waiting = 0;
+        parked = {
+          ends: [],
+          entered: () => {
+            waiting += 1;
+            if (waiting === 20) begun.open();
+          },
+        };
+        let answered = false;
+        const late: number[] = [];
+        const requests = Array.from({ length: 200 }, async (_, n) => {
+          const asked = { key: made.key };
+          const { status } =
+            n % 5 === 0
+              ? await service.ask("POST /v1/test/parked", asked)
+              : n % 5 === 1
+                ? await service.ask("GET /v1/api-keys", asked)
+                : await service.ask("PATCH /v1/workspaces/me", { ...asked, json: { name: `${round} ${n}` } });
+          if (answered) late.push(status);
+        });
+        await begun.opened;
+        const deleted = await tenant.ask(`DELETE /v1/api-keys/${made.id}`);
+        expect(deleted.status).to.equal(200);
+        const head = await service.store.head();
+        // What had reached this process before the DELETE's answer is read first.
+        await turn();
+        answered = true;
+        const after = Array.from({ length: 10 }, () =>
+          service.ask("PATCH /v1/workspaces/me", { key: made.key, json: { name: "late" } }),
+        );
+        for (const { status } of await Promise.all(after)) expect(status).to.equal(401);
+        await Promise.all(requests);
+        expect(late.filter((status) => status !== 401)).to.deep.equal([]);
+        expect(parked.ends.filter((end) => end !== "unauthorized")).to.deep.equal([]);
+        expect(parked.ends.length).to.be.at.least(20);
+        expect(await eventsOf(made.id, head)).to.equal(0);
+      }
+    });
+  });
+});

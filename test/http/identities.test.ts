@@ -1,0 +1,397 @@
+import { expect } from "chai";
+import { addressHash } from "#src/commands/identities.ts";
+import { sandboxDomainId } from "#src/commands/ids.ts";
+import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
+import { emailAddressStream } from "#streams/emailAddress/events.ts";
+import { type Nouns, operator, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
+
+const unknown = "0193a0aa-0000-7000-8000-00000000dead";
+
+describe("http identities", () => {
+  let service: Nouns;
+  let tenant: Tenant;
+  let count = 0;
+  before(async () => {
+    service = await serveNouns();
+    tenant = await service.workspace({ beta: true });
+  });
+  after(() => service.close());
+
+  const body = (changes: object = {}, of = tenant) => ({
+    domain_id: sandboxDomainId(of.workspaceId),
+    local_part: `agent${++count}`,
+    display_name: "Support",
+    ...changes,
+  });
+  const create = (changes: object = {}, of = tenant) => of.ask("POST /v1/identities", { json: body(changes, of) });
+  const made = async (changes: object = {}, of = tenant) => {
+    const { status, json, text } = await create(changes, of);
+    expect(status, text).to.equal(201);
+    return json;
+  };
+  const patch = (id: string, json: unknown, of = tenant) => of.ask(`PATCH /v1/identities/${id}`, { json });
+  const outcome = ({ status, json }: { status: number; json: any }) => [status, json.error];
+  const release = (identity: { id: string; email_address: string }) =>
+    service.deps.handle(
+      emailAddressDecider,
+      emailAddressStream(addressHash(identity.email_address)),
+      { type: "ReleaseAddress", identityId: identity.id },
+      operator,
+    );
+
+  describe("creation", () => {
+    it("answers 201 with the contract's fields and defaults", async () => {
+      const asked = body();
+      const { status, json } = await tenant.ask("POST /v1/identities", { json: asked });
+      expect(status).to.equal(201);
+      const { id, created_at, updated_at, ...rest } = json;
+      expect(created_at).to.equal(updated_at);
+      expect(rest).to.deep.equal({
+        ...asked,
+        workspace_id: tenant.workspaceId,
+        email_address: `${asked.local_part}@${sandboxDomain}`,
+        assistant_id: null,
+        reply_to_email: null,
+        signature_text: null,
+        signature_html: null,
+        thread_history_depth: 10,
+        status: "active",
+        approval_channel: null,
+        secondary_approval_channel: null,
+        escalation_delay_minutes: null,
+        can_send_cold: false,
+        auto_approve_replies: false,
+        require_human_approval: false,
+        send_on_channel_approval: true,
+      });
+      expect((await tenant.ask(`GET /v1/identities/${id}`)).json).to.deep.equal(json);
+    });
+
+    it("takes every local part the contract allows, and no other", async () => {
+      for (const local_part of ["a", "_x-1+y", "a.b-c", "9", "-", `${"x".repeat(63)}y`]) await made({ local_part });
+      for (const local_part of ["", "A", "a b", "a@b", ".a", "a.", "a..b", "ä", "x".repeat(65), "a\r\nb", 1, null]) {
+        const answer = await create({ local_part });
+        expect([...outcome(answer), answer.json.message.includes("local_part")], String(local_part)).to.deep.equal([
+          422,
+          "invalid_request",
+          true,
+        ]);
+      }
+    });
+
+    for (const [what, changes, status, error, names] of [
+      ["an email_address", { email_address: "a@agents.test" }, 422, "invalid_request", "email_address"],
+      ["no display_name", { display_name: undefined }, 422, "invalid_request", "display_name"],
+      [
+        "a display_name of two lines",
+        { display_name: "A\r\nBcc: x@example.com" },
+        422,
+        "invalid_request",
+        "display_name",
+      ],
+      ["a depth of 0", { thread_history_depth: 0 }, 422, "invalid_request", "thread_history_depth"],
+      ["a depth of 21", { thread_history_depth: 21 }, 422, "invalid_request", "thread_history_depth"],
+      ["a delay of 0", { escalation_delay_minutes: 0 }, 422, "invalid_request", "escalation_delay_minutes"],
+      ["two reply-to addresses", { reply_to_email: "a@b.c, d@e.f" }, 422, "invalid_request", "reply_to_email"],
+      ["an unknown domain", { domain_id: unknown }, 404, "not_found", "domain_id"],
+      ["an unknown assistant", { assistant_id: unknown }, 404, "not_found", "assistant_id"],
+      ["the address approvals come from", { local_part: "approvals" }, 409, "invalid_request", "local_part"],
+      [
+        "an approver hosted here",
+        { approval_channel: { type: "email", config: { to: `Boss@${sandboxDomain.toUpperCase()}` } } },
+        422,
+        "invalid_request",
+        "approval_channel.config.to",
+      ],
+      [
+        "a second approver hosted here",
+        { secondary_approval_channel: { type: "email", config: { to: `boss+tag@${sandboxDomain}` } } },
+        422,
+        "invalid_request",
+        "secondary_approval_channel.config.to",
+      ],
+      [
+        "a webhook on some other host",
+        { approval_channel: { type: "slack", config: { webhook_url: "https://hooks.slack.com.evil.example/x" } } },
+        422,
+        "invalid_request",
+        "approval_channel.config.webhook_url",
+      ],
+      [
+        "a webhook without TLS",
+        { approval_channel: { type: "slack", config: { webhook_url: "http://hooks.slack.com/x" } } },
+        422,
+        "invalid_request",
+        "approval_channel.config.webhook_url",
+      ],
+      [
+        "a mask of nothing",
+        { approval_channel: { type: "telegram", config: { bot_token: "****abcd", chat_id: "1" } } },
+        422,
+        "invalid_request",
+        "approval_channel.config.bot_token",
+      ],
+    ] as const) {
+      it(`refuses ${what}`, async () => {
+        const answer = await create(changes);
+        expect(outcome(answer)).to.deep.equal([status, error]);
+        expect(answer.json.message).to.contain(names);
+      });
+    }
+
+    it("refuses another workspace's domain like one that does not exist", async () => {
+      const other = await service.workspace();
+      const [foreign, missing] = [
+        await create({ domain_id: sandboxDomainId(other.workspaceId) }),
+        await create({ domain_id: unknown }),
+      ];
+      expect({ ...foreign.json, request_id: "" }).to.deep.equal({ ...missing.json, request_id: "" });
+      expect(foreign.status).to.equal(404);
+    });
+
+    it("refuses an address in use, in this workspace and any other", async () => {
+      const { local_part } = await made();
+      const other = await service.workspace();
+      for (const answer of [await create({ local_part }), await create({ local_part }, other)]) {
+        expect(outcome(answer)).to.deep.equal([409, "invalid_request"]);
+        expect(answer.json.message).to.contain("local_part");
+      }
+    });
+
+    it("gives one of many at once the address (20 rounds)", async () => {
+      const other = await service.workspace({ beta: true });
+      for (let round = 0; round < 20; round++) {
+        const local_part = `contended${round}`;
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, (_, n) => create({ local_part }, n % 4 === 3 ? other : tenant)),
+        );
+        expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, ...Array(7).fill(409)]);
+      }
+      const { rows } = await service.database.query(
+        "select email_address from identities where deleted_at is null group by email_address having count(*) > 1",
+      );
+      expect(rows).to.deep.equal([]);
+    });
+
+    it("goes on with an address that was claimed when the creation broke off", async () => {
+      const local_part = `interrupted${++count}`;
+      const address = `${local_part}@${sandboxDomain}`;
+      await service.deps.handle(
+        emailAddressDecider,
+        emailAddressStream(addressHash(address)),
+        {
+          type: "ClaimAddress",
+          address,
+          identityId: service.deps.ids.uuid(),
+          workspaceId: tenant.workspaceId,
+          sandbox: true,
+        },
+        operator,
+      );
+      const other = await service.workspace();
+      expect(outcome(await create({ local_part }, other))).to.deep.equal([409, "invalid_request"]);
+      const answers = await Promise.all([1, 2, 3].map(() => create({ local_part })));
+      expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409]);
+    });
+
+    it("stops at the plan's cap, also in parallel; a refused one takes no place", async () => {
+      const pro = await service.workspace({ plan: "pro" });
+      const { local_part } = await made();
+      for (let n = 0; n < 12; n++) expect((await create({ local_part }, pro)).status).to.equal(409);
+      const answers = await Promise.all(Array.from({ length: 16 }, () => create({}, pro)));
+      const refused = answers.filter(({ status }) => status !== 201);
+      expect(answers.length - refused.length).to.equal(10);
+      for (const answer of refused) {
+        expect(outcome(answer)).to.deep.equal([402, "plan_limit_reached"]);
+        expect(answer.json.upgrade_url).to.equal("https://example.com/upgrade");
+      }
+      const [first] = (await pro.ask("GET /v1/identities")).json.data;
+      await pro.ask(`DELETE /v1/identities/${first.id}`);
+      const again = await Promise.all([create({}, pro), create({}, pro)]);
+      expect(again.map(({ status }) => status).sort()).to.deep.equal([201, 402]);
+    });
+  });
+
+  describe("lists", () => {
+    it("filter by domain and status, newest first", async () => {
+      const of = await service.workspace();
+      const [one, two, three] = [await made({}, of), await made({}, of), await made({}, of)];
+      await patch(two.id, { status: "disabled" }, of);
+      const ids = async (query: string) =>
+        (await of.ask(`GET /v1/identities${query}`)).json.data.map(({ id }: { id: string }) => id);
+      expect(await ids("")).to.deep.equal([three.id, two.id, one.id]);
+      expect(await ids("?status=active")).to.deep.equal([three.id, one.id]);
+      expect(await ids("?status=disabled")).to.deep.equal([two.id]);
+      expect(await ids(`?domain_id=${sandboxDomainId(of.workspaceId).toUpperCase()}`)).to.have.length(3);
+      expect(await ids(`?domain_id=${unknown}`)).to.deep.equal([]);
+      expect(await ids(`?domain_id=${sandboxDomainId(tenant.workspaceId)}`)).to.deep.equal([]);
+      expect((await of.ask("GET /v1/identities?limit=1&offset=1")).json).to.deep.include({
+        total: 3,
+        limit: 1,
+        offset: 1,
+      });
+      for (const query of ["status=deleted", "domain_id=x", "state=active", "limit=0", "limit=101", "offset=-1"]) {
+        expect((await of.ask(`GET /v1/identities?${query}`)).status, query).to.equal(422);
+      }
+    });
+  });
+
+  describe("changes", () => {
+    it("touch only what is given", async () => {
+      const before = await made({ signature_text: "Bye", reply_to_email: "team@example.com" });
+      const { json: after } = await patch(before.id, { display_name: "New", signature_text: null });
+      expect({ ...after, updated_at: "" }).to.deep.equal({
+        ...before,
+        display_name: "New",
+        signature_text: null,
+        updated_at: "",
+      });
+      expect(after.updated_at > before.updated_at).to.equal(true);
+      expect((await patch(before.id, {})).json).to.deep.equal(after);
+    });
+
+    for (const field of ["local_part", "email_address", "domain_id", "can_send_cold", "id"]) {
+      it(`cannot set ${field}`, async () => {
+        const { id } = await made();
+        const answer = await patch(id, { [field]: field === "can_send_cold" ? true : "other" });
+        expect(outcome(answer)).to.deep.equal([422, "invalid_request"]);
+      });
+    }
+
+    it("give a secondary channel its usual delay of an hour", async () => {
+      const secondary_approval_channel = { type: "email", config: { to: "second@example.com" } };
+      expect((await made({ secondary_approval_channel })).escalation_delay_minutes).to.equal(60);
+      expect(
+        (await made({ secondary_approval_channel, escalation_delay_minutes: 5 })).escalation_delay_minutes,
+      ).to.equal(5);
+      const { id } = await made();
+      expect((await patch(id, { secondary_approval_channel })).json.escalation_delay_minutes).to.equal(60);
+      expect((await patch(id, { escalation_delay_minutes: null })).json.escalation_delay_minutes).to.equal(60);
+    });
+  });
+
+  describe("channel secrets", () => {
+    const telegram = (bot_token: string) => ({ type: "telegram", config: { bot_token, chat_id: "42" } });
+
+    it("are masked on the wire and sealed in the log", async () => {
+      const token = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
+      const slack = {
+        webhook_url: "https://hooks.slack.com/services/T0/B0/XyZwVu",
+        channel: "#ok",
+        signing_secret: "8f742231b10e8888",
+      };
+      const identity = await made({
+        approval_channel: telegram(token),
+        secondary_approval_channel: { type: "slack", config: slack },
+      });
+      expect(identity.approval_channel).to.deep.equal(telegram("****Dsaw"));
+      expect(identity.secondary_approval_channel.config).to.deep.equal({
+        webhook_url: "****ZwVu",
+        channel: "#ok",
+        signing_secret: "****8888",
+      });
+      const { rows } = await service.database.query(
+        "select e.data::text as text from es.events e where stream_id = $1 union all select i::text from identities i where id = $2",
+        [`identity-${identity.id}`, identity.id],
+      );
+      expect(rows).to.have.length(2);
+      for (const secret of [token, slack.webhook_url, slack.signing_secret])
+        expect(JSON.stringify(rows)).not.to.contain(secret);
+    });
+
+    it("stay when what is shown comes back, and go when a new one comes", async () => {
+      const plain = async (id: string) => {
+        const { rows } = await service.database.query(
+          "select workspace_id, approval_channel from identities where id = $1",
+          [id],
+        );
+        const owner = { workspaceId: rows[0]!.workspace_id, field: "approvalChannel.bot_token" };
+        return service.deps.keyRing.open(rows[0]!.approval_channel.config.bot_token, owner);
+      };
+      const { id, approval_channel } = await made({ approval_channel: telegram("first-secret-token") });
+      const moved = { ...approval_channel, config: { ...approval_channel.config, chat_id: "43" } };
+      expect((await patch(id, { approval_channel: moved })).json.approval_channel.config).to.deep.equal({
+        bot_token: "****oken",
+        chat_id: "43",
+      });
+      expect(await plain(id)).to.equal("first-secret-token");
+      await patch(id, { approval_channel: telegram("second-secret-bot") });
+      expect(await plain(id)).to.equal("second-secret-bot");
+      const stale = await patch(id, { approval_channel });
+      expect([...outcome(stale), await plain(id)]).to.deep.equal([422, "invalid_request", "second-secret-bot"]);
+      const elsewhere = await patch(id, { secondary_approval_channel: telegram("****-bot") });
+      expect(outcome(elsewhere)).to.deep.equal([422, "invalid_request"]);
+    });
+  });
+
+  describe("under require_human_approval", () => {
+    const email = (to: string) => ({ type: "email", config: { to } });
+
+    it("keep their channels and the switch from keys without write:approvals", async () => {
+      const guarded = await made({ require_human_approval: true, approval_channel: email("boss@example.com") });
+      const scopes = ["read:identities", "write:identities"];
+      const { json: agent } = await tenant.ask("POST /v1/api-keys", { json: { name: "agent", scopes } });
+      const byAgent = (json: object) => service.ask(`PATCH /v1/identities/${guarded.id}`, { key: agent.key, json });
+      for (const loosened of [
+        { require_human_approval: false },
+        { approval_channel: email("agent@example.com") },
+        { approval_channel: null },
+        { secondary_approval_channel: email("agent@example.com") },
+        { display_name: "Innocent", require_human_approval: false },
+      ]) {
+        expect(outcome(await byAgent(loosened)), JSON.stringify(loosened)).to.deep.equal([401, "insufficient_scope"]);
+      }
+      const allowed = await byAgent({ display_name: "Changed", approval_channel: email("boss@example.com") });
+      expect([allowed.status, allowed.json.display_name]).to.deep.equal([200, "Changed"]);
+      const loosened = await patch(guarded.id, { require_human_approval: false, approval_channel: null });
+      expect([loosened.status, loosened.json.require_human_approval]).to.deep.equal([200, false]);
+      expect((await byAgent({ approval_channel: email("other@example.com") })).status).to.equal(200);
+      expect((await byAgent({ require_human_approval: true })).status).to.equal(200);
+    });
+  });
+
+  describe("deletion", () => {
+    it("answers the id, once; nothing finds it any more", async () => {
+      const { id } = await made();
+      const deleted = await tenant.ask(`DELETE /v1/identities/${id}`);
+      expect([deleted.status, deleted.json]).to.deep.equal([200, { id, deleted: true }]);
+      for (const line of [`GET /v1/identities/${id}`, `DELETE /v1/identities/${id}`]) {
+        expect(outcome(await tenant.ask(line)), line).to.deep.equal([404, "not_found"]);
+      }
+      expect(outcome(await patch(id, { display_name: "x" }))).to.deep.equal([404, "not_found"]);
+      expect((await tenant.ask("GET /v1/identities?limit=100")).text).not.to.contain(id);
+    });
+
+    it("frees a sandbox address for this workspace alone", async () => {
+      const identity = await made();
+      await tenant.ask(`DELETE /v1/identities/${identity.id}`);
+      expect((await create({ local_part: identity.local_part })).status).to.equal(409);
+      await release(identity);
+      const other = await service.workspace();
+      expect((await create({ local_part: identity.local_part }, other)).status).to.equal(409);
+      const again = await made({ local_part: identity.local_part });
+      expect(again.id).not.to.equal(identity.id);
+    });
+  });
+
+  it("of another workspace are answered like none, whatever is asked", async () => {
+    const { id } = await made();
+    const other = await service.workspace();
+    for (const line of ["GET", "DELETE"]) {
+      const answers = await Promise.all([id, unknown, "x"].map((each) => other.ask(`${line} /v1/identities/${each}`)));
+      for (const { status, json } of answers) {
+        expect([status, json.error, json.message]).to.deep.equal([404, "not_found", "no such resource"]);
+      }
+    }
+    for (const json of [{ display_name: "x" }, { nonsense: 1 }]) {
+      expect(outcome(await patch(id, json, other))).to.deep.equal([404, "not_found"]);
+    }
+    expect((await tenant.ask(`GET /v1/identities/${id}`)).json.display_name).to.equal("Support");
+  });
+
+  it("need their scopes", async () => {
+    const reader = await service.workspace({ scopes: ["read:identities"] });
+    expect((await reader.ask("GET /v1/identities")).status).to.equal(200);
+    expect(outcome(await create({}, reader))).to.deep.equal([401, "insufficient_scope"]);
+  });
+});

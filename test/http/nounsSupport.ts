@@ -1,0 +1,113 @@
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { projections } from "#projections/index.ts";
+import { systemClock, systemIds } from "#src/clock.ts";
+import { createApiKey, hashKey } from "#src/commands/apiKeys.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { type Cause, createHandle } from "#src/commands/handle.ts";
+import { createWorkspace } from "#src/commands/workspaces.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { apiKeyRoutes, createFindKey } from "#src/http/apiKeys.ts";
+import { createAuthenticate } from "#src/http/authenticate.ts";
+import { httpDependencies } from "#src/http/dependencies.ts";
+import { domainRoutes } from "#src/http/domains.ts";
+import { identityRoutes } from "#src/http/identities.ts";
+import { createInFlight } from "#src/http/inFlight.ts";
+import { createRevocation } from "#src/http/revocation.ts";
+import type { Route } from "#src/http/route.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { workspaceRoutes } from "#src/http/workspaces.ts";
+import { connectDatabase } from "#src/postgres/database.ts";
+import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { createProjectionRunner } from "#src/subscriptions/projections.ts";
+import { createWaitFor } from "#src/subscriptions/waitFor.ts";
+import type { Plan } from "#streams/workspace/events.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
+import { serveRoutes } from "./frameworkSupport.ts";
+
+export const sandboxDomain = "agents.test";
+
+export const operator: Cause = {
+  actor: { kind: "operator", id: "test" },
+  workspaceId: null,
+  correlationId: "0193a0aa-0000-7000-8000-00000000c0de",
+  causationId: "0193a0aa-0000-7000-8000-00000000c0de",
+};
+
+/** Keys, workspaces, domains and identities on a real socket, with real read models in a database of their own. */
+export async function serveNouns({ more = () => [] }: { more?: (deps: Dependencies) => Route[] } = {}) {
+  const testDatabase = await createTestDatabase();
+  const database = connectDatabase(testDatabase);
+  const store = createPostgresEventStore({ connectionString: testDatabase.serviceUrl });
+  const [clock, ids] = [systemClock, systemIds];
+  const logger = pino({ level: "silent" });
+  const waitFor = createWaitFor({ database, projections });
+  const runner = createProjectionRunner({
+    store,
+    database,
+    projections,
+    logger,
+    instanceId: randomUUID(),
+    onProjected: waitFor.reached,
+  });
+  await database.owner.query("alter table work.checkpoints alter tables set default '{}'"); // TEMP
+  await runner.start();
+  const deps = {
+    ...createHandle({ store, clock, ids }),
+    store,
+    clock,
+    ids,
+    reads: database,
+    projected: (position: number) => waitFor.projected(position),
+    keyRing: createKeyRing(newRingKey("test")),
+    settings: { sandboxDomain, approvalsFrom: `Approvals@${sandboxDomain}` },
+  } as unknown as Dependencies;
+  const inFlight = createInFlight();
+  const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock });
+  await revocation.start();
+  const http = httpDependencies(deps, { database, revocation });
+  const service = await serveRoutes(
+    [...apiKeyRoutes(http), ...workspaceRoutes(http), ...domainRoutes(http), ...identityRoutes(http), ...more(deps)],
+    {
+      inFlight,
+      authenticate: createAuthenticate({ findKey: createFindKey(http), keyHash: hashKey }),
+      upToDate: revocation.upToDate,
+      upgradeUrl: "https://example.com/upgrade",
+    },
+  );
+
+  return {
+    ...service,
+    deps,
+    database,
+    store,
+    /** A workspace with a key that may do everything, or only `scopes`. */
+    async workspace({
+      plan = "agency",
+      beta = false,
+      scopes = allScopes,
+    }: {
+      plan?: Plan;
+      beta?: boolean;
+      scopes?: readonly string[];
+    } = {}) {
+      const { workspaceId } = await createWorkspace(deps, { name: "Test", plan, betaOverride: beta }, operator);
+      const { id, key, position } = await createApiKey(deps, { workspaceId, name: "test key", scopes }, operator);
+      await deps.projected(position);
+      const ask: typeof service.ask = (line, options = {}) => service.ask(line, { key, ...options });
+      return { workspaceId, keyId: id, key, ask };
+    },
+    async close() {
+      await service.close();
+      await revocation.stop();
+      await runner.stop();
+      waitFor.close();
+      await store.close();
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
+
+export type Nouns = Awaited<ReturnType<typeof serveNouns>>;
+export type Tenant = Awaited<ReturnType<Nouns["workspace"]>>;

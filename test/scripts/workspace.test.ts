@@ -1,0 +1,117 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+
+const script = fileURLToPath(new URL("../../scripts/workspace.ts", import.meta.url));
+const tsx = import.meta.resolve("tsx");
+
+describe("npm run workspace", () => {
+  let database: TestDatabase;
+  let dataDir: string;
+  let service: TestService | undefined;
+  before(async () => {
+    database = await createTestDatabase();
+    dataDir = await mkdtemp(join(tmpdir(), "countersign-workspace-"));
+  });
+  after(async () => {
+    await service?.stop();
+    await database.drop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  async function run(...args: string[]) {
+    const child = spawn(process.execPath, ["--import", tsx, script, ...args], {
+      cwd: tmpdir(),
+      env: {
+        PATH: process.env.PATH,
+        DATA_DIR: dataDir,
+        DATABASE_URL: database.serviceUrl,
+        DATABASE_OWNER_URL: database.ownerUrl,
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let [out, err] = ["", ""];
+    child.stdout.on("data", (data) => {
+      out += data;
+    });
+    child.stderr.on("data", (data) => {
+      err += data;
+    });
+    const [code] = await once(child, "close");
+    return { code, out, err };
+  }
+  const json = async (...args: string[]) => {
+    const { code, out, err } = await run(...args);
+    expect(code, err).to.equal(0);
+    return JSON.parse(out);
+  };
+  const me = async (key: string) => {
+    const response = await fetch(`${service!.url}/v1/workspaces/me`, { headers: { Authorization: `Bearer ${key}` } });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  };
+
+  it("works where no service has ever run", async () => {
+    expect(await json("list")).to.deep.equal([]);
+    const made = await json("create", "--name", "First");
+    expect(made).to.have.keys("workspace_id", "api_key");
+    expect(made.api_key).to.match(/^svc_live_[0-9A-Za-z]{32}$/);
+    const [listed] = await json("list");
+    expect(listed).to.include({
+      workspace_id: made.workspace_id,
+      name: "First",
+      plan: "builder_pack",
+      plan_status: "active",
+      beta_override: false,
+    });
+  });
+
+  it("works beside a running service, which knows the new key at once", async () => {
+    service = await startService({ database, dataDir });
+    const { workspace_id, api_key } = await json("create", "--name", "Beside", "--plan", "pro", "--beta");
+    let answer = await me(api_key);
+    while (answer.status === 401) answer = await me(api_key);
+    expect(answer.body).to.include({ id: workspace_id, name: "Beside", plan: "pro", beta_override: true });
+    const set = await json("set-plan", "--workspace", workspace_id, "--status", "past_due", "--beta", "false");
+    expect(set).to.include({ plan: "pro", plan_status: "past_due", beta_override: false });
+    answer = await me(api_key);
+    while (answer.body.plan_status !== "past_due") answer = await me(api_key);
+    expect(answer.body).to.include({ plan: "pro", beta_override: false });
+    expect((await json("list")).map(({ name }: { name: string }) => name)).to.include.members(["First", "Beside"]);
+  });
+
+  for (const [what, args, says] of [
+    ["nothing", [], "Say what to do"],
+    ["an unknown plan", ["create", "--name", "x", "--plan", "gold"], "--plan: expected builder_pack, pro, agency"],
+    ["an unknown option", ["create", "--name", "x", "--colour", "red"], "--colour"],
+    ["no workspace", ["set-plan", "--plan", "pro"], "--workspace: expected a workspace's id"],
+    ["nothing to set", ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead"], "Say what to set"],
+    [
+      "a beta that is neither",
+      ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead", "--beta", "yes"],
+      "--beta: expected true, false",
+    ],
+  ] as const) {
+    it(`says how it is typed, given ${what}`, async () => {
+      const { code, out, err } = await run(...args);
+      expect([code, out]).to.deep.equal([1, ""]);
+      expect(err).to.contain(says).and.to.contain("npm run workspace -- create");
+    });
+  }
+
+  it("says in a sentence that a workspace does not exist", async () => {
+    const { code, out, err } = await run(
+      "set-plan",
+      "--workspace",
+      "0193a0aa-0000-7000-8000-00000000dead",
+      "--plan",
+      "pro",
+    );
+    expect([code, out, err.trim()]).to.deep.equal([1, "", "no such workspace"]);
+  });
+});
