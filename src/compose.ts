@@ -99,4 +99,5 @@ const settingsOf = (config: Config): Settings => ({
   notifyThrottleSeconds: config.notifyThrottleSeconds,
   outboundCaps,
   barrierTimeoutMs: 5_000,
+  slackAllowedHosts: config.slack.allowedHosts,
 });

@@ -3,6 +3,7 @@ import { addressHash } from "#src/commands/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
+import type { Answer } from "./frameworkSupport.ts";
 import { type Nouns, operator, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
@@ -30,7 +31,7 @@ describe("http identities", () => {
     return json;
   };
   const patch = (id: string, json: unknown, of = tenant) => of.ask(`PATCH /v1/identities/${id}`, { json });
-  const outcome = ({ status, json }: { status: number; json: any }) => [status, json.error];
+  const outcome = ({ status, json }: Answer) => [status, json.error];
   const release = (identity: { id: string; email_address: string }) =>
     service.deps.handle(
       emailAddressDecider,

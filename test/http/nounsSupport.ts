@@ -50,7 +50,6 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
     instanceId: randomUUID(),
     onProjected: waitFor.reached,
   });
-  await database.owner.query("alter table work.checkpoints alter tables set default '{}'"); // TEMP
   await runner.start();
   const deps = {
     ...createHandle({ store, clock, ids }),
