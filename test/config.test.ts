@@ -1,0 +1,143 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect } from "chai";
+import { loadConfig } from "#src/config.ts";
+import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { StartError } from "#src/startError.ts";
+
+const ring = newRingKey("k1");
+
+/** What the start says of these settings. */
+function refusal(environment: Record<string, string>): string {
+  try {
+    loadConfig({ SECRETS_KEYS: ring, ...environment });
+  } catch (error) {
+    expect(error).to.be.instanceOf(StartError);
+    return (error as StartError).message;
+  }
+  throw new Error("these settings were taken");
+}
+
+describe("the configuration", () => {
+  let dataDir: string;
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "countersign-config-"));
+  });
+  after(() => rm(dataDir, { recursive: true, force: true }));
+
+  it("has the documented defaults", () => {
+    const config = loadConfig({ SECRETS_KEYS: ring });
+    expect(config).to.deep.include({
+      production: false,
+      host: "127.0.0.1",
+      port: 8080,
+      publicUrl: "http://localhost:8080",
+      databaseUrl: undefined,
+      mailProvider: "outbox",
+      smtpInPort: 2525,
+      smtpInHost: "127.0.0.1",
+      inboundMxHost: "localhost",
+      sandboxDomain: "agents.localhost",
+      approvalsFrom: "approvals@agents.localhost",
+      rateLimits: { read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
+      notifyThrottleSeconds: 60,
+      deliveryConfirmSeconds: 900,
+      approvalLinkHours: 72,
+      idempotencyHours: 24,
+      smtpRetrySeconds: [60, 300, 900, 3600],
+      webhookRetrySeconds: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
+      domainCheckSeconds: [30, 600, 86_400],
+      logLevel: "info",
+    });
+    expect([...config.roles]).to.deep.equal(["api", "projections", "processes", "smtp"]);
+  });
+
+  it("lets one setting follow from another", () => {
+    const config = loadConfig({
+      SECRETS_KEYS: ring,
+      PORT: "9000",
+      SANDBOX_DOMAIN: "Try.Example",
+      DATABASE_URL: "postgres://u:p@h/d",
+    });
+    expect(config.publicUrl).to.equal("http://localhost:9000");
+    expect(config.approvalsFrom).to.equal("approvals@try.example");
+    expect(config.databaseOwnerUrl).to.equal("postgres://u:p@h/d");
+  });
+
+  it("takes an empty setting for one that is not there", () => {
+    expect(loadConfig({ SECRETS_KEYS: ring, PORT: "", SMTP_URL: " ", CRASH_AT: "" }).port).to.equal(8080);
+  });
+
+  it("lists everything that is wrong at once, without repeating a secret", () => {
+    const message = refusal({
+      PORT: "80 80",
+      SMTP_IN_PORT: "70000",
+      PUBLIC_URL: "ftp://x",
+      DATABASE_URL: "mysql://root:hunter2@h/d",
+      SECRETS_KEYS: "k1:aHVudGVyMg==",
+      ROLES: "api,everything",
+      RATE_LIMIT_SEND: "-1",
+      SMTP_RETRY_SECONDS: "60,soon",
+      DOMAIN_CHECK_SECONDS: "30,600",
+      CRASH_AT: "send:nowhere",
+      APPROVALS_FROM: "a@b.example, c@d.example",
+      MAIL_PROVIDER: "pigeon",
+      LOG_LEVEL: "loud",
+      NODE_ENV: "prod",
+    });
+    const named = [...message.matchAll(/^ {2}- (\w+)/gm)].map(([, name]) => name);
+    expect(named).to.have.members([
+      "PORT",
+      "SMTP_IN_PORT",
+      "PUBLIC_URL",
+      "DATABASE_URL",
+      "SECRETS_KEYS",
+      "ROLES",
+      "RATE_LIMIT_SEND",
+      "SMTP_RETRY_SECONDS",
+      "DOMAIN_CHECK_SECONDS",
+      "CRASH_AT",
+      "APPROVALS_FROM",
+      "MAIL_PROVIDER",
+      "LOG_LEVEL",
+      "NODE_ENV",
+    ]);
+    expect(message).not.to.match(/hunter2|aHVudGVyMg/);
+  });
+
+  it("refuses settings that do not fit together", () => {
+    expect(refusal({ MAIL_PROVIDER: "smtp" })).to.match(/SMTP_URL has to be set/);
+    expect(refusal({ DATABASE_OWNER_URL: "postgres://h/d" })).to.match(/DATABASE_OWNER_URL needs DATABASE_URL/);
+  });
+
+  it("in production refuses what is for development", () => {
+    const message = refusal({ NODE_ENV: "production", SECRETS_KEYS: "", CRASH_AT: "send:claimed" });
+    expect(message).to.match(/SECRETS_KEYS has to be set/);
+    expect(message).to.match(/MAIL_PROVIDER has to be set/);
+    expect(message).to.match(/CRASH_AT is refused/);
+    const config = loadConfig({ NODE_ENV: "production", SECRETS_KEYS: ring, MAIL_PROVIDER: "outbox" });
+    expect(config).to.include({ production: true, sandboxDomain: null });
+  });
+
+  it("takes a crash point with and without a count", () => {
+    expect(loadConfig({ SECRETS_KEYS: ring, CRASH_AT: "send:claimed:3" }).crashAt).to.equal("send:claimed:3");
+    expect(refusal({ CRASH_AT: "send:claimed:" })).to.match(/CRASH_AT/);
+  });
+
+  it("makes the keys of a development install once, for its owner alone", async () => {
+    const { secretsKeys } = loadConfig({ DATA_DIR: dataDir });
+    expect(loadConfig({ DATA_DIR: dataDir }).secretsKeys).to.equal(secretsKeys);
+    const owner = { workspaceId: "w", field: "f" };
+    expect(createKeyRing(secretsKeys).open(createKeyRing(secretsKeys).seal("s", owner), owner)).to.equal("s");
+    const file = join(dataDir, "secrets.keys");
+    expect((await stat(file)).mode & 0o777).to.equal(0o600);
+    expect((await readFile(file, "utf8")).trim()).to.equal(secretsKeys);
+  });
+
+  it("says in a sentence that the keys cannot be kept", async () => {
+    const file = join(dataDir, "file");
+    await writeFile(file, "");
+    expect(() => loadConfig({ DATA_DIR: file })).to.throw(StartError, /cannot be kept/);
+  });
+});
