@@ -1,0 +1,129 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+import { parseArgs } from "node:util";
+import { draftHistory } from "#src/commands/histories.ts";
+import { isUuid } from "#src/commands/ids.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { canonicalJson } from "#src/mail/out/content.ts";
+import { StartError } from "#src/startError.ts";
+import type { Recorded } from "#streams/event.ts";
+import { besideService } from "./support/beside.ts";
+
+const usage = `For auditors: what happened, from the event log itself.
+
+  npm run audit -- draft ID [--at TIME]          a draft's life in words, up to a moment
+  npm run audit -- export --workspace ID         every event of a workspace, one JSON line each, hash-chained
+  npm run audit -- verify FILE                   checks such an export: nothing changed, left out or put in`;
+
+/** Typed wrongly: answered with how it is typed. */
+class Misuse extends Error {}
+
+/** What an export's chain begins with, and what every line's hash is taken over. */
+const chainStart = "0".repeat(64);
+const link = (previous: string, event: unknown): string =>
+  createHash("sha256").update(previous).update(canonicalJson(event)).digest("hex");
+
+async function tellDraft(id: string, at: string | undefined): Promise<void> {
+  if (!isUuid(id)) throw new Misuse("draft: expected a draft's id.");
+  const until = at === undefined ? Number.POSITIVE_INFINITY : Date.parse(at);
+  if (Number.isNaN(until)) throw new Misuse("--at: expected a time such as 2026-01-31T12:00:00Z.");
+  const history = await besideService(({ deps }) => draftHistory(deps, id.toLowerCase()));
+  const told = history.filter((event) => Date.parse(event.metadata.at) <= until);
+  if (told.length === 0) throw new StartError("There is no such draft, or not yet at that time.");
+  for (const event of told) console.log(sentence(event));
+}
+
+const sentence = ({ type, data, metadata, position, stream, revision }: Recorded): string => {
+  const { kind, id, name, channel, ip } = metadata.actor;
+  const by = [`by ${kind} ${name ?? id}`, channel && `through ${channel}`, ip && `from ${ip}`]
+    .filter(Boolean)
+    .join(" ");
+  const facts = Object.entries(data)
+    .filter(([field, value]) => told.includes(field) && value !== null && value !== "")
+    .map(([field, value]) => `${field} ${String(value)}`);
+  const words = type.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
+  return `${metadata.at}  #${position}  ${words}, ${by}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}  [${stream} @${revision}]`;
+};
+
+/** The facts of an event that answer an auditor's questions; contents stay out of the terminal. */
+const told = [
+  "version",
+  "contentSha256",
+  "reason",
+  "because",
+  "attemptId",
+  "replaces",
+  "code",
+  "message",
+  "response",
+  "newMessageId",
+  "sendRequested",
+  "autoApproved",
+  "rfcMessageId",
+  "mimeSha256",
+  "outcome",
+  "evidence",
+  "error",
+  "provider",
+  "changedFields",
+];
+
+async function exportWorkspace(workspaceId: string | undefined): Promise<void> {
+  if (workspaceId === undefined || !isUuid(workspaceId)) throw new Misuse("--workspace: expected a workspace's id.");
+  await besideService(async ({ store }) => {
+    let chain = chainStart;
+    let count = 0;
+    for await (const event of wholeLog(store)) {
+      if (event.metadata.workspaceId !== workspaceId.toLowerCase()) continue;
+      chain = link(chain, event);
+      count += 1;
+      process.stdout.write(`${JSON.stringify({ event, chain })}\n`);
+    }
+    process.stderr.write(`${count} events; the last hash, to be kept apart from the file: ${chain}\n`);
+  });
+}
+
+async function* wholeLog(store: EventStore): AsyncGenerator<Recorded> {
+  const head = await store.head();
+  if (head === 0) return;
+  const over = new AbortController();
+  for await (const { events, position } of store.subscribe({ after: 0, signal: over.signal })) {
+    yield* events;
+    if (position >= head) break;
+  }
+  over.abort();
+}
+
+async function verifyFile(file: string | undefined): Promise<void> {
+  if (file === undefined) throw new Misuse("verify: expected a file.");
+  let chain = chainStart;
+  let count = 0;
+  for await (const line of createInterface({ input: createReadStream(file) })) {
+    count += 1;
+    const { event, chain: claimed } = JSON.parse(line) as { event: Recorded; chain: string };
+    chain = link(chain, event);
+    if (chain !== claimed)
+      throw new StartError(`Line ${count} (position ${event?.position}) does not follow from the lines before it.`);
+  }
+  console.log(`${count} events, unbroken; the last hash is ${chain}`);
+}
+
+async function main(): Promise<void> {
+  try {
+    const options = { at: { type: "string" }, workspace: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ options, allowPositionals: true });
+    const [command, subject] = positionals;
+    if (command === "draft") await tellDraft(subject ?? "", values.at);
+    else if (command === "export") await exportWorkspace(values.workspace);
+    else if (command === "verify") await verifyFile(subject);
+    else throw new Misuse(command === undefined ? "Say what to do." : `There is no command ${command}.`);
+  } catch (error) {
+    process.exitCode = 1;
+    const plain = error instanceof Misuse || (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
+    if (plain) console.error(`${(error as Error).message}\n\n${usage}`);
+    else console.error(error instanceof StartError ? error.message : error);
+  }
+}
+
+await main();
