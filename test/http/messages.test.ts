@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { attachmentNamed, safeType } from "#src/http/present/files.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
@@ -148,5 +149,49 @@ describe("messages over HTTP", function () {
       expect(new Set(bodies).size).to.equal(1);
       expect(answers[0]!.status).to.equal(404);
     });
+  });
+});
+
+describe("a stranger's file name and type", () => {
+  it("cannot break out of the header, name a path or hide its ending", () => {
+    for (const [given, shown] of [
+      ['a"; filename="b.exe', "a__ filename=_b.exe"],
+      ["a\r\nSet-Cookie: x=1", "aSet-Cookie_ x=1"],
+      ["../../etc/passwd", "_.._etc_passwd"],
+      ["C:\\autoexec.bat", "C__autoexec.bat"],
+      ["photo\u202egpj.exe", "photogpj.exe"],
+      ["...", "attachment"],
+      ["", "attachment"],
+      ["\ud800.txt", "\ufffd.txt"],
+      [`${"x".repeat(300)}.pdf`, `${"x".repeat(146)}.pdf`],
+    ] as const) {
+      const header = attachmentNamed(given);
+      expect(header).to.match(/^attachment; filename="[\x20-\x21\x23-\x7e]*"; filename\*=UTF-8''[\w.~%!-]*$/);
+      const name = decodeURIComponent(header.split("UTF-8''")[1]!);
+      expect(name.replaceAll(";", "_"), given).to.equal(shown);
+    }
+  });
+
+  it("is told to a browser only where nothing in it runs", () => {
+    expect(["image/PNG", "application/pdf; name=x", "text/csv"].map(safeType)).to.deep.equal([
+      "image/png",
+      "application/pdf",
+      "text/csv",
+    ]);
+    for (const active of [
+      "text/html",
+      "TEXT/HTML; charset=utf-8",
+      "image/svg+xml",
+      "application/xml",
+      "text/xml",
+      "application/vnd.mozilla.xul+xml",
+      "application/javascript",
+      "text/javascript",
+      "multipart/x-mixed-replace",
+      "text/plain\r\nX: y",
+      "",
+    ]) {
+      expect(safeType(active), active).to.equal("application/octet-stream");
+    }
   });
 });
