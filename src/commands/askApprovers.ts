@@ -1,4 +1,4 @@
-import { renderApprovalMail } from "#src/channels/email/approvalMail.ts";
+import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { renderNotice } from "#src/mail/out/render.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
