@@ -34,6 +34,26 @@ export async function chainsOf(sql: Tx, identityId: string, rfcMessageIds: reado
   return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber };
 }
 
+/** What became of threads: who survives of each, and the filing number that opened that survivor. Unknown ones are left out. */
+export async function survivorsOf(
+  sql: Tx,
+  threadIds: readonly string[],
+): Promise<{ threadId: string; survivorId: string; openedNumber: number }[]> {
+  if (threadIds.length === 0) return [];
+  const { rows } = await sql.query<{ thread_id: string; survivor_id: string; opened_number: number }>(
+    `select i.thread_id, coalesce(m.survivor_id, i.thread_id) as survivor_id, t.opened_number
+     from unnest($1::uuid[]) as i (thread_id)
+     left join chain_merges m on m.thread_id = i.thread_id
+     join chain_threads t on t.thread_id = coalesce(m.survivor_id, i.thread_id)`,
+    [threadIds],
+  );
+  return rows.map((row) => ({
+    threadId: row.thread_id,
+    survivorId: row.survivor_id,
+    openedNumber: row.opened_number,
+  }));
+}
+
 export type KnownMessage = { rfcMessageId: string; contentDigest: string; messageId: string };
 
 /** Every message filed so far under one of these Message-IDs. */

@@ -9,6 +9,7 @@ import { contentSha256, loadContent, storeContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { requireDistinctRecipients } from "./recipients.ts";
+import { requireKeysMayDecide } from "./sendingAllowed.ts";
 import { queueSend } from "./sends.ts";
 import { noteDraft } from "./threads.ts";
 
@@ -114,8 +115,7 @@ export async function sendDraft(
   { workspaceId, draftId }: { workspaceId: string; draftId: string },
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
-  const draft = await loadDraft(deps, workspaceId, draftId);
-  if (draft.status === "pending") await requireKeysMayDecide(deps, draft);
+  await loadDraft(deps, workspaceId, draftId);
   const { position, threadId } = await queueSend(deps, draftId, "api_key", cause);
   return { position, threadId, queuedAt: deps.clock.now().toISOString() };
 }
@@ -136,15 +136,6 @@ export async function notifyAgain(
   const command = { type: "RequestNotify", at, throttleSeconds } as const;
   const { position } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
   return { position, channel: identity.approvalChannel.type, notifiedAt: at };
-}
-
-async function requireKeysMayDecide(deps: Dependencies, draft: Draft): Promise<void> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
-  if (!identity.requireHumanApproval) return;
-  throw new Rejected(
-    "human_approval_required",
-    "this identity requires human approval: a person decides through its approval channel",
-  );
 }
 
 async function notePosition(

@@ -1,4 +1,4 @@
-import { chainsOf, type KnownMessage, messagesWithIds } from "#projections/chains/queries.ts";
+import { chainsOf, type KnownMessage, messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import { filingStream } from "#streams/filing/events.ts";
@@ -40,6 +40,12 @@ export async function decideFilings(
     mergedInto: new Map(),
     messages: await messagesWithIds(deps.reads, identityId, ids),
   };
+  // Our own Message-IDs name a thread without a look-up; whether it still stands on its own has to be looked up.
+  const own = ids.map((id) => ownMail(deps, identityId, [id])?.threadId).filter((id) => id !== undefined);
+  for (const { threadId, survivorId, openedNumber } of await survivorsOf(deps.reads, [...new Set(own)])) {
+    chains.openedNumber.set(survivorId, openedNumber);
+    if (survivorId !== threadId) chains.mergedInto.set(threadId, survivorId);
+  }
   for (const event of await newerDecisions(deps, identityId, known.revision)) learn(chains, event);
   let number = lastNumber;
   return page.map((mail) => {

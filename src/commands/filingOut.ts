@@ -1,12 +1,13 @@
 import { crashPoint } from "#src/crashPoints.ts";
 import type { ParsedMail } from "#src/mail/in/parse.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { type Thread, threadDecider } from "#streams/thread/decider.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
 import { type InboundMessage, type MessageAttachment, threadStream } from "#streams/thread/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { ReadMail } from "./filing.ts";
 import type { Cause } from "./handle.ts";
 import { contactId, derivedId } from "./ids.ts";
+import { absorbThread } from "./threads.ts";
 
 /** Bodies up to this many bytes of JSON stand in the event; larger ones in the blob store. */
 const inlineBodyBytes = 48 * 1024;
@@ -44,23 +45,13 @@ export async function carryOut(
 /** Freeze first, then tell the survivor: whoever is sent on from a frozen thread finds everything there. */
 async function mergeThreads(deps: Dependencies, decision: FilingDecision, cause: Cause): Promise<void> {
   for (const absorbedId of decision.absorbs) {
-    const freeze = { type: "FreezeThread", survivorId: decision.threadId } as const;
-    const { state } = await deps.handle(threadDecider, threadStream(absorbedId), freeze, cause);
+    const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
+    await deps.handle(threadDecider, threadStream(absorbedId), freeze, cause);
     crashPoint("filing:frozen");
-    const absorb = { type: "AbsorbThread", absorbedId, number: decision.number, ...absorbable(state) } as const;
-    await deps.handle(threadDecider, threadStream(decision.threadId), absorb, cause);
+    await absorbThread(deps, absorbedId, cause);
     crashPoint("filing:absorbed");
   }
 }
-
-const absorbable = (thread: Thread) => ({
-  newestNumber: thread.newestNumber,
-  newestWord: thread.newestWord,
-  participants: thread.participants,
-  drafts: thread.drafts,
-  claims: Object.values(thread.claims),
-  needsReview: thread.needsReview,
-});
 
 async function fileMessage(
   deps: Dependencies,

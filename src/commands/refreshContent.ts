@@ -31,6 +31,8 @@ export async function refreshContent(
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  // Decided or queued meanwhile: its status says how it goes on, and a queued one has the hash that was approved.
+  if (!handled.changed) return false;
   const { threadId } = draft;
   await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: handled.revision }, cause);
   return true;

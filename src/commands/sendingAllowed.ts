@@ -32,3 +32,13 @@ export async function requireSendingAllowed(
     throw new Rejected("identity_not_active", "this identity is not active and cannot send");
   }
 }
+
+/** Throws Rejected human_approval_required where only a person may decide about this identity's drafts (decisions 2). */
+export async function requireKeysMayDecide(deps: Dependencies, draft: { identityId: string }): Promise<void> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  if (!identity.requireHumanApproval) return;
+  throw new Rejected(
+    "human_approval_required",
+    "this identity requires human approval: a person decides through its approval channel",
+  );
+}

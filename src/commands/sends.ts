@@ -9,7 +9,7 @@ import type { Dependencies } from "./dependencies.ts";
 import type { Cause, Handled } from "./handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "./quotas.ts";
 import { refreshContent } from "./refreshContent.ts";
-import { requireSendingAllowed } from "./sendingAllowed.ts";
+import { requireKeysMayDecide, requireSendingAllowed } from "./sendingAllowed.ts";
 import { noteDraft, onThread } from "./threads.ts";
 
 /** How long a send waits for a competing send of the same draft to be decided. */
@@ -52,6 +52,8 @@ async function queueOnce(
 ): Promise<Queued> {
   const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
   requireStatus(draft, "sent", "pending", "approved");
+  // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
+  if (draft.status === "pending" && kind === "api_key") await requireKeysMayDecide(deps, draft);
   await requireSendingAllowed(deps, draft);
   if (await refreshContent(deps, draftId, draft, cause)) {
     throw new Rejected("content_changed", "the identity changed since this draft was shown: approve the new version");
@@ -124,10 +126,12 @@ async function claim(
   const claimed = { draftId, version, contentSha256, attemptId, quotaStream: quota.quotaStream };
   try {
     const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
-    const { threadId } = await onThread(deps, draft.threadId, command, cause);
+    // Its age counts from before the append: this process may be suspended right after it.
     deps.freshClaims.claimed(attemptId);
+    const { threadId } = await onThread(deps, draft.threadId, command, cause);
     return { attemptId, threadId, ...quota };
   } catch (error) {
+    deps.freshClaims.forget(attemptId);
     if (error instanceof Rejected && error.code === "stale_draft") {
       await endStale(deps, draftId, draft, error.details.new_message_id as string, cause);
     }
@@ -135,7 +139,7 @@ async function claim(
   }
 }
 
-/** The customer wrote again: the draft is stale, and what was reserved for it is given back. */
+/** The customer wrote again: the draft is stale. What it still holds is given back by a process. */
 export async function endStale(
   deps: Dependencies,
   draftId: string,
@@ -143,9 +147,8 @@ export async function endStale(
   newMessageId: string,
   cause: Cause,
 ): Promise<void> {
-  const command = { type: "MarkStale", newMessageId } as const;
+  const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
   const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  await giveBack(deps, draftId, draft, "stale", cause);
   await noteDraft(deps, { threadId: draft.threadId, draftId, outcome: "stale", draftRevision: revision }, cause);
 }
 

@@ -20,10 +20,30 @@ export async function onThread(
       return { ...(await deps.handle(threadDecider, threadStream(id), command, cause)), threadId: id };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
+      // The survivor may not have been told yet what the absorbed thread knows, and would judge without it.
+      await absorbThread(deps, id, cause);
       id = error.details.survivorId as string;
     }
   }
   throw new Error(`thread ${threadId} was merged more than ${maxMerges} times`);
+}
+
+/** Tells a frozen thread's survivor what it has to know of it. Repeating it changes nothing. */
+export async function absorbThread(deps: Dependencies, absorbedId: string, cause: Cause): Promise<void> {
+  const { state: thread } = await deps.load(threadDecider, threadStream(absorbedId));
+  const { newestNumber, newestWord, participants, drafts, needsReview, mergedInto } = thread;
+  const command = {
+    type: "AbsorbThread",
+    absorbedId,
+    number: thread.mergeNumber,
+    newestNumber,
+    newestWord,
+    participants,
+    drafts,
+    claims: Object.values(thread.claims),
+    needsReview,
+  } as const;
+  await deps.handle(threadDecider, threadStream(mergedInto as string), command, cause);
 }
 
 /** The thread an id means today: itself, or what it was merged into. */

@@ -46,10 +46,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     if (delivery.phase !== "none") return conclude(draftId, draft, delivery, cause, context);
     const allowed = await sendingState(deps, draft);
     if (allowed === "identity_deleted") {
-      await closeAttempt(draft.attemptId, draftId, "the identity was deleted", cause);
-      return fail(draftId, draft, "identity_deleted", "the identity was deleted before the mail left", cause);
+      const message = "the identity was deleted before the mail left";
+      return failUnsent(draftId, draft, "identity_deleted", message, cause, context);
     }
-    if (allowed !== "allowed") return context.timers.set(draftId, "wait", later(pausedRecheckMs), traced(cause));
+    if (allowed !== "allowed") {
+      return context.timers.set(draftId, "wait", later(pausedRecheckMs), of(draft.attemptId, cause));
+    }
     if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
     const outcome = await handedOver(draftId, draft, cause);
     if (outcome === "claim_too_old") return tryAgain(draftId, draft, draft.tries, cause);
@@ -78,6 +80,24 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     return (await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause)).state.phase;
   }
 
+  /** Fails a draft that nothing was handed over of. Where somebody started this very attempt meanwhile, its outcome decides. */
+  async function failUnsent(
+    draftId: string,
+    draft: Draft,
+    code: string,
+    message: string,
+    cause: Cause,
+    context: ProcessContext,
+  ): Promise<void> {
+    const attemptId = draft.attemptId as string;
+    const command = { type: "AbandonDelivery", draftId, because: message } as const;
+    const { state: delivery } = await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
+    if (!["abandoned", "not_handed_over", "refused"].includes(delivery.phase)) {
+      return conclude(draftId, draft, delivery, cause, context);
+    }
+    await fail(draftId, draft, code, message, cause);
+  }
+
   async function conclude(draftId: string, draft: Draft, delivery: Delivery, cause: Cause, context: ProcessContext) {
     switch (delivery.phase) {
       case "none":
@@ -85,7 +105,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       case "abandoned":
         return tryAgain(draftId, draft, draft.tries, cause);
       case "started":
-        return context.timers.set(draftId, "cut-off", later(settings.handOverSeconds * 1000), traced(cause));
+        return context.timers.set(
+          draftId,
+          "cut-off",
+          later(settings.handOverSeconds * 1000),
+          of(draft.attemptId, cause),
+        );
       case "accepted":
         return endAccepted(deps, draftId, draft, delivery, cause);
       case "not_handed_over":
@@ -95,7 +120,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
         return fail(draftId, draft, delivery.code || "provider_refused", delivery.message, cause);
       case "unknown":
         return context.timers.set(draftId, "settle", later(0), {
-          ...traced(cause),
+          ...of(draft.attemptId, cause),
           since: deps.clock.now().toISOString(),
         });
       case "unconfirmed":
@@ -104,23 +129,19 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   }
 
   /** "Later", by schedule; at its end the draft fails and what it held is given back. */
-  async function retry(draftId: string, draft: Draft, why: string, cause: Cause, { timers }: ProcessContext) {
+  async function retry(draftId: string, draft: Draft, why: string, cause: Cause, context: ProcessContext) {
     const seconds = settings.retrySeconds[draft.tries];
-    if (seconds === undefined) {
-      await closeAttempt(draft.attemptId as string, draftId, why, cause);
-      return fail(draftId, draft, "provider_unavailable", why, cause);
-    }
-    await timers.set(draftId, "retry", later(seconds * 1000), { ...traced(cause), attemptId: draft.attemptId });
+    if (seconds === undefined) return failUnsent(draftId, draft, "provider_unavailable", why, cause, context);
+    await context.timers.set(draftId, "retry", later(seconds * 1000), of(draft.attemptId, cause));
   }
 
   const fail = (draftId: string, draft: Draft, code: string, message: string, cause: Cause) =>
-    endFailed(deps, draftId, draft, code, message, cause);
+    endFailed(deps, draftId, draft.attemptId as string, code, message, cause);
 
   /** Looks for evidence until the time for it is over. */
   async function settle(draftId: string, payload: Record<string, unknown>, { timers }: ProcessContext): Promise<void> {
     const cause = causeOfTimer(payload, "deliverDraft");
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
-    const attemptId = draft.attemptId as string;
+    const attemptId = payload.attemptId as string;
     const found = await settings.provider.lookUp?.(attemptId);
     const waitedMs = deps.clock.now().getTime() - Date.parse(payload.since as string);
     const tooLong = waitedMs >= settings.confirmSeconds * 1000;
@@ -133,17 +154,10 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
   }
 
-  async function cutOff(draftId: string, payload: Record<string, unknown>): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  async function cutOff(attemptId: string, cause: Cause): Promise<void> {
     const message = "the hand-over was interrupted: whether the provider took the mail is not known";
     const outcome = { type: "DeliveryUnknown", data: { message } } as const;
-    const stream = deliveryStream(draft.attemptId as string);
-    await deps.handle(
-      deliveryDecider,
-      stream,
-      { type: "RecordOutcome", outcome },
-      causeOfTimer(payload, "deliverDraft"),
-    );
+    await deps.handle(deliveryDecider, deliveryStream(attemptId), { type: "RecordOutcome", outcome }, cause);
   }
 
   const onQueued = (event: Recorded, context: ProcessContext) =>
@@ -158,14 +172,15 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       const draftId = timer.key;
       const cause = causeOfTimer(timer.payload, "deliverDraft");
       const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
-      if (draft.status !== "sending") return;
-      if (timer.name === "cut-off") await cutOff(draftId, timer.payload);
-      if (timer.name === "settle") await settle(draftId, timer.payload, context);
-      if (timer.name === "retry") {
-        if (timer.payload.attemptId === draft.attemptId) await tryAgain(draftId, draft, draft.tries + 1, cause);
-        return;
+      // A timer speaks of one attempt: another one may have taken its place, and must not be judged by it.
+      const { attemptId } = timer.payload as { attemptId: string };
+      if (draft.status !== "sending" || draft.attemptId !== attemptId) return;
+      if (timer.name === "retry") return tryAgain(draftId, draft, draft.tries + 1, cause);
+      if (timer.name === "cut-off") await cutOff(attemptId, cause);
+      if (timer.name === "settle") {
+        await settle(draftId, timer.payload, context);
+        if (await stillUnknown(deps, attemptId)) return;
       }
-      if (timer.name === "settle" && (await stillUnknown(deps, draftId))) return;
       await deliver(draftId, cause, context);
     },
     givingUp: async (subject) => {
@@ -177,21 +192,28 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     },
   };
 
-  /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards its outcome is unknown. */
+  /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
     if (draft.status !== "sending" || draft.attemptId === null) return;
-    const phase = await closeAttempt(draft.attemptId, draftId, "an internal error", cause);
-    if (phase === "started") await cutOff(draftId, traced(cause));
-    else if (phase !== "unknown" && phase !== "accepted") {
-      await fail(draftId, draft, "internal", "an internal error kept this mail from being sent", cause);
+    const { attemptId } = draft;
+    const phase = await closeAttempt(attemptId, draftId, "an internal error", cause);
+    const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(attemptId));
+    if (phase === "accepted") return endAccepted(deps, draftId, draft, delivery, cause);
+    if (phase !== "started" && phase !== "unknown" && phase !== "unconfirmed") {
+      return fail(draftId, draft, "internal", "an internal error kept this mail from being sent", cause);
     }
+    if (phase === "started") await cutOff(attemptId, cause);
+    const unconfirmed = { type: "SettleDelivery", outcome: "unconfirmed", evidence: "an internal error" } as const;
+    await deps.handle(deliveryDecider, deliveryStream(attemptId), unconfirmed, cause);
+    await fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
   }
 }
 
-async function stillUnknown(deps: Dependencies, draftId: string): Promise<boolean> {
-  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
-  if (draft.attemptId === null) return false;
-  const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
+/** What a timer of an attempt carries. */
+const of = (attemptId: string | null, cause: Cause): Record<string, unknown> => ({ ...traced(cause), attemptId });
+
+async function stillUnknown(deps: Dependencies, attemptId: string): Promise<boolean> {
+  const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(attemptId));
   return delivery.phase === "unknown";
 }

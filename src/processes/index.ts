@@ -2,6 +2,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { deliverDraft } from "./deliverDraft.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { finishSends } from "./finishSends.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import type { Process } from "./process.ts";
@@ -30,6 +31,7 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
     confirmSeconds: settings.deliveryConfirmSeconds,
     handOverSeconds: settings.handOverSeconds,
   }),
+  finishSends(deps),
   recoverClaims(deps),
   noteDrafts(deps),
   refreshDraftContents(deps),

@@ -9,8 +9,9 @@ import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 type Kind = "approval" | "auto";
+type Timers = ProcessContext["timers"];
 
-const pausedRecheckMs = 2_000;
+const recheckMs = 2_000;
 
 /** Refusals that leave an approved draft where it is, for the approver or the plan to resolve. */
 const holding = ["sending_paused", "plan_limit_reached", "identity_not_active"];
@@ -26,15 +27,24 @@ export function sendApproved(deps: Dependencies): Process {
       await queueSend(deps, draftId, kind, cause);
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
-      if (resolved.includes(error.code)) return;
+      if (resolved.includes(error.code)) return againIfStillMeant(draftId, kind, cause, timers);
       if (!holding.includes(error.code)) throw error;
       const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
       await deps.handle(draftDecider, draftStream(draftId), hold, cause);
       if (error.code !== "sending_paused") return;
-      const again = new Date(deps.clock.now().getTime() + pausedRecheckMs);
-      await timers.set(draftId, "pause", again, { ...traced(cause), kind });
+      await again(draftId, kind, cause, timers);
     }
   }
+
+  /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */
+  async function againIfStillMeant(draftId: string, kind: Kind, cause: Cause, timers: Timers): Promise<void> {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.status === "approved" && draft.sendRequested) await again(draftId, kind, cause, timers);
+  }
+
+  const again = (draftId: string, kind: Kind, cause: Cause, timers: Timers) =>
+    timers.set(draftId, "again", new Date(deps.clock.now().getTime() + recheckMs), { ...traced(cause), kind });
+
   const onEvent = (kind: Kind) => (event: Recorded, context: ProcessContext) =>
     send(idOf(event.stream), kind, causedBy(event, "sendApproved"), context);
   return {

@@ -8,7 +8,8 @@ export type SendingCommand =
   | { type: "RequeueDraft"; attemptId: string; replaces: string; tries: number }
   | { type: "AbandonSend"; attemptId: string; because: string }
   | { type: "HoldSend"; code: string; message: string }
-  | { type: "MarkStale"; newMessageId: string }
+  /** `attemptId`: the hand-over under way as the judge saw it, null for none. Another one may have got past the newer message. */
+  | { type: "MarkStale"; newMessageId: string; attemptId: string | null }
   | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string }
   | { type: "FailDraft"; attemptId: string | null; code: string; message: string }
   | { type: "RecordLateEvidence"; attemptId: string; outcome: "accepted" | "refused" };
@@ -39,6 +40,7 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
     case "MarkStale":
       if (draft.status === "stale") return [];
       requireStatus(draft, "marked stale", "pending", "approved", "sending");
+      if (draft.attemptId !== command.attemptId) requireStatus(draft, "marked stale", "pending", "approved");
       return [{ type: "DraftMarkedStale", data: { newMessageId: command.newMessageId } }];
     case "RecordSent": {
       if (draft.status !== "sending" || draft.attemptId !== command.attemptId) return [];

@@ -14,6 +14,8 @@ export type Thread = {
   priority: Priority;
   /** The thread this one was merged into. */
   mergedInto: string | null;
+  /** The filing number of that merge; 0 for a thread that stands on its own. */
+  mergeNumber: number;
   absorbed: readonly string[];
   newestNumber: number;
   /** The newest message a send must not overlook: a person's or a list's, not a machine's answer. */
@@ -42,6 +44,7 @@ const initial: Thread = {
   needsReview: false,
   priority: "normal",
   mergedInto: null,
+  mergeNumber: 0,
   absorbed: [],
   newestNumber: 0,
   newestWord: null,
@@ -85,7 +88,7 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
     case "SendClaimReleased":
       return without(thread, event.data.draftId);
     case "ThreadFrozen":
-      return { ...thread, mergedInto: event.data.survivorId };
+      return { ...thread, mergedInto: event.data.survivorId, mergeNumber: event.data.number };
     case "ThreadAbsorbed":
       return absorbed(thread, event.data);
   }
@@ -116,7 +119,8 @@ function joined(known: readonly string[], more: readonly string[]): readonly str
 
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
   if (thread.mergedInto !== null) {
-    if (command.type === "FreezeThread") return [];
+    // A thread is frozen only once everything decided before stands in it: whoever files here now repeats what was done.
+    if (["FreezeThread", "FileMessage", "AbsorbThread"].includes(command.type)) return [];
     throw new Rejected("thread_merged", "this thread was merged into another", { survivorId: thread.mergedInto });
   }
   if (!thread.exists && command.type !== "FileMessage") throw new Rejected("not_found", "no such thread");
@@ -124,7 +128,7 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
     case "FileMessage":
       return fileMessage(command, thread);
     case "FreezeThread":
-      return [{ type: "ThreadFrozen", data: { survivorId: command.survivorId } }];
+      return [{ type: "ThreadFrozen", data: { survivorId: command.survivorId, number: command.number } }];
     case "AbsorbThread":
       return absorb(command, thread);
     case "ClaimSend":

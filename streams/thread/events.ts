@@ -78,8 +78,8 @@ export type ThreadEvent =
   | Event<"DraftNoted", { draftId: string } & NotedDraft>
   | Event<"SendClaimed", SendClaim & { replaces: string | null }>
   | Event<"SendClaimReleased", { draftId: string; attemptId: string; because: string }>
-  /** From here on this thread only points on; everything else happens to the survivor. */
-  | Event<"ThreadFrozen", { survivorId: string }>
+  /** From here on this thread only points on; everything else happens to the survivor. `number`: the filing that merged them. */
+  | Event<"ThreadFrozen", { survivorId: string; number: number }>
   /** What the survivor has to know of the absorbed one to judge sends as both together. */
   | Event<
       "ThreadAbsorbed",

@@ -10,7 +10,7 @@ export type ThreadFiling =
       opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
       reviewReason: string | null;
     }
-  | { type: "FreezeThread"; survivorId: string }
+  | { type: "FreezeThread"; survivorId: string; number: number }
   | {
       type: "AbsorbThread";
       absorbedId: string;

@@ -1,0 +1,40 @@
+import { loadContent } from "#src/commands/contents.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { giveBack } from "#src/commands/sends.ts";
+import { onThread } from "#src/commands/threads.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { causedBy } from "./cause.ts";
+import type { Process } from "./process.ts";
+
+/**
+ * When a send has ended, its thread is told of a mail that left, and whatever an unsent draft still holds is given back: its quota
+ * (unless nobody knows whether it was sent) and its claim. Driven by the end itself, so that a crash right after it loses nothing.
+ */
+export const finishSends = (deps: Dependencies): Process => ({
+  name: "finishSends",
+  categories: ["draft"],
+  keyOf: (event) => idOf(event.stream),
+  on: {
+    DraftSent: (event) => tellThread(deps, event, causedBy(event, "finishSends")),
+    DraftMarkedStale: (event) => release(deps, event, "stale", causedBy(event, "finishSends")),
+    DraftFailed: (event) => release(deps, event, event.data.code, causedBy(event, "finishSends")),
+  },
+});
+
+async function tellThread(deps: Dependencies, event: Recorded, cause: Cause): Promise<void> {
+  const { state: draft } = await deps.load(draftDecider, event.stream);
+  const content = await loadContent(deps.blobs, draft.stored);
+  const { attemptId, rfcMessageId } = event.data as { attemptId: string; rfcMessageId: string };
+  const { messageId, threadId } = draft;
+  const to = [...content.to, ...content.cc];
+  const sent = { type: "RecordSent", draftId: idOf(event.stream), attemptId, messageId, rfcMessageId, to } as const;
+  await onThread(deps, threadId, sent, cause);
+}
+
+async function release(deps: Dependencies, event: Recorded, because: string, cause: Cause): Promise<void> {
+  const { state: draft } = await deps.load(draftDecider, event.stream);
+  const held = because === "unconfirmed" ? { ...draft, reservation: null } : draft;
+  await giveBack(deps, idOf(event.stream), held, because, cause);
+}
