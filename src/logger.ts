@@ -50,7 +50,7 @@ const secrets: readonly [pattern: RegExp, shown: string][] = [
   // Bearer credentials, our keys and webhook secrets; Telegram's, SendGrid's, Stripe's and Slack's.
   [/(Bearer\s+)[^\s"\\]+/gi, "$1[removed]"],
   [/\b(svc_live_|whsec_|sk_live_|sk_test_|rk_live_|SG\.|xox[abprs]-)[A-Za-z0-9._+/=-]{6,}/g, "$1[removed]"],
-  [/\b\d{6,12}:[A-Za-z0-9_-]{30,}/g, "[removed]"],
+  [/(?<!\d)\d{6,12}:[A-Za-z0-9_-]{30,}/g, "[removed]"],
 ];
 
 function withoutSecrets(line: string): string {

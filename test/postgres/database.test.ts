@@ -1,0 +1,124 @@
+import { expect } from "chai";
+import pg from "pg";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => expect.fail("it succeeded"),
+    (error) => error,
+  );
+
+describe("the database", () => {
+  let server: TestDatabase;
+  let database: Database;
+  before(async () => {
+    server = await createTestDatabase();
+    database = connectDatabase(server, { statementTimeoutMs: 2_000 });
+    await database.owner.query("create schema if not exists read");
+    await database.owner.query("create table read.numbers (number bigint primary key deferrable initially deferred)");
+    await database.owner.query(`grant usage on schema read to ${server.serviceRole}`);
+    await database.owner.query(`grant select, insert on read.numbers to ${server.serviceRole}`);
+  });
+  after(async () => {
+    await database.close();
+    await server.drop();
+  });
+
+  const numbers = async () =>
+    (await database.query("select number from numbers order by number")).rows.map((row) => row.number);
+
+  it("finds read models without their schema, for both roles", async () => {
+    expect((await database.query("select count(*) as count from numbers")).rows).to.deep.equal([{ count: 0 }]);
+    expect((await database.owner.query("select count(*) as count from numbers")).rows).to.deep.equal([{ count: 0 }]);
+  });
+
+  it("reads int8 as a number, and refuses one that would be rounded", async () => {
+    const most = Number.MAX_SAFE_INTEGER;
+    expect((await database.query("select $1::bigint as most", [most])).rows).to.deep.equal([{ most }]);
+    const error = await failureOf(database.query("select 9007199254740993 as more"));
+    expect(error).to.be.instanceOf(RangeError);
+  });
+
+  it("does a transaction wholly", async () => {
+    await database.transaction(async (tx) => {
+      await tx.query("insert into numbers values (1)");
+      await tx.query("insert into numbers values (2)");
+    });
+    expect(await numbers()).to.deep.equal([1, 2]);
+  });
+
+  it("undoes a transaction whose work throws, and hands on what it threw", async () => {
+    const own = new Error("mine");
+    const error = await failureOf(
+      database.transaction(async (tx) => {
+        await tx.query("insert into numbers values (3)");
+        throw own;
+      }),
+    );
+    expect(error).to.equal(own);
+    expect(await numbers()).to.deep.equal([1, 2]);
+  });
+
+  it("does not pass a transaction for done whose failed statement was swallowed", async () => {
+    const error = await failureOf(
+      database.transaction(async (tx) => {
+        await tx.query("insert into numbers values (4)");
+        await tx.query("select no_such_column").catch(() => {});
+      }),
+    );
+    expect((error as Error).message).to.match(/rolled back/);
+    expect(await numbers()).to.deep.equal([1, 2]);
+  });
+
+  it("hands on what PostgreSQL refuses, at the statement or at the commit", async () => {
+    const syntax = await failureOf(database.query("selekt 1"));
+    expect((syntax as pg.DatabaseError).code).to.equal("42601");
+    const deferred = await failureOf(database.transaction((tx) => tx.query("insert into numbers values (1)")));
+    expect((deferred as pg.DatabaseError).code).to.equal("23505");
+    expect(await numbers()).to.deep.equal([1, 2]);
+  });
+
+  it("is Unavailable where a statement takes too long", async () => {
+    const error = await failureOf(database.query("select pg_sleep(10)"));
+    expect(error).to.be.instanceOf(Unavailable);
+  });
+
+  it("is Unavailable where nobody listens, and where the server lets nobody in", async () => {
+    const nobody = connectDatabase({
+      serviceUrl: "postgres://u:p@127.0.0.1:1/d",
+      ownerUrl: "postgres://u:p@127.0.0.1:1/d",
+    });
+    expect(await failureOf(nobody.query("select 1"))).to.be.instanceOf(Unavailable);
+    expect(await failureOf(nobody.transaction((tx) => tx.query("select 1")))).to.be.instanceOf(Unavailable);
+    await nobody.close();
+  });
+
+  it("survives that every connection of it is cut, in the middle of a statement and idle", async () => {
+    // What another role's connection is doing is shown to a superuser alone.
+    const admin = new pg.Client(process.env.TEST_DATABASE_ADMIN_URL);
+    await admin.connect();
+    const cut = (which: string) =>
+      admin.query(`select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and ${which}`, [
+        server.serviceRole,
+      ]);
+    const busy = failureOf(database.transaction((tx) => tx.query("select pg_sleep(1.5)")));
+    const sleeping = "wait_event = 'PgSleep'";
+    while (!(await cut(sleeping)).rowCount) await admin.query("select pg_sleep(0.01)");
+    expect(await busy).to.be.instanceOf(Unavailable);
+    await Promise.all([1, 2, 3].map(() => database.query("select pg_sleep(0.01)")));
+    await cut("true");
+    await admin.end();
+    // A connection that is cut while it waits in the pool may still be handed out once.
+    for (let tries = 0; tries < 4; tries++)
+      await database.query("select 1").catch((error) => expect(error).to.be.instanceOf(Unavailable));
+    expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
+  });
+
+  it("is Unavailable once closed", async () => {
+    const closed = connectDatabase(server);
+    await closed.close();
+    expect(await failureOf(closed.query("select 1"))).to.be.instanceOf(Unavailable);
+  });
+});
