@@ -1,0 +1,342 @@
+import { createHash } from "node:crypto";
+import type { Blobs } from "#src/blobs/blobs.ts";
+import { type Clock, systemIds } from "#src/clock.ts";
+import { contentSha256 } from "#src/commands/contents.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { createFreshClaims } from "#src/commands/freshClaims.ts";
+import { type Cause, createHandle } from "#src/commands/handle.ts";
+import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import type { MailProvider, Outcome } from "#src/mail/mailProvider.ts";
+import { createMessageIds } from "#src/mail/out/messageIds.ts";
+import { deliverDraft } from "#src/processes/deliverDraft.ts";
+import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
+import { finishSends } from "#src/processes/finishSends.ts";
+import { noteDrafts } from "#src/processes/noteDrafts.ts";
+import type { Process, Timer } from "#src/processes/process.ts";
+import { recoverClaims } from "#src/processes/recoverClaims.ts";
+import { sendApproved } from "#src/processes/sendApproved.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { categoryOf, type Recorded } from "#streams/event.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { inboxDecider } from "#streams/inbox/decider.ts";
+import { inboxStream } from "#streams/inbox/events.ts";
+import { quotaDecider } from "#streams/quota/decider.ts";
+import { quotaStream } from "#streams/quota/events.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
+import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
+import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
+
+export const workspaceId = "11111111-1111-7111-8111-111111111111";
+export const identityId = "22222222-2222-7222-8222-222222222222";
+
+export const cause: Cause = {
+  actor: { kind: "api_key", id: "key" },
+  workspaceId,
+  correlationId: "test",
+  causationId: "test",
+};
+
+export type Hand = { attemptId: string; outcome: Outcome };
+export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>; processes: Process[] };
+
+/**
+ * The send path without its surroundings: one log in memory, any number of instances on it, a clock that only tests move (each look at the
+ * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice.
+ */
+export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } = {}) {
+  const log = createMemoryEventStore();
+  const blobs = memoryBlobs();
+  let ms = Date.parse("2026-01-01T00:00:00Z");
+  let ticks = 0;
+  const clock: Clock = { now: () => new Date(ms), monotonic: () => ms + (ticks += tickMs) };
+  const hands: Hand[] = [];
+  let answers: (Outcome | "no connection" | "crash after")[] = [];
+  let evidence: "accepted" | "refused" | undefined;
+  let beforeWriting = (): void => {};
+  const timers = new Map<string, { process: string; timer: Timer }>();
+  let position = 0;
+
+  const provider = (node: () => Node): MailProvider => ({
+    name: "outbox",
+    async connect() {
+      if (answers[0] === "no connection") {
+        answers.shift();
+        throw new Unavailable("no connection");
+      }
+      return {
+        async handOver({ attemptId }, mayWrite) {
+          beforeWriting();
+          if (!mayWrite()) return { kind: "not_handed_over", message: "the claim is too old" };
+          if (node().faulty.crashed) throw new Crashed("a dead process hands nothing over");
+          const answer = answers.shift() ?? ({ kind: "accepted", response: "250 ok" } as const);
+          if (answer === "no connection" || answer === "crash after") throw new Crashed("during the hand-over");
+          hands.push({ attemptId, outcome: answer });
+          return answer;
+        },
+        discard() {},
+      };
+    },
+    lookUp: async () => evidence,
+    async close() {},
+  });
+
+  function createNode(fault?: Fault): Node {
+    const faulty = faultyEventStore(log, fault);
+    const deps: Dependencies = {
+      ...createHandle({ store: faulty, clock, ids: systemIds }),
+      store: faulty,
+      clock,
+      ids: systemIds,
+      blobs,
+      // No index at all: whoever files reads the filing stream from its start.
+      reads: { query: async () => ({ rows: [], rowCount: 0 }) },
+      projected: async () => true,
+      parser: {
+        parse: async (raw) => ({
+          bodyText: raw.toString(),
+          bodyHtml: null,
+          extractedText: raw.toString(),
+          attachments: [],
+          unreadable: null,
+        }),
+      },
+      keyRing: undefined as never,
+      messageIds: createMessageIds(Buffer.alloc(32, 7)),
+      freshClaims: createFreshClaims(clock),
+      settings: {
+        sandboxDomain: null,
+        approvalsFrom: "approvals@agents.localhost",
+        publicUrl: "http://localhost",
+        approvalLinkHours: 72,
+        notifyThrottleSeconds: 60,
+        outboundCaps: { builder_pack: cap, pro: cap, agency: cap },
+        barrierTimeoutMs: 5_000,
+      },
+    };
+    const delivery = { instanceId: "test", retrySeconds: [5, 30], confirmSeconds: 900, handOverSeconds: 60 };
+    const node: Node = {
+      ...deps,
+      faulty,
+      processes: [
+        fileInboundEmail(deps),
+        sendApproved(deps),
+        deliverDraft(deps, { ...delivery, provider: provider(() => node) }),
+        finishSends(deps),
+        recoverClaims(deps),
+        noteDrafts(deps),
+      ],
+    };
+    return node;
+  }
+
+  let node = createNode();
+
+  const contextOf = (process: Process) => ({
+    timers: {
+      async set(key: string, name: string, dueAt: Date, payload: Record<string, unknown> = {}) {
+        timers.set(`${process.name}/${key}/${name}`, { process: process.name, timer: { key, name, dueAt, payload } });
+      },
+      async cancel(key: string, name: string) {
+        timers.delete(`${process.name}/${key}/${name}`);
+      },
+    },
+    attempt: 1,
+    signal: new AbortController().signal,
+  });
+
+  /** Runs a handler the way the service does: infrastructure is tried again, an instance that died is replaced. */
+  async function work(name: string, run: (process: Process) => Promise<void> | undefined): Promise<void> {
+    for (let tries = 0; tries < 20; tries++) {
+      try {
+        return await run(node.processes.find((process) => process.name === name) as Process);
+      } catch (error) {
+        if (error instanceof Crashed) node = createNode();
+        else if (error instanceof Unavailable || error instanceof StreamMoved) continue;
+        else throw error;
+      }
+    }
+    throw new Error(`${name} never came through`);
+  }
+
+  const handle = (name: string, event: Recorded) =>
+    work(name, (process) =>
+      process.categories.includes(categoryOf(event.stream))
+        ? process.on[event.type]?.(event, contextOf(process))
+        : undefined,
+    );
+
+  /** Hands every event that is new to every process, `deliveries` times. */
+  async function drain(): Promise<void> {
+    for (; position < log.all.length; position++) {
+      const event = structuredClone(log.all[position]) as Recorded;
+      for (const { name } of node.processes) {
+        for (let n = 0; n < deliveries; n++) await handle(name, event);
+      }
+    }
+  }
+
+  async function fireDue(): Promise<void> {
+    for (const [key, { process: name, timer }] of [...timers]) {
+      if (timer.dueAt.getTime() > ms) continue;
+      timers.delete(key);
+      await work(name, (process) => process.onTimer?.(timer, contextOf(process)));
+    }
+  }
+
+  async function advance(by: number): Promise<void> {
+    ms += by;
+    await fireDue();
+    await drain();
+  }
+
+  /** Lets time pass from timer to timer until none is left, or `until` holds. */
+  async function run(until: () => boolean = () => false): Promise<void> {
+    await drain();
+    for (let steps = 0; timers.size > 0 && !until(); steps++) {
+      if (steps > 1_000) throw new Error("it never comes to rest");
+      const next = Math.min(...[...timers.values()].map(({ timer }) => timer.dueAt.getTime()));
+      await advance(Math.max(0, next - ms));
+    }
+  }
+
+  const threadId = () =>
+    log.all.find((event) => event.type === "ThreadOpened")?.stream.slice("thread-".length) as string;
+  const newestWord = async () =>
+    (await createHandle({ store: log, clock, ids: systemIds }).load(threadDecider, threadStream(threadId()))).state
+      .newestWord;
+
+  /** The customer's mail is acknowledged; filing is the dispatcher's. */
+  async function acknowledge(number: number, references: string[] = []): Promise<void> {
+    const raw = Buffer.from(`mail ${number}`);
+    const data = mailReceived({ number, references, identityId, workspaceId, rawSha256: await blobs.put(raw) });
+    await node.handle(inboxDecider, inboxStream(identityId), { type: "ReceiveMail", mail: data }, cause);
+  }
+
+  async function submit(different: { autoApproved?: boolean } = {}): Promise<string> {
+    const draftId = systemIds.uuid();
+    const word = await newestWord();
+    const content = draftContent();
+    const draft = {
+      content,
+      contentBlob: null,
+      workspaceId,
+      threadId: threadId(),
+      identityId,
+      basedOnMessageId: word?.messageId ?? null,
+      basedOnNumber: word?.number ?? 0,
+      messageId: systemIds.uuid(),
+      contentSha256: contentSha256(content),
+      rationale: null,
+      metadata: null,
+      staleWarning: false,
+      autoApproved: false,
+      ...different,
+    };
+    await node.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft }, cause);
+    await drain();
+    return draftId;
+  }
+
+  const approve = (draftId: string, on: Node = node) =>
+    on.handle(
+      draftDecider,
+      draftStream(draftId),
+      { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: true, tokenSha256: null },
+      cause,
+    );
+
+  const fresh = createHandle({ store: log, clock, ids: systemIds });
+  const state = {
+    draft: async (draftId: string) => (await fresh.load(draftDecider, draftStream(draftId))).state,
+    thread: async () => (await fresh.load(threadDecider, threadStream(threadId()))).state,
+    quota: async () => (await fresh.load(quotaDecider, quotaStream(workspaceId, "lifetime"))).state.used,
+  };
+
+  await node.handle(
+    workspaceDecider,
+    workspaceStream(workspaceId),
+    { type: "CreateWorkspace", workspace: workspaceCreated() },
+    cause,
+  );
+  await node.handle(
+    identityDecider,
+    identityStream(identityId),
+    { type: "CreateIdentity", identity: identityCreated({ workspaceId }) },
+    cause,
+  );
+  await acknowledge(1);
+  await drain();
+
+  return {
+    log,
+    clock,
+    hands,
+    timers,
+    state,
+    acknowledge,
+    submit,
+    approve,
+    drain,
+    advance,
+    run,
+    createNode,
+    get node() {
+      return node;
+    },
+    useNode(other: Node) {
+      node = other;
+    },
+    answer(...next: typeof answers) {
+      answers = next;
+    },
+    setEvidence(found: typeof evidence) {
+      evidence = found;
+    },
+    /** Lets only this much time pass, telling nobody. */
+    sleepThrough(by: number) {
+      ms += by;
+    },
+    onWrite(work: () => void) {
+      beforeWriting = work;
+    },
+    threadId,
+    /** Every event from this revision of the log on goes to every process once more. */
+    replayAll() {
+      position = 0;
+    },
+  };
+}
+
+export type SendWorld = Awaited<ReturnType<typeof createSendWorld>>;
+
+export function memoryBlobs(): Blobs {
+  const kept = new Map<string, Buffer>();
+  return {
+    async put(bytes) {
+      const sha256 = createHash("sha256").update(bytes).digest("hex");
+      kept.set(sha256, bytes);
+      return sha256;
+    },
+    get: async (sha256) => kept.get(sha256),
+    size: async (sha256) => kept.get(sha256)?.length,
+  };
+}
+
+/** The code something was refused with; fails where it was not. */
+export async function refusal(work: Promise<unknown>): Promise<string> {
+  try {
+    await work;
+  } catch (error) {
+    if (error instanceof Rejected) return error.code;
+    throw error;
+  }
+  return "not refused";
+}

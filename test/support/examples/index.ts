@@ -1,0 +1,91 @@
+import type { IdentityEvent } from "#streams/identity/events.ts";
+import type { InboxEvent, MailHeaders } from "#streams/inbox/events.ts";
+import type { WorkspaceEvent } from "#streams/workspace/events.ts";
+
+/** Named examples of what is stored, with whatever is to be different about them. */
+
+type DataOf<E extends { type: string; data: unknown }, Type extends E["type"]> = Extract<E, { type: Type }>["data"];
+
+export const workspaceCreated = (
+  different: Partial<DataOf<WorkspaceEvent, "WorkspaceCreated">> = {},
+): DataOf<WorkspaceEvent, "WorkspaceCreated"> => ({
+  name: "Acme",
+  slug: "acme",
+  plan: "builder_pack",
+  planStatus: "active",
+  betaOverride: false,
+  createdAt: "2026-01-01T00:00:00.000Z",
+  ...different,
+});
+
+export const identityCreated = (
+  different: Partial<DataOf<IdentityEvent, "IdentityCreated">> = {},
+): DataOf<IdentityEvent, "IdentityCreated"> => ({
+  workspaceId: "workspace",
+  domainId: "domain",
+  localPart: "support",
+  emailAddress: "support@agents.localhost",
+  assistantId: null,
+  displayName: "Support",
+  replyToEmail: null,
+  signatureText: null,
+  signatureHtml: null,
+  threadHistoryDepth: 10,
+  status: "active",
+  approvalChannel: null,
+  secondaryApprovalChannel: null,
+  escalationDelayMinutes: null,
+  canSendCold: false,
+  autoApproveReplies: false,
+  requireHumanApproval: false,
+  sendOnChannelApproval: true,
+  ...different,
+});
+
+export const mailHeaders = (different: Partial<MailHeaders> = {}): MailHeaders => ({
+  messageId: "<question@customer.example>",
+  messageIdDerived: false,
+  threadIds: [],
+  inReplyTo: null,
+  references: [],
+  from: { name: "Ann", address: "ann@customer.example" },
+  fromCount: 1,
+  replyTo: [],
+  to: ["support@agents.localhost"],
+  cc: [],
+  subject: "My order",
+  date: null,
+  classification: "person",
+  contentDigest: "digest",
+  reportedMessageIds: [],
+  ...different,
+});
+
+/** The n-th mail of a customer: `<n@customer.example>`, naming these others. */
+export const mailReceived = ({
+  number,
+  references,
+  identityId,
+  workspaceId,
+  rawSha256,
+}: {
+  number: number;
+  references: string[];
+  identityId: string;
+  workspaceId: string;
+  rawSha256: string;
+}): InboxEvent["data"] => ({
+  deliveryId: `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`,
+  workspaceId,
+  identityId,
+  envelope: { from: "ann@customer.example", to: "support@agents.localhost" },
+  remote: { ip: "127.0.0.1", helo: "customer.example" },
+  rawSha256,
+  sizeBytes: 100,
+  headers: mailHeaders({
+    messageId: `<${number}@customer.example>`,
+    threadIds: references,
+    references,
+    contentDigest: `digest ${number}`,
+  }),
+});

@@ -1,0 +1,78 @@
+import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** A process that died: nothing it does from here on has any effect. */
+export class Crashed extends Error {
+  override readonly name = "Crashed";
+}
+
+export type Fault = {
+  /** At the n-th append through this store, from 1. */
+  at: number;
+  when: "before" | "after";
+  /** unavailable: the one append fails, its outcome unknown to the caller. crash: that, and nothing works afterwards. */
+  how: "unavailable" | "crash";
+};
+
+export type FaultyEventStore = EventStore & {
+  readonly appends: number;
+  readonly crashed: boolean;
+  /** Holds the next append to a stream of this category until `release` is called; `reached` resolves when it got there. */
+  pause(category: string): { reached: Promise<void>; release(): void };
+};
+
+/** An event store as one process sees it, going wrong where it is told to. */
+export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventStore {
+  let appends = 0;
+  let crashed = false;
+  const barriers: { category: string; reach(): void; gate: Promise<void> }[] = [];
+
+  function fail(how: Fault["how"]): never {
+    crashed = how === "crash";
+    throw crashed ? new Crashed("crashed") : new Unavailable("the event store went away");
+  }
+  function alive<T>(work: () => T): T {
+    if (crashed) throw new Crashed("crashed");
+    return work();
+  }
+
+  return {
+    ...store,
+    guards: store.guards,
+    get appends() {
+      return appends;
+    },
+    get crashed() {
+      return crashed;
+    },
+    pause(category) {
+      let release = () => {};
+      let reach = () => {};
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const reached = new Promise<void>((resolve) => {
+        reach = resolve;
+      });
+      barriers.push({ category, reach, gate });
+      return { reached, release };
+    },
+    async append(stream, expectedRevision, events, options) {
+      const barrier = barriers.findIndex(({ category }) => stream.startsWith(`${category}-`));
+      if (barrier >= 0) {
+        const [{ reach, gate }] = barriers.splice(barrier, 1) as [(typeof barriers)[number]];
+        reach();
+        await gate;
+      }
+      alive(() => undefined);
+      appends += 1;
+      const now = fault?.at === appends ? fault : undefined;
+      if (now?.when === "before") fail(now.how);
+      const appended = await store.append(stream, expectedRevision, events, options);
+      if (now?.when === "after") fail(now.how);
+      return appended;
+    },
+    read: async (...args) => alive(() => store.read(...args)),
+    readLast: async (...args) => alive(() => store.readLast(...args)),
+    head: async () => alive(() => store.head()),
+  };
+}
