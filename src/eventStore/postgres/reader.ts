@@ -94,7 +94,8 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
       const cut = rows.length === limit || Number(rows.at(-1)?.[8] ?? 0) >= maxPageBytes;
       return { events, position: cut ? events.at(-1)!.position : upTo };
     },
-    close: () => pool.end(),
+    // A query that hangs is not waited for longer than for its answer.
+    close: () => Promise.race([pool.end(), sleep(timeoutMs, undefined, { ref: false })]),
   };
 }
 

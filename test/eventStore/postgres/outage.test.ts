@@ -1,0 +1,162 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import pino from "pino";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
+import { migrate } from "#src/postgres/migrate.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import {
+  appendForSure,
+  consume,
+  count,
+  expectRising,
+  newCategory,
+  newEvent,
+  newStream,
+  revisionsOf,
+  upTo,
+} from "../contract/support.ts";
+import { cutConnections } from "./support.ts";
+
+const writers = 32;
+
+/** 32 writers of `each` events; what they were told. Whatever stays unknown is asked again. */
+async function write(store: EventStore, category: string, each: number, onAcknowledged: (sum: number) => void) {
+  const acknowledged = new Map<string, number>();
+  await Promise.all(
+    upTo(writers).map(async () => {
+      const stream = newStream(category);
+      for (const n of upTo(each)) {
+        const event = newEvent({ n });
+        const { position } = await appendForSure(store, stream, n - 1, [event]);
+        acknowledged.set(event.id, position);
+        onAcknowledged(acknowledged.size);
+      }
+    }),
+  );
+  return acknowledged;
+}
+
+/** Exactly what was acknowledged, once and in order, is what a reader saw and what the streams hold. */
+async function expectWhole(
+  store: EventStore,
+  events: Awaited<ReturnType<typeof consume>>["events"],
+  acknowledged: Map<string, number>,
+): Promise<void> {
+  expectRising(events.map(({ position }) => position));
+  expect(new Map(events.map(({ id, position }) => [id, position]))).to.deep.equal(acknowledged);
+  for (const stream of new Set(events.map((event) => event.stream))) {
+    const own = await store.read(stream);
+    expect(revisionsOf(own)).to.deep.equal(upTo(own.length));
+  }
+}
+
+describe("The event log in PostgreSQL, when things die", function () {
+  this.timeout(120_000);
+
+  it("loses and doubles nothing while writer, listener and readers are cut again and again", async () => {
+    const database = await createTestDatabase();
+    const store = createPostgresEventStore({ connectionString: database.serviceUrl });
+    const category = newCategory();
+    const cuts: Promise<number>[] = [];
+    const reading = consume(store, { after: 0, categories: [category], batchSize: 20 }, count(writers * 60));
+    const acknowledged = await write(store, category, 60, (sum) => {
+      if (sum % 100 === 0) cuts.push(cutConnections(database));
+    });
+    expect((await Promise.all(cuts)).reduce((sum, cut) => sum + cut)).to.be.greaterThan(5);
+    await expectWhole(store, (await reading).events, acknowledged);
+    await store.close();
+    await database.drop();
+  });
+
+  describe("with a server of its own", () => {
+    let directory: string;
+    let server: EmbeddedPostgres;
+
+    before(async () => {
+      directory = await mkdtemp(join(tmpdir(), "countersign-log-"));
+      server = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger: pino({ level: "silent" }) });
+      await migrate(server.ownerUrl, "countersign_service");
+    });
+    after(async () => {
+      await server.stop();
+      for (const path of [directory, server.directory]) await rm(path, { recursive: true, force: true });
+    });
+
+    it("loses no acknowledged event when the server is killed", async () => {
+      const store = createPostgresEventStore({ connectionString: server.serviceUrl });
+      const category = newCategory();
+      const after = await store.head();
+      const killed: number[] = [];
+      const reading = consume(store, { after, categories: [category] }, count(writers * 100));
+      const acknowledged = await write(store, category, 100, (sum) => {
+        if (![500, 1500, 2500].includes(sum)) return;
+        killed.push(server.pid());
+        process.kill(server.pid(), "SIGKILL");
+      });
+      await expectWhole(store, (await reading).events, acknowledged);
+      expect(new Set(killed).size, "each kill hit a server that had come up again").to.equal(3);
+      await store.close();
+    });
+  });
+
+  describe("with instances in processes of their own", () => {
+    let database: TestDatabase;
+    const children: ChildProcess[] = [];
+    const start = (category: string, appends: number): ChildProcess => {
+      const script = fileURLToPath(new URL("./appendAll.ts", import.meta.url));
+      const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: ["--import", "tsx"] });
+      children.push(child);
+      return child;
+    };
+
+    before(async () => {
+      database = await createTestDatabase();
+    });
+    after(async () => {
+      for (const child of children) child.kill("SIGKILL");
+      await database.drop();
+    });
+
+    it("keeps one order for all of them; one that is stopped holds nobody up, one that is killed leaves no half", async () => {
+      const store = createPostgresEventStore({ connectionString: database.serviceUrl });
+      const category = newCategory();
+      const [steady, stopped, killed] = [start(category, 1500), start(category, 1500), start(category, 1_000_000)];
+      await Promise.all([steady, stopped, killed].map((child) => once(child, "message")));
+      const steadyEnd = once(steady, "exit");
+      const stoppedEnd = once(stopped, "exit");
+      for (const round of upTo(10)) {
+        stopped.kill("SIGSTOP");
+        for (const n of upTo(20)) await store.append(newStream("mine"), -1, [newEvent({ round, n })]);
+        stopped.kill("SIGCONT");
+        await store.readLast(newStream());
+      }
+      stopped.kill("SIGSTOP");
+      killed.kill("SIGKILL");
+      expect(await steadyEnd, "the steady one ends while another is stopped").to.deep.equal([0, null]);
+      stopped.kill("SIGCONT");
+      expect(await stoppedEnd).to.deep.equal([0, null]);
+
+      const head = await store.head();
+      const { events } = await consume(
+        store,
+        { after: 0, categories: [category] },
+        (_, batch) => batch.position >= head,
+      );
+      const streams = new Map<string, number[]>();
+      for (const { stream, revision } of events) streams.set(stream, [...(streams.get(stream) ?? []), revision]);
+      for (const revisions of streams.values()) expect(revisions).to.deep.equal(upTo(revisions.length));
+      for (const child of [steady, stopped]) {
+        const own = events.filter(({ data }) => data.pid === child.pid);
+        expect(own).to.have.length(1500);
+      }
+      await store.close();
+    });
+  });
+});

@@ -1,0 +1,113 @@
+import { expect } from "chai";
+import pg from "pg";
+import { type EventStore, LogWentBack, noStream } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import type { Recorded } from "#streams/event.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import {
+  consume,
+  count,
+  errorOf,
+  expectRising,
+  newCategory,
+  newEvent,
+  newEvents,
+  newStream,
+  upTo,
+} from "../contract/support.ts";
+import { asOwner, cutConnections } from "./support.ts";
+
+describe("A subscription to the log in PostgreSQL", function () {
+  this.timeout(30_000);
+  let database: TestDatabase;
+  let store: EventStore;
+  let other: EventStore;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    store = createPostgresEventStore({ connectionString: database.serviceUrl });
+    other = createPostgresEventStore({ connectionString: database.serviceUrl });
+  });
+  afterEach(async () => {
+    await Promise.all([store.close(), other.close()]);
+    await database.drop();
+  });
+
+  it("hears of another instance's appends though its listener is cut again and again", async () => {
+    const category = newCategory();
+    const total = 300;
+    let delivered = 0;
+    const reading = consume(store, { after: 0, categories: [category] }, (events) => {
+      delivered = events.length;
+      return delivered >= total;
+    });
+    let cut = 0;
+    for (const n of upTo(total)) {
+      await other.append(newStream(category), noStream, [newEvent({ n })]);
+      if (n % 10 === 0) cut += await cutConnections(database, "countersign log listener");
+    }
+    const { events } = await reading;
+    expect(events.map(({ data }) => data.n)).to.deep.equal(upTo(total));
+    expect(cut).to.be.greaterThan(2);
+  });
+
+  it("moves on over events of other categories, which leaves nothing to look through again", async () => {
+    const foreign = newCategory();
+    const reading = consume(store, { after: 0, categories: [newCategory()] }, (_, batch) => batch.position >= 5);
+    await other.append(newStream(foreign), noStream, newEvents(5));
+    expect((await reading).events).to.deep.equal([]);
+  });
+
+  it("keeps large events out of memory: a batch ends behind the event that makes it large", async () => {
+    const size = 400_000;
+    for (const _ of upTo(50)) await store.append(newStream(), noStream, [newEvent({ text: "x".repeat(size) })]);
+    const { batches, events } = await consume(store, { after: 0 }, count(50));
+    expectRising(events.map(({ position }) => position));
+    expect(events).to.have.length(50);
+    for (const batch of batches) expect(batch.events.length).to.be.at.most(20);
+  });
+
+  it("ends when aborted, though the database does not answer", async () => {
+    const [blocker, notifier] = await Promise.all([connect(database), connect(database)]);
+    await blocker.query("begin; lock es.events in access exclusive mode");
+    const abort = new AbortController();
+    const ended = consumeAll(store, abort.signal);
+    const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+      and application_name = 'countersign log reader'`;
+    while ((await notifier.query(waiting)).rowCount === 0) await notifier.query("notify events, '1000'");
+    abort.abort();
+    expect(await ended).to.equal(0);
+    await Promise.all([blocker.end(), notifier.end()]);
+  });
+
+  it("stops loudly where the log ends before what it had given out", async () => {
+    const { position } = await store.append(newStream(), noStream, newEvents(10));
+    const seen: Recorded[] = [];
+    const reading = (async () => {
+      for await (const { events } of store.subscribe({ after: 0, signal: new AbortController().signal }))
+        seen.push(...events);
+    })();
+    const ended = errorOf(reading);
+    while (seen.length < 10) await store.head();
+    await asOwner(
+      database,
+      "alter table es.events disable trigger append_only; delete from es.events where position > 5; alter table es.events enable trigger append_only",
+    );
+    expect(await ended).to.be.instanceOf(LogWentBack);
+    const fresh = consume(other, { after: position }, count(1));
+    expect(await errorOf(fresh)).to.be.instanceOf(LogWentBack);
+  });
+});
+
+async function connect(database: TestDatabase): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.ownerUrl });
+  await client.connect();
+  return client;
+}
+
+/** Consumes until aborted; how many batches came. */
+async function consumeAll(store: EventStore, signal: AbortSignal): Promise<number> {
+  let batches = 0;
+  for await (const _ of store.subscribe({ after: 0, signal })) batches += 1;
+  return batches;
+}
