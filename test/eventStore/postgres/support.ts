@@ -21,12 +21,26 @@ export async function asService(database: TestDatabase, sql: string): Promise<vo
 
 /** Ends the service's connections whose name begins so, from the server's side; how many they were. */
 export async function cutConnections(database: TestDatabase, name = "countersign log"): Promise<number> {
-  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_ADMIN_URL });
-  await client.connect();
-  const { rows } = await client.query(
+  const [row] = await asAdmin<{ cut: number }>(
     "select count(pg_terminate_backend(pid))::int as cut from pg_stat_activity where usename = $1 and application_name like $2 || '%'",
     [database.serviceRole, name],
   );
-  await client.end();
-  return rows[0].cut;
+  return row!.cut;
+}
+
+/** Resolves when one of the service's connections of this name waits for a lock. */
+export async function untilBlocked(database: TestDatabase, name: string): Promise<void> {
+  const blocked =
+    "select 1 from pg_stat_activity where usename = $1 and application_name = $2 and wait_event_type = 'Lock'";
+  while ((await asAdmin(blocked, [database.serviceRole, name])).length === 0);
+}
+
+async function asAdmin<Row extends pg.QueryResultRow>(sql: string, values: unknown[]): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: process.env.TEST_DATABASE_ADMIN_URL });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql, values)).rows;
+  } finally {
+    await client.end();
+  }
 }
