@@ -56,7 +56,13 @@ export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } =
   const blobs = memoryBlobs();
   let ms = Date.parse("2026-01-01T00:00:00Z");
   let ticks = 0;
-  const clock: Clock = { now: () => new Date(ms), monotonic: () => ms + (ticks += tickMs) };
+  const clock: Clock = {
+    now: () => new Date(ms),
+    monotonic() {
+      ticks += tickMs;
+      return ms + ticks;
+    },
+  };
   const hands: Hand[] = [];
   let answers: (Outcome | "no connection" | "crash after")[] = [];
   let evidence: "accepted" | "refused" | undefined;

@@ -1,0 +1,107 @@
+import { expect } from "chai";
+import { systemClock, systemIds } from "#src/clock.ts";
+import { createHandle } from "#src/commands/handle.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { quotaDecider } from "#streams/quota/decider.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceCreated } from "#test/support/examples/index.ts";
+import { faultyEventStore } from "#test/support/faultyEventStore.ts";
+import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
+
+const cause = {
+  actor: { kind: "system", id: "test" } as const,
+  workspaceId: null,
+  correlationId: "c",
+  causationId: "c",
+};
+const stream = "workspace-1";
+const create = { type: "CreateWorkspace", workspace: workspaceCreated() } as const;
+const rename = (name: string) => ({ type: "UpdateWorkspace", name }) as const;
+
+describe("handling a command", () => {
+  const world = () => {
+    const log = createMemoryEventStore();
+    const faulty = faultyEventStore(log);
+    const instance = (store = faulty as typeof log | typeof faulty) =>
+      createHandle({ store, clock: systemClock, ids: systemIds });
+    return { log, faulty, instance };
+  };
+
+  it("folds again and decides anew where another instance was faster", async () => {
+    const { log, instance } = world();
+    const [one, two] = [instance(), instance()];
+    await one.handle(workspaceDecider, stream, create, cause);
+    await two.load(workspaceDecider, stream);
+    await one.handle(workspaceDecider, stream, rename("B"), cause);
+    const { state, revision } = await two.handle(workspaceDecider, stream, rename("C"), cause);
+    expect({ name: state.name, revision }).to.deep.equal({ name: "C", revision: 2 });
+    expect(log.all.map((event) => event.type)).to.deep.equal([
+      "WorkspaceCreated",
+      "WorkspaceRenamed",
+      "WorkspaceRenamed",
+    ]);
+  });
+
+  it("does not believe a stale cache that says no, nor one that says already so", async () => {
+    const { instance } = world();
+    const [one, two] = [instance(), instance()];
+    const refused = await two.handle(workspaceDecider, stream, rename("B"), cause).catch((error) => error);
+    expect(refused).to.be.instanceOf(Rejected);
+    await one.handle(workspaceDecider, stream, create, cause);
+    expect((await two.handle(workspaceDecider, stream, rename("B"), cause)).changed).to.equal(true);
+    await one.handle(workspaceDecider, stream, rename("C"), cause);
+    expect((await two.handle(workspaceDecider, stream, rename("B"), cause)).changed).to.equal(true);
+  });
+
+  it("writes 200 parallel commands to one stream in 200 appends", async () => {
+    const { log, faulty, instance } = world();
+    const { handle } = instance();
+    const reserve = (n: number) => ({ type: "ReserveQuota", reservationId: `${n}`, cap: 150 }) as const;
+    const all = [...Array(200).keys()].map((n) => handle(quotaDecider, "quota-1", reserve(n), cause));
+    const settled = await Promise.allSettled(all);
+    expect(settled.filter(({ status }) => status === "fulfilled")).to.have.length(150);
+    expect(faulty.appends).to.equal(150);
+    expect(log.all.map((event) => event.revision)).to.deep.equal([...Array(150).keys()]);
+  });
+
+  it("keeps a cap across instances", async () => {
+    const { log, instance } = world();
+    const instances = [instance(), instance(), instance()];
+    const all = [...Array(60).keys()].map((n) =>
+      instances[n % 3]!.handle(
+        quotaDecider,
+        "quota-1",
+        { type: "ReserveQuota", reservationId: `${n}`, cap: 20 },
+        cause,
+      ),
+    );
+    await Promise.allSettled(all);
+    expect(log.all).to.have.length(20);
+  });
+
+  it("appends nothing for a key that was revoked, and says unauthorized", async () => {
+    const { log, instance } = world();
+    const { handle } = instance();
+    await handle(workspaceDecider, stream, create, cause);
+    const keyGuard = { stream: "apiKey-1", revision: -1 };
+    await handle(workspaceDecider, stream, rename("B"), { ...cause, keyGuard });
+    await handle(workspaceDecider, "apiKey-1", create, cause);
+    const refused = await handle(workspaceDecider, stream, rename("C"), { ...cause, keyGuard }).catch((error) => error);
+    expect(refused).to.be.instanceOf(Rejected).with.property("code", "unauthorized");
+    expect(log.all.filter((event) => event.stream === stream)).to.have.length(2);
+    expect(log.all[1]!.metadata).not.to.have.property("keyGuard");
+  });
+
+  it("hands an unknown outcome on, and finds out by itself next time", async () => {
+    for (const when of ["before", "after"] as const) {
+      const log = createMemoryEventStore();
+      const store = faultyEventStore(log, { at: 1, when, how: "unavailable" });
+      const { handle } = createHandle({ store, clock: systemClock, ids: systemIds });
+      const failure = await handle(workspaceDecider, stream, create, cause).catch((error) => error);
+      expect(failure).to.be.instanceOf(Unavailable);
+      await handle(workspaceDecider, stream, create, cause);
+      expect(log.all).to.have.length(1);
+    }
+  });
+});
