@@ -1,0 +1,209 @@
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
+import type { SendingCommand } from "#streams/draft/sending.ts";
+import {
+  approved,
+  edited,
+  failed,
+  markedStale,
+  queued,
+  rejected,
+  requeued,
+  sent,
+  submitted,
+} from "#test/support/examples/drafts.ts";
+import { given } from "#test/support/given.ts";
+
+const draft = (...events: DraftEvent[]) => given(draftDecider, ...events);
+
+const approve = (ifVersion: number | null = null, contentSha256: string | null = null): ReviewCommand => ({
+  type: "ApproveDraft",
+  ifVersion,
+  contentSha256,
+  sendRequested: false,
+  tokenSha256: null,
+});
+const reject = (ifVersion: number | null = null): ReviewCommand => ({
+  type: "RejectDraft",
+  reason: null,
+  ifVersion,
+  tokenSha256: null,
+});
+const edit = (
+  ifVersion: number | null,
+  different: Partial<Extract<ReviewCommand, { type: "EditDraft" }>> = {},
+): ReviewCommand => {
+  const { version: _, ...data } = edited(2).data;
+  return { type: "EditDraft", ...data, ifVersion, ...different };
+};
+const queue = (version: number, different: Partial<ReturnType<typeof queued>["data"]> = {}): SendingCommand => ({
+  type: "QueueDraft",
+  queued: queued(version, different).data,
+});
+const byKey = { authorisation: { kind: "api_key", approvedVersion: 1 } } as const;
+const abandon: SendingCommand = { type: "AbandonSend", attemptId: "attempt 1", because: "cut off" };
+const abandoned: DraftEvent = { type: "SendAbandoned", data: { attemptId: "attempt 1", because: "cut off" } };
+const stale = (attemptId: string | null): SendingCommand => ({ type: "MarkStale", newMessageId: "newer", attemptId });
+const requeue: SendingCommand = { type: "RequeueDraft", ...requeued.data };
+const recordSent = (attemptId: string): SendingCommand => ({ type: "RecordSent", ...sent(attemptId).data });
+const fail: SendingCommand = { type: "FailDraft", attemptId: "attempt 1", code: "internal", message: "no" };
+
+const sending = [submitted(), approved(1), queued(1)];
+
+describe("a draft", () => {
+  it("is submitted once", () => {
+    draft().when({ type: "SubmitDraft", draft: submitted().data }).then(submitted());
+    draft(submitted()).when({ type: "SubmitDraft", draft: submitted().data }).then();
+    draft().when(approve()).thenRejected("not_found");
+  });
+
+  it("is approved from pending only, as what was shown", () => {
+    draft(submitted()).when(approve(1, "hash 1")).then(approved(1));
+    draft(submitted(), edited(2)).when(approve(1)).thenRejected("version_mismatch");
+    draft(submitted()).when(approve(null, "another hash")).thenRejected("version_mismatch");
+    for (const last of [approved(1), rejected(1), markedStale, queued(1), sent(), failed()]) {
+      draft(submitted(), last).when(approve()).thenRejected("invalid_status");
+    }
+  });
+
+  it("is rejected from pending, approved and stale", () => {
+    for (const last of [edited(1), approved(1), markedStale]) draft(submitted(), last).when(reject()).then(rejected(1));
+    for (const last of [rejected(1), queued(1), sent(), failed()]) {
+      draft(submitted(), last).when(reject()).thenRejected("invalid_status");
+    }
+    draft(submitted(), edited(2)).when(reject(1)).thenRejected("version_mismatch");
+  });
+
+  it("is edited while pending; an identity's change takes an approval back", () => {
+    draft(submitted()).when(edit(1)).then(edited(2));
+    draft(submitted())
+      .when(edit(1, { changedFields: [] }))
+      .then();
+    draft(submitted(), edited(2)).when(edit(1)).thenRejected("version_mismatch");
+    draft(submitted(), approved(1)).when(edit(1)).thenRejected("invalid_status");
+    draft(submitted(), approved(1))
+      .when(edit(1, { because: "identity_changed" }))
+      .thenTypes("DraftEdited");
+    draft(submitted(), approved(1), edited(2)).when(queue(2)).thenRejected("invalid_status");
+    draft(...sending)
+      .when(edit(1, { because: "identity_changed" }))
+      .then();
+    draft(submitted())
+      .when(edit(1, { because: "identity_changed", contentSha256: "hash 1" }))
+      .then();
+  });
+
+  it("is queued as the version and hash that were claimed and approved", () => {
+    draft(submitted(), approved(1)).when(queue(1)).then(queued(1));
+    draft(submitted()).when(queue(1, byKey)).then(queued(1, byKey));
+    draft(submitted()).when(queue(1)).thenRejected("invalid_status");
+    draft(submitted(), edited(2)).when(queue(1, byKey)).thenRejected("content_changed");
+    draft(submitted())
+      .when(queue(1, { ...byKey, contentSha256: "another" }))
+      .thenRejected("content_changed");
+    draft(...sending)
+      .when(queue(1))
+      .then();
+    draft(...sending)
+      .when(queue(1, { attemptId: "attempt 2" }))
+      .thenRejected("invalid_status");
+    for (const last of [rejected(1), markedStale, sent(), failed()]) {
+      draft(submitted(), last).when(queue(1, byKey)).thenRejected("invalid_status");
+    }
+  });
+
+  it("refuses an attempt that was given up, and does not give up a queued one", () => {
+    draft(submitted()).when(abandon).then(abandoned);
+    draft(submitted(), abandoned).when(abandon).then();
+    draft(submitted(), abandoned).when(queue(1, byKey)).thenRejected("send_in_progress");
+    draft(...sending)
+      .when(abandon)
+      .then();
+  });
+
+  it("is queued again only in the place of its present attempt", () => {
+    draft(...sending)
+      .when(requeue)
+      .then(requeued);
+    draft(...sending, requeued)
+      .when(requeue)
+      .then();
+    draft(...sending, requeued)
+      .when({ ...requeue, attemptId: "attempt 3" } as SendingCommand)
+      .thenRejected("send_in_progress");
+    for (const last of [sent(), failed(), markedStale])
+      draft(...sending, last)
+        .when(requeue)
+        .thenRejected("invalid_status");
+  });
+
+  it("gets stale, but not by a judgement about another attempt", () => {
+    draft(submitted()).when(stale(null)).then(markedStale);
+    draft(...sending)
+      .when(stale("attempt 1"))
+      .then(markedStale);
+    draft(...sending)
+      .when(stale(null))
+      .thenRejected("invalid_status");
+    draft(...sending, requeued)
+      .when(stale("attempt 1"))
+      .thenRejected("invalid_status");
+    draft(submitted(), markedStale).when(stale(null)).then();
+    for (const last of [sent(), failed(), rejected(1)])
+      draft(submitted(), last).when(stale(null)).thenRejected("invalid_status");
+  });
+
+  it("ends by its present attempt's outcome, once", () => {
+    draft(...sending)
+      .when(recordSent("attempt 1"))
+      .then(sent());
+    draft(...sending, requeued)
+      .when(recordSent("attempt 1"))
+      .then();
+    draft(...sending, sent())
+      .when(recordSent("attempt 1"))
+      .then();
+    draft(...sending)
+      .when(fail)
+      .then(failed());
+    draft(...sending, requeued)
+      .when(fail)
+      .then();
+    for (const last of [sent(), failed(), markedStale])
+      draft(...sending, last)
+        .when(fail)
+        .then();
+  });
+
+  it("takes late evidence once it failed", () => {
+    const late: SendingCommand = { type: "RecordLateEvidence", attemptId: "attempt 1", outcome: "accepted" };
+    draft(...sending, failed("unconfirmed"))
+      .when(late)
+      .thenTypes("LateEvidence");
+    draft(...sending)
+      .when(late)
+      .then();
+  });
+
+  it("is held while approved, and goes back to pending", () => {
+    const hold: SendingCommand = { type: "HoldSend", code: "sending_paused", message: "paused" };
+    const held: DraftEvent = { type: "SendHeld", data: { code: "sending_paused", message: "paused" } };
+    draft(submitted(), approved(1)).when(hold).then(held);
+    draft(submitted(), approved(1), held).when(hold).then();
+    draft(submitted()).when(hold).then();
+    draft(submitted(), approved(1))
+      .when({ type: "ReturnToPending", because: "rules" })
+      .thenTypes("DraftReturnedToPending");
+    draft(submitted()).when({ type: "ReturnToPending", because: "rules" }).then();
+  });
+
+  it("throttles who asks for notifications", () => {
+    const ask = (at: string) => ({ type: "RequestNotify", at, throttleSeconds: 60 }) as const;
+    const asked: DraftEvent = { type: "NotifyRequested", data: { at: "2026-01-01T00:00:00Z" } };
+    draft(submitted()).when(ask("2026-01-01T00:00:00Z")).then(asked);
+    draft(submitted(), asked).when(ask("2026-01-01T00:00:59Z")).thenRejected("rate_limited");
+    draft(submitted(), asked).when(ask("2026-01-01T00:01:00Z")).thenTypes("NotifyRequested");
+    draft(submitted(), approved(1)).when(ask("2026-01-01T00:00:00Z")).thenRejected("invalid_status");
+  });
+});

@@ -1,0 +1,82 @@
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+
+type Data<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>["data"];
+type Of<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>;
+
+const stored = { content: draftContent(), contentBlob: null };
+
+export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): Of<"DraftSubmitted"> => ({
+  type: "DraftSubmitted",
+  data: {
+    ...stored,
+    workspaceId: "workspace",
+    threadId: "thread",
+    identityId: "identity",
+    basedOnMessageId: "message",
+    basedOnNumber: 1,
+    messageId: "answer",
+    contentSha256: "hash 1",
+    rationale: null,
+    metadata: null,
+    staleWarning: false,
+    autoApproved: false,
+    ...different,
+  },
+});
+
+export const edited = (version: number): Of<"DraftEdited"> => ({
+  type: "DraftEdited",
+  data: {
+    ...stored,
+    version,
+    contentSha256: `hash ${version}`,
+    rationale: null,
+    changedFields: ["subject"],
+    because: "edit",
+  },
+});
+
+export const approved = (version: number, different: Partial<Data<"DraftApproved">> = {}): Of<"DraftApproved"> => ({
+  type: "DraftApproved",
+  data: { version, contentSha256: `hash ${version}`, sendRequested: false, tokenSha256: null, ...different },
+});
+
+export const rejected = (version: number): Of<"DraftRejected"> => ({
+  type: "DraftRejected",
+  data: { version, reason: null, tokenSha256: null },
+});
+
+export const queued = (version: number, different: Partial<Data<"DraftQueued">> = {}): Of<"DraftQueued"> => ({
+  type: "DraftQueued",
+  data: {
+    ...stored,
+    attemptId: "attempt 1",
+    version,
+    contentSha256: `hash ${version}`,
+    threadId: "thread",
+    identityId: "identity",
+    messageId: "answer",
+    quotaStream: "quota-workspace-lifetime",
+    reservationId: "attempt 1",
+    authorisation: { kind: "approval", approvedVersion: version },
+    ...different,
+  },
+});
+
+export const requeued: Of<"DraftRequeued"> = {
+  type: "DraftRequeued",
+  data: { attemptId: "attempt 2", replaces: "attempt 1", tries: 1 },
+};
+
+export const markedStale: Of<"DraftMarkedStale"> = { type: "DraftMarkedStale", data: { newMessageId: "newer" } };
+
+export const sent = (attemptId = "attempt 1"): Of<"DraftSent"> => ({
+  type: "DraftSent",
+  data: { attemptId, rfcMessageId: "<ours@agents.localhost>", sentAt: "2026-01-01T12:00:00.000Z" },
+});
+
+export const failed = (code = "internal"): Of<"DraftFailed"> => ({
+  type: "DraftFailed",
+  data: { attemptId: "attempt 1", code, message: "no" },
+});
