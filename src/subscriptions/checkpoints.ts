@@ -88,3 +88,12 @@ export async function loadCheckpoints(sql: Sql, names: readonly string[]): Promi
   );
   return new Map(rows.map((row) => [row.name, row]));
 }
+
+/** Where the slowest of these projections stands by its stored checkpoint. */
+export async function lowestStored(sql: Sql, projections: readonly { name: string }[]): Promise<number> {
+  const stored = await loadCheckpoints(
+    sql,
+    projections.map(({ name }) => name),
+  );
+  return Math.min(...projections.map(({ name }) => stored.get(name)?.position ?? 0));
+}

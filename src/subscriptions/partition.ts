@@ -1,183 +1,231 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "pino";
 import type { Clock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process, ProcessContext } from "#src/processes/process.ts";
+import type { Process, ProcessContext, Timer } from "#src/processes/process.ts";
 import type { Recorded } from "#streams/event.ts";
-import { createKeyQueues } from "./keyQueues.ts";
-import { createParking } from "./parking.ts";
-import { createTimers } from "./timers.ts";
-import { withRetries } from "./withRetries.ts";
-
-export type Partition = {
-  /** Until the signal fires or the log cannot be read any more. */
-  run(): Promise<void>;
-  /** True where everything up to this position is handled and no timer is due. */
-  idle(head: number): Promise<boolean>;
-};
+import { attempt, type Ended, type Trying } from "./attempts.ts";
+import { createLanes, type Slot } from "./lanes.ts";
+import type { Held } from "./leaseKeeper.ts";
+import { isEvent, type Parked, park, parkAgain, removeParked } from "./parked.ts";
+import { createProgress } from "./progress.ts";
+import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
+import { createTimers, type DueTimer, type Holding, isStillDue, removeTimer } from "./timers.ts";
 
 export type PartitionOptions = {
   store: EventStore;
   database: Database;
   clock: Clock;
-  logger: Logger;
+  log: Log;
+  holder: string;
   process: Process;
-  checkpointName: string;
-  signal: AbortSignal;
+  held: Held;
+  /** Handlers running at once. */
+  concurrency: number;
+  /** Events taken from the log that wait or run; at this many reading pauses. */
+  maxQueued: number;
 };
 
-/** Handlers running at once; each key has at most one. */
-const concurrency = 32;
-/** Events taken from the log and not handled yet: beyond this, reading waits. */
-const maxPending = 1_000;
-const saveEveryMs = 250;
-const pollEveryMs = 250;
+export type Partition = {
+  /** Takes events from the log until the lease's signal. */
+  read(): Promise<void>;
+  addTimer(timer: DueTimer): void;
+  addParked(parked: Parked): void;
+  /** Revisions of timers and ids of parked items that wait or run. */
+  readonly timersInHand: ReadonlySet<string>;
+  readonly parkedInHand: ReadonlySet<number>;
+  /** True where the log was read up to `head` and nothing waits or runs. */
+  idleAt(head: number): boolean;
+  /** Resolves when nothing waits or runs. */
+  settled(): Promise<void>;
+};
 
-/**
- * One process at work: events in order per key, several keys at once, timers and replayed parked events in the same order. The
- * checkpoint is the lowest position up to which everything is handled, so after a crash some events come again and none is missed.
- */
+const longLane = 50;
+const maxSpilled = 100_000;
+
+/** One process at work under its lease: events, due timers and retried parked items, in order per key. */
 export function createPartition(options: PartitionOptions): Partition {
-  const { store, database, clock, logger, process, checkpointName, signal } = options;
-  const queues = createKeyQueues(concurrency);
-  const timers = createTimers(database, process.name);
-  const parking = createParking(database, process.name);
-  const pending = new Set<number>();
-  let read = 0;
-  let saved = 0;
+  const { store, database, clock, log, holder, process, held, concurrency, maxQueued } = options;
+  const holding: Holding = { sql: database, process: process.name, lease: held, holder };
+  const timers = createTimers(holding);
+  const lanes = createLanes(concurrency);
+  const progress = createProgress(held.position);
+  const timersInHand = new Set<string>();
+  const parkedInHand = new Set<number>();
+  /** Events in the lanes that are not kept in memory. */
+  let spilled = 0;
 
-  /** Everything up to here is handled. */
-  const handledUpTo = (): number => (pending.size === 0 ? read : Math.min(...pending) - 1);
-
-  const context = (attempt: number): ProcessContext => ({ timers, attempt, signal });
-
-  async function handle(event: Recorded): Promise<void> {
-    const handler = process.on[event.type];
-    if (!handler) return;
-    await withRetries(
-      { process, subject: event, key: process.keyOf(event), position: event.position, parking, logger, signal },
-      (n) => handler(event as Recorded<any>, context(n)),
-    );
-  }
-
-  async function follow(): Promise<void> {
-    for await (const batch of store.subscribe({ after: read, categories: process.categories, signal })) {
-      for (const event of batch.events) {
-        if (!process.on[event.type]) continue;
-        while (pending.size >= maxPending && !signal.aborted) await sleep(5);
-        if (signal.aborted) return;
-        pending.add(event.position);
-        void queues.add(process.keyOf(event), async () => {
-          if (signal.aborted) return;
-          await handle(event);
-          // Aborted in the middle: it stays pending, and whoever comes next handles it again.
-          if (!signal.aborted) pending.delete(event.position);
-        });
+  async function read(): Promise<void> {
+    for (let failures = 0; !held.signal.aborted; ) {
+      try {
+        for await (const batch of subscribe()) {
+          failures = 0;
+          for (const event of batch.events) await takeEvent(event);
+          if (held.signal.aborted) return;
+          progress.readUpTo(batch.position);
+          held.position = progress.checkpoint();
+        }
+      } catch (error) {
+        log.error({ err: error, process: process.name }, "the log cannot be read: trying again");
+        await pause(backoffMs(++failures), held.signal);
       }
-      read = Math.max(read, batch.position);
     }
   }
 
-  async function runTimers(): Promise<void> {
-    const { onTimer } = process;
-    const running = new Set<string>();
-    while (!signal.aborted) {
-      if (onTimer) {
-        for (const due of await timers.due(clock.now())) {
-          const id = `${due.key}\u0000${due.name}`;
-          if (running.has(id)) continue;
-          running.add(id);
-          void queues.add(due.key, async () => {
-            try {
-              if (signal.aborted) return;
-              await withRetries({ process, subject: due, key: due.key, position: null, parking, logger, signal }, (n) =>
-                onTimer(due, context(n)),
-              );
-              if (!signal.aborted) await timers.done(due);
-            } catch (error) {
-              logger.error({ err: error, process: process.name }, "a timer could not be finished: it comes again");
-            } finally {
-              running.delete(id);
-            }
-          });
-        }
-      }
-      await replayParked(running);
-      await sleep(pollEveryMs, undefined, { signal }).catch(() => {});
-    }
+  const subscribe = () =>
+    store.subscribe({ after: progress.read(), categories: process.categories, signal: held.signal });
+
+  async function takeEvent(event: Recorded): Promise<void> {
+    if (!process.on[event.type]) return;
+    const limit = spilled < maxSpilled ? maxQueued + spilled : maxQueued;
+    await lanes.below(limit);
+    if (held.signal.aborted) return;
+    progress.take(event.position);
+    const key = keyOf(event);
+    const { position } = event;
+    const kept = keep(key, event);
+    lanes.add(key, async (slot) => {
+      const found = await kept(slot);
+      if (!found || !(await finish(slot, key, found, await tryOn(slot, key, found)))) return;
+      progress.handled(position);
+      held.position = progress.checkpoint();
+    });
   }
 
-  async function replayParked(running: Set<string>): Promise<void> {
-    for (const parked of await parking.requested()) {
-      const id = `parked ${parked.id}`;
-      if (running.has(id)) continue;
-      running.add(id);
-      void queues.add(parked.key, async () => {
-        try {
-          const { subject } = parked;
-          if ("stream" in subject) await process.on[subject.type]?.(subject as Recorded<any>, context(1));
-          else await process.onTimer?.(subject, context(1));
-          await parking.done(parked.id);
-        } catch (error) {
-          await parking.failedAgain(parked.id, error as Error);
-        } finally {
-          running.delete(id);
-        }
+  /** A key that does not get on must not fill the queue that all share: what comes late in its lane is read again when its turn comes. */
+  function keep(key: string, event: Recorded): (slot: Slot) => Promise<Recorded | undefined> {
+    if (lanes.waiting(key) < longLane) return async () => event;
+    spilled += 1;
+    const { stream, revision } = event;
+    return async (slot) => {
+      let found: Recorded | undefined;
+      await insist(slot, async () => {
+        [found] = await store.read(stream, revision, 1);
       });
+      spilled -= 1;
+      return found;
+    };
+  }
+
+  /** An event whose key cannot be told fails, and is parked, under its stream. */
+  function keyOf(event: Recorded): string {
+    try {
+      return process.keyOf(event);
+    } catch {
+      return event.stream;
     }
   }
 
-  async function saveCheckpoint(): Promise<void> {
-    const position = handledUpTo();
-    if (position <= saved) return;
-    // Never backwards: a holder that slept says nothing new.
-    await database.query(
-      "update work.checkpoints set position = $2, updated_at = now() where name = $1 and position < $2",
-      [checkpointName, position],
-    );
-    saved = position;
+  function tryOn(slot: Slot, key: string, item: Recorded | Timer): Promise<Ended> {
+    const describe = {
+      process: process.name,
+      key,
+      ...(isEvent(item) ? { position: item.position } : { timer: item.name }),
+    };
+    const trying: Trying = { held, log, never: process.givingUp === "never", describe };
+    return attempt(trying, slot, (tries) => handle(item, tries));
   }
 
-  async function saveCheckpoints(): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(saveEveryMs, undefined, { signal }).catch(() => {});
-      await saveCheckpoint();
+  /** What a handler does with timers counts as part of it, also where it did not wait for it. */
+  async function handle(item: Recorded | Timer, attempt: number): Promise<void> {
+    const underWay: Promise<void>[] = [];
+    const followed =
+      <T extends unknown[]>(change: (...args: T) => Promise<void>) =>
+      (...args: T): Promise<void> => {
+        const done = change(...args);
+        underWay.push(done);
+        done.catch(() => undefined);
+        return done;
+      };
+    const context: ProcessContext = {
+      timers: { set: followed(timers.set), cancel: followed(timers.cancel) },
+      attempt,
+      signal: held.signal,
+    };
+    if (!isEvent(item)) await process.onTimer?.(item, context);
+    else {
+      process.keyOf(item);
+      await process.on[item.type]?.(item, context);
     }
+    await Promise.all(underWay);
+  }
+
+  /** True where nothing more is to be done about it: it is handled, or parked. */
+  async function finish(slot: Slot, key: string, item: Recorded | Timer, ended: Ended): Promise<boolean> {
+    if (ended.how !== "failed") return ended.how === "handled";
+    log.error({ err: ended.error, process: process.name, key, tries: ended.tries }, "given up, and parked");
+    const lastWords = await lastResort(slot, item, ended.error);
+    const error = [ended.error.stack ?? ended.error.message, ...lastWords].join("\n");
+    return insist(slot, () => park(holding, { key, item, error, tries: ended.tries, at: clock.now() }));
+  }
+
+  /** The rule's own way to give up; what goes wrong in it is parked along. */
+  async function lastResort(slot: Slot, item: Recorded | Timer, error: Error): Promise<string[]> {
+    const { givingUp } = process;
+    if (typeof givingUp !== "function") return [];
+    const words: string[] = [];
+    await insist(slot, async () => {
+      try {
+        await givingUp(item, error);
+      } catch (failure) {
+        if (isPassing(failure)) throw failure;
+        log.error({ err: failure, process: process.name }, "the last resort failed");
+        words.push(`the last resort failed: ${asError(failure).message}`);
+      }
+    });
+    return words;
+  }
+
+  /** Until it succeeds, once at least; false where it failed and the lease's signal has come. */
+  async function insist(slot: Slot, work: () => Promise<void>): Promise<boolean> {
+    for (let failures = 1; ; failures++) {
+      try {
+        await work();
+        return true;
+      } catch (error) {
+        if (held.signal.aborted) return false;
+        log.warn({ err: error, process: process.name }, "cannot be recorded: trying again");
+        await slot.without(() => pause(backoffMs(failures), held.signal));
+      }
+    }
+  }
+
+  function addTimer(timer: DueTimer): void {
+    timersInHand.add(timer.revision);
+    lanes.add(timer.key, async (slot) => {
+      let due = false;
+      const looked = await insist(slot, async () => {
+        due = await isStillDue(database, timer);
+      });
+      const { key, name, dueAt, payload } = timer;
+      const item: Timer = { key, name, dueAt, payload };
+      if (looked && due && (await finish(slot, key, item, await tryOn(slot, key, item)))) {
+        await insist(slot, () => removeTimer(database, timer));
+      }
+      timersInHand.delete(timer.revision);
+    });
+  }
+
+  function addParked({ id, key, item: stored }: Parked): void {
+    const item = isEvent(stored) ? stored : { ...stored, dueAt: new Date(stored.dueAt) };
+    parkedInHand.add(id);
+    lanes.add(key, async (slot) => {
+      const ended = await tryOn(slot, key, item);
+      if (ended.how === "handled") await insist(slot, () => removeParked(database, id));
+      if (ended.how === "failed") {
+        const error = ended.error.stack ?? ended.error.message;
+        await insist(slot, () => parkAgain(database, id, error, ended.tries, clock.now()));
+      }
+      parkedInHand.delete(id);
+    });
   }
 
   return {
-    async run() {
-      const { rows } = await database.query<{ position: number }>(
-        `insert into work.checkpoints as c (name, version, position, tables) values ($1, 1, 0, '{}')
-         on conflict (name) do update set version = c.version returning c.position`,
-        [checkpointName],
-      );
-      read = saved = rows[0]!.position;
-      try {
-        // Whichever ends first, by a fault or by the signal, ends the turn: the lease's holder starts anew from the checkpoint.
-        await Promise.race([follow(), keepTrying(runTimers), keepTrying(saveCheckpoints), aborted(signal)]);
-      } finally {
-        await Promise.race([queues.settled(), sleep(5_000)]);
-        await saveCheckpoint().catch(() => {});
-      }
-    },
-    async idle(head) {
-      return read >= head && pending.size === 0 && (await timers.due(clock.now())).length === 0;
-    },
+    read,
+    addTimer,
+    addParked,
+    timersInHand,
+    parkedInHand,
+    idleAt: (head) => progress.read() >= head && lanes.size() === 0,
+    settled: () => lanes.below(1),
   };
-
-  /** The database may be away for a while. */
-  async function keepTrying(loop: () => Promise<void>): Promise<void> {
-    while (!signal.aborted) {
-      await loop().catch((error) => logger.warn({ err: error, process: process.name }, "will be tried again"));
-      await sleep(500, undefined, { signal }).catch(() => {});
-    }
-  }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve(), { once: true });
-  });

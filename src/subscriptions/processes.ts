@@ -1,69 +1,125 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Logger } from "pino";
 import type { Clock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
-import { createLease, type Lease } from "./lease.ts";
+import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
+import { retriesRequested } from "./parked.ts";
 import { createPartition, type Partition } from "./partition.ts";
-
-export type ProcessRunner = {
-  start(): void;
-  stop(): Promise<void>;
-  /** Resolves when every process has handled the log up to its end and has no timer due: for tests. */
-  idle(): Promise<void>;
-};
+import { asError, type Log, pause } from "./retrying.ts";
+import { dueTimers } from "./timers.ts";
 
 export type ProcessRunnerOptions = {
   store: EventStore;
   database: Database;
+  /** Says when timers are due. */
   clock: Clock;
-  logger: Logger;
+  logger: Log;
+  /** Different for every running instance. */
   instanceId: string;
   processes: readonly Process[];
+  /** Handlers of one process that run at once (default 32). */
+  concurrency?: number;
+  /** Events of one process that wait or run at once (default 1,000); then reading the log waits. */
+  maxQueued?: number;
 };
 
-/** Runs each process while this instance holds its lease. */
-export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
-  const { store, database, logger, instanceId, processes } = options;
-  const stopping = new AbortController();
-  const partitions = new Map<string, Partition>();
-  const leases: Lease[] = [];
-  let running: Promise<unknown> = Promise.resolve();
+export type ProcessStatus = { name: string; held: boolean; position: number | null };
 
-  function runProcess(process: Process): Promise<void> {
-    const name = `process:${process.name}`;
-    const onError = (error: unknown) =>
-      logger.error({ err: error, process: process.name }, "a process was interrupted");
-    const lease = createLease({ database, name, holder: instanceId, onError });
-    leases.push(lease);
-    return lease.hold(async (signal) => {
-      const partition = createPartition({ ...options, process, checkpointName: name, signal });
-      partitions.set(process.name, partition);
+export type ProcessRunner = {
+  start(): void;
+  /** Tells handlers to end, waits for them (10 s at most), stores the checkpoints, gives the work to other instances. */
+  stop(): Promise<void>;
+  /** Resolves once all events up to the end of the log are handled and no timer is due. For tests: this instance must hold all processes. */
+  idle(): Promise<void>;
+  status(): ProcessStatus[];
+};
+
+/** The name of a process's lease. */
+export const leaseOf = (process: string): string => `process:${process}`;
+
+const pollEveryMs = 250;
+const graceMs = 10_000;
+
+/** Runs each process while this instance holds its lease, and stands by for those that others hold. */
+export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
+  const { store, database, clock, logger: log, instanceId, processes, concurrency = 32, maxQueued = 1000 } = options;
+  const partitions = new Map<string, { partition: Partition; held: Held }>();
+  const byLease = new Map(processes.map((process) => [leaseOf(process.name), process]));
+  const stopping = new AbortController();
+  let keeper: LeaseKeeper | undefined;
+  let polling: Promise<void> | undefined;
+
+  async function work(held: Held): Promise<void> {
+    const process = byLease.get(held.name)!;
+    const common = { store, database, clock, log, holder: instanceId, concurrency, maxQueued };
+    const partition = createPartition({ ...common, process, held });
+    partitions.set(process.name, { partition, held });
+    await partition.read();
+    partitions.delete(process.name);
+    // Whoever has lost its lease has nothing to record: its handlers may end when they like.
+    if (!held.lost()) await Promise.race([partition.settled(), pause(graceMs, never)]);
+  }
+
+  /** Hands due timers, and parked items to be tried again, to those who do their process's work. */
+  async function poll(): Promise<void> {
+    while (!stopping.signal.aborted) {
       try {
-        await partition.run();
-      } finally {
-        partitions.delete(process.name);
+        await handOutTimers();
+        await handOutParked();
+      } catch (error) {
+        log.warn({ reason: asError(error).message }, "timers cannot be looked up: trying again");
       }
-    }, stopping.signal);
+      await pause(pollEveryMs, stopping.signal);
+    }
+  }
+
+  async function handOutTimers(): Promise<void> {
+    if (partitions.size === 0) return;
+    const inHand = [...partitions.values()].flatMap(({ partition }) => [...partition.timersInHand]);
+    for (const timer of await dueTimers(database, [...partitions.keys()], clock.now(), inHand)) {
+      partitions.get(timer.process)?.partition.addTimer(timer);
+    }
+  }
+
+  async function handOutParked(): Promise<void> {
+    if (partitions.size === 0) return;
+    const inHand = [...partitions.values()].flatMap(({ partition }) => [...partition.parkedInHand]);
+    for (const parked of await retriesRequested(database, [...partitions.keys()], inHand)) {
+      partitions.get(parked.process)?.partition.addParked(parked);
+    }
+  }
+
+  async function isIdle(): Promise<boolean> {
+    const head = await store.head();
+    const atRest = (): boolean =>
+      processes.every(({ name }) => partitions.get(name)?.partition.idleAt(head)) && partitions.size > 0;
+    if (processes.length > 0 && !atRest()) return false;
+    const names = processes.map(({ name }) => name);
+    const due = (await dueTimers(database, names, clock.now(), [])).length;
+    const retries = (await retriesRequested(database, names, [])).length;
+    return due + retries === 0 && (processes.length === 0 || atRest()) && (await store.head()) === head;
   }
 
   return {
     start() {
-      running = Promise.all(processes.map(runProcess));
+      const names = [...byLease.keys()];
+      keeper ??= keepLeases({ database, clock, log, holder: instanceId, names, work });
+      polling ??= poll();
     },
     async stop() {
       stopping.abort();
-      await running;
+      await polling;
+      await keeper?.stop();
     },
     async idle() {
-      for (;;) {
-        const head = await store.head();
-        const all = processes.map((process) => partitions.get(process.name));
-        const settled = await Promise.all(all.map((partition) => partition?.idle(head) ?? false));
-        if (settled.every(Boolean) && (await store.head()) === head) return;
-        await sleep(20);
-      }
+      while (!stopping.signal.aborted && !(await isIdle())) await pause(10, stopping.signal);
     },
+    status: () =>
+      processes.map(({ name }) => {
+        const held = partitions.get(name)?.held;
+        return { name, held: held !== undefined, position: held?.position ?? null };
+      }),
   };
 }
+
+const never = new AbortController().signal;

@@ -1,7 +1,6 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { CheckpointMoved, loadCheckpoints, type Place, ProjectorFailed, writeBatch } from "./checkpoints.ts";
-import { prefetch } from "./prefetch.ts";
 import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
 
 /**
@@ -45,7 +44,8 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   let front: Reader | undefined;
 
   function open(members: readonly Member[]): Reader {
-    const reader: Reader = { members: new Set(members), reading: 0 };
+    const after = Math.min(...members.map((member) => member.position));
+    const reader: Reader = { members: new Set(members), reading: after };
     const done = follow(reader).finally(() => running.delete(done));
     running.add(done);
     return reader;
@@ -70,7 +70,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   async function readOn(reader: Reader, succeeded: () => void): Promise<void> {
     const after = Math.min(...[...reader.members].map((member) => member.position));
     reader.reading = after;
-    for await (const batch of prefetch(store, { after, batchSize, signal })) {
+    for await (const batch of store.subscribe({ after, batchSize, signal })) {
       reader.reading = batch.position;
       await writeBatch(reading.database, [...reader.members], batch);
       succeeded();
@@ -144,13 +144,19 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     begin(members) {
       const furthest = Math.max(0, ...members.map((member) => member.position));
       const abreast = members.filter((member) => member.position === furthest);
-      for (const member of members) member.state = "catchingUp";
+      for (const member of members) member.state = member.position === furthest ? "following" : "catchingUp";
       if (abreast.length > 0) front = open(abreast);
       for (const member of members) if (member.position < furthest) open([member]);
     },
     add(member) {
-      member.state = "catchingUp";
-      open([member]);
+      if (front && member.position < front.reading) {
+        member.state = "catchingUp";
+        open([member]);
+        return;
+      }
+      member.state = "following";
+      if (front) front.members.add(member);
+      else front = open([member]);
     },
     async ended() {
       while (running.size > 0) await Promise.all(running);

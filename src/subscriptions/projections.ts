@@ -3,7 +3,7 @@ import type { Projection } from "#projections/projection.ts";
 import { type Clock, systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import { loadCheckpoints } from "./checkpoints.ts";
+import { loadCheckpoints, lowestStored } from "./checkpoints.ts";
 import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { createProjectionReaders, type Member, type ProjectionReaders, type State } from "./projectionReaders.ts";
 import { ensureTables, serviceRoleOf, type TablesSql, tablesFile } from "./projectionTables.ts";
@@ -48,6 +48,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   let readers: ProjectionReaders | undefined;
   let keeper: LeaseKeeper | undefined;
   let preparing: Promise<void> | undefined;
+  let rebuilding: Promise<void> | undefined;
 
   const onMoved = (): void => options.onProjected?.(Math.min(...members.map((member) => member.position)));
 
@@ -57,9 +58,12 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       await insist(member, async () => {
         if (!(await prepare(member))) changed.push(member);
       });
-    // The others do not wait for a rebuild.
     if (stopping.signal.aborted) return;
     keeper = keepLeases({ database, clock, log, holder: instanceId, names: [leaseName(projections)], work: write });
+    rebuilding = rebuildAll(changed);
+  }
+
+  async function rebuildAll(changed: readonly Member[]): Promise<void> {
     for (const member of changed) await insist(member, () => rebuildOther(member));
   }
 
@@ -136,6 +140,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     async stop() {
       stopping.abort();
       await preparing;
+      await rebuilding;
       await keeper?.stop();
     },
     async caughtUp() {
@@ -165,15 +170,6 @@ const leaseName = (projections: readonly Projection[]): string => {
   const versions = projections.map(({ name, version }) => `${name}@${version}`).sort();
   return `projections:${createHash("sha256").update(versions.join()).digest("hex").slice(0, 16)}`;
 };
-
-/** Where the slowest of these projections stands by its stored checkpoint. */
-export async function lowestStored(database: Database, projections: readonly { name: string }[]): Promise<number> {
-  const stored = await loadCheckpoints(
-    database,
-    projections.map(({ name }) => name),
-  );
-  return Math.min(...projections.map(({ name }) => stored.get(name)?.position ?? 0));
-}
 
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {

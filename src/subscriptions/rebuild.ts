@@ -2,7 +2,6 @@ import type { Projection } from "#projections/projection.ts";
 import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
 import { loadCheckpoints, type Place, projectOn } from "./checkpoints.ts";
-import { prefetch } from "./prefetch.ts";
 import { createTables, enter, quoted, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
 import { isPassing, pause } from "./retrying.ts";
 import { swapTables } from "./swap.ts";
@@ -66,7 +65,7 @@ export async function replayUpTo(
   if (place.position >= end) return;
   if ((await replay.store.head()) < end)
     throw new Error(`the log ends before position ${end}: it is not the log of these tables`);
-  for await (const batch of prefetch(replay.store, { after: place.position, batchSize, signal: replay.signal })) {
+  for await (const batch of replay.store.subscribe({ after: place.position, batchSize, signal: replay.signal })) {
     const position = Math.min(batch.position, end);
     const events = batch.events.filter((event) => event.position <= end);
     await write({ events, position, caughtUp: batch.caughtUp });

@@ -1,18 +1,23 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/postgres/database.ts";
+import { lowestStored } from "./checkpoints.ts";
+import { pause } from "./retrying.ts";
 
 export type WaitFor = {
-  /** True when every read model has reached this position; false where they did not within `timeoutMs` (5 s). */
+  /** True when every read model has reached this position; false where they did not within `timeoutMs` (default 5,000), or on abort. */
   projected(position: number, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<boolean>;
-  /** Called by a projection runner of the same process, which saves asking the database. */
+  /** Told by a projection runner of the same process after each commit: that saves asking the database. */
   reached(position: number): void;
   close(): void;
 };
 
-const pollMs = 10;
+/**
+ * Milliseconds between two looks at the stored checkpoints, made only while somebody waits. One primary key look-up for all who wait
+ * is cheaper than a notification with every commit, which all writers of the database would queue for.
+ */
+const lookEveryMs = 5;
 
-/** Read your writes: also where the projections run in another instance. */
+/** Reading one's own writes, whichever instance writes the read models. */
 export function createWaitFor({
   database,
   projections,
@@ -20,57 +25,54 @@ export function createWaitFor({
   database: Sql;
   projections: readonly Projection[];
 }): WaitFor {
-  const names = projections.map((projection) => projection.name);
-  const waiting = new Set<{ position: number; done: (reached: boolean) => void }>();
-  let known = 0;
-  let polling = false;
-  let closed = false;
+  const waiting = new Set<{ position: number; done(reached: boolean): void }>();
+  const closing = new AbortController();
+  /** What the runner beside us said last. It can go back: a database that crashed may have lost its last moments. */
+  let said = 0;
+  let looking = false;
 
-  function reached(position: number): void {
-    if (position <= known) return;
-    known = position;
-    for (const waiter of waiting) if (waiter.position <= known) waiter.done(true);
+  function wake(position: number): void {
+    for (const waiter of waiting) if (waiter.position <= position) waiter.done(true);
   }
 
-  /** One loop for all who wait, and none where nobody does. */
-  async function poll(): Promise<void> {
-    if (polling) return;
-    polling = true;
-    while (waiting.size > 0 && !closed) {
-      await sleep(pollMs);
-      const { rows } = await database
-        .query<{ position: number | null; count: number }>(
-          "select min(position) as position, count(*)::int as count from work.checkpoints where name = any($1)",
-          [names],
-        )
-        .catch(() => ({ rows: [] }));
-      const [row] = rows;
-      if (row?.position != null && row.count === names.length) reached(row.position);
+  async function look(): Promise<void> {
+    if (looking) return;
+    looking = true;
+    while (waiting.size > 0 && !closing.signal.aborted) {
+      const stored = await lowestStored(database, projections).catch(() => 0);
+      wake(stored);
+      if (waiting.size > 0) await pause(lookEveryMs, closing.signal);
     }
-    polling = false;
+    looking = false;
   }
 
   return {
-    reached,
+    reached(position) {
+      said = position;
+      wake(position);
+    },
     projected(position, { timeoutMs = 5_000, signal } = {}) {
-      if (position <= known) return Promise.resolve(true);
+      if (position <= said) return Promise.resolve(true);
+      if (signal?.aborted || closing.signal.aborted) return Promise.resolve(false);
       return new Promise((resolve) => {
-        const waiter = { position, done };
-        const timer = setTimeout(() => done(false), timeoutMs);
-        const abort = () => done(false);
-        function done(result: boolean): void {
-          waiting.delete(waiter);
-          clearTimeout(timer);
-          signal?.removeEventListener("abort", abort);
-          resolve(result);
-        }
-        signal?.addEventListener("abort", abort);
+        const giveUp = (): void => waiter.done(false);
+        const timer = setTimeout(giveUp, timeoutMs);
+        const waiter = {
+          position,
+          done(reached: boolean): void {
+            waiting.delete(waiter);
+            clearTimeout(timer);
+            signal?.removeEventListener("abort", giveUp);
+            resolve(reached);
+          },
+        };
+        signal?.addEventListener("abort", giveUp);
         waiting.add(waiter);
-        void poll();
+        void look();
       });
     },
     close() {
-      closed = true;
+      closing.abort();
       for (const waiter of waiting) waiter.done(false);
     },
   };
