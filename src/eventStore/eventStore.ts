@@ -84,20 +84,12 @@ export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
-/** The log is not the one that was read before: wiped, or restored from an older copy. Nobody may go on from their checkpoint. */
+/**
+ * The log is not the one that was read before: wiped, replaced, or restored from an older copy. What was derived from it no longer fits,
+ * so a subscription ends with this instead of going on quietly, and nobody may go on from their checkpoint.
+ */
 export class LogRewound extends Error {
   override readonly name = "LogRewound";
-}
-
-/**
- * The log ends before a position that it had given out: it was restored from a backup, or replaced. What was derived from it no
- * longer fits, so a subscription ends with this instead of going on quietly.
- */
-export class LogWentBack extends Error {
-  override readonly name = "LogWentBack";
-  constructor(known: number, found: number) {
-    super(`the event log ends at position ${found}, but had reached ${known}: it was restored or replaced`);
-  }
 }
 
 /** An event stays below this many bytes of JSON data (EventStoreDB refuses appends over 1 MB); larger things go to the blob store. */

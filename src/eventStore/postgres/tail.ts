@@ -1,4 +1,4 @@
-import { LogWentBack } from "../eventStore.ts";
+import { LogRewound } from "../eventStore.ts";
 import { createConnection } from "./connection.ts";
 import { readHead } from "./reader.ts";
 import { type Log, pauses } from "./recovery.ts";
@@ -11,7 +11,7 @@ export type Tail = {
   head(): number;
   /** A commit of this very process: no need to wait for the notification. */
   committed(position: number): void;
-  /** Resolves when the log has grown beyond `after`, or on abort. Throws LogWentBack. */
+  /** Resolves when the log has grown beyond `after`, or on abort. Throws LogRewound. */
   beyond(after: number, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 };
@@ -29,7 +29,7 @@ const pollMs = 1_000;
 export function createTail({ connectionString, timeoutMs, log }: TailOptions): Tail {
   const waiters = new Set<Waiter>();
   let head = 0;
-  let wentBack: LogWentBack | undefined;
+  let rewound: LogRewound | undefined;
   let watching: Promise<void> | undefined;
   let closed = false;
   let endRest = (): void => {};
@@ -58,11 +58,11 @@ export function createTail({ connectionString, timeoutMs, log }: TailOptions): T
       client.query<[string]>({ text: readHead, rowMode: "array" }),
     );
     const found = Number(rows[0]?.[0]);
-    if (found < known) wentBack = new LogWentBack(known, found);
+    if (found < known) rewound = endsBefore(known, found);
     grow(found);
     for (const waiter of waiters) {
-      if (wentBack) waiter.fail(wentBack);
-      else if (waiter.since < asked && waiter.after > found) waiter.fail(new LogWentBack(waiter.after, found));
+      if (rewound) waiter.fail(rewound);
+      else if (waiter.since < asked && waiter.after > found) waiter.fail(endsBefore(waiter.after, found));
     }
   }
 
@@ -109,7 +109,7 @@ export function createTail({ connectionString, timeoutMs, log }: TailOptions): T
         };
         waiters.add(waiter);
         signal.addEventListener("abort", waiter.wake);
-        if (wentBack) waiter.fail(wentBack);
+        if (rewound) waiter.fail(rewound);
         else if (after < head || signal.aborted) waiter.wake();
       });
     },
@@ -122,3 +122,6 @@ export function createTail({ connectionString, timeoutMs, log }: TailOptions): T
     },
   };
 }
+
+const endsBefore = (known: number, found: number): LogRewound =>
+  new LogRewound(`the event log ends at position ${found}, but had reached ${known}: it was restored or replaced`);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import pg from "pg";
-import { type EventStore, LogWentBack, noStream } from "#src/eventStore/eventStore.ts";
+import { type EventStore, LogRewound, noStream } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import type { Recorded } from "#streams/event.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -99,8 +99,8 @@ describe("A subscription to the log in PostgreSQL", function () {
       database,
       "alter table es.events disable trigger append_only; delete from es.events where position > 5; alter table es.events enable trigger append_only",
     );
-    expect(await ended).to.be.instanceOf(LogWentBack);
+    expect(await ended).to.be.instanceOf(LogRewound);
     const fresh = consume(other, { after: position }, count(1));
-    expect(await errorOf(fresh)).to.be.instanceOf(LogWentBack);
+    expect(await errorOf(fresh)).to.be.instanceOf(LogRewound);
   });
 });
