@@ -122,10 +122,12 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
 
   /** Somebody else wrote, swapped the tables, or the database came back without its last moments: what is stored counts. */
   async function lookAgain(reader: Reader): Promise<void> {
-    const stored = await loadCheckpoints(reading.database, names(reader.members)).catch(() => undefined);
-    for (const member of stored ? reader.members : []) adopt(member, stored?.get(member.projection.name), reader);
+    // Others may join meanwhile: nothing was looked up for them.
+    const asked = [...reader.members];
+    const stored = await loadCheckpoints(reading.database, names(asked)).catch(() => undefined);
+    for (const member of stored ? asked : []) adopt(member, stored?.get(member.projection.name), reader);
     reading.onMoved();
-    log.info({ projections: names(reader.members) }, "checkpoints had moved: going on from where they are");
+    log.info({ projections: names(asked) }, "checkpoints had moved: going on from where they are");
     await pause(50 + Math.random() * 200, signal);
   }
 
