@@ -1,0 +1,60 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+
+/** A connection that hands over mail byte for byte, one after the other. */
+export type Sender = {
+  /** Resolves with the reply to the final dot, "250 …" or not; rejects where the connection ends before it. */
+  send(raw: Buffer, to: string, from?: string): Promise<string>;
+  close(): void;
+};
+
+export async function openSender(port: number): Promise<Sender> {
+  const socket = connect({ port, host: "127.0.0.1" }).setNoDelay(true);
+  const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
+  const ready: string[] = [];
+  let received = "";
+  socket.on("error", () => {});
+  socket.on("data", (chunk) => {
+    received += chunk.toString("latin1");
+    for (let match = wholeReply.exec(received); match; match = wholeReply.exec(received)) {
+      received = received.slice(match[0].length);
+      const next = waiting.shift();
+      if (next) next.resolve(match[0].trim());
+      else ready.push(match[0].trim());
+    }
+  });
+  socket.on("close", () => {
+    for (const { reject } of waiting.splice(0)) reject(new Error("the receiver closed the connection"));
+  });
+  const reply = () =>
+    new Promise<string>((resolve, reject) => {
+      const early = ready.shift();
+      if (early !== undefined) resolve(early);
+      else if (socket.destroyed) reject(new Error("the receiver closed the connection"));
+      else waiting.push({ resolve, reject });
+    });
+  const say = async (line: string) => {
+    socket.write(`${line}\r\n`);
+    return reply();
+  };
+  await Promise.race([once(socket, "connect"), once(socket, "close")]);
+  await reply();
+  await say("EHLO soak.example");
+  return {
+    async send(raw, to, from = "sender@soak.example") {
+      for (const line of [`MAIL FROM:<${from}>`, `RCPT TO:<${to}>`, "DATA"]) {
+        const answer = await say(line);
+        if (!/^[23]/.test(answer)) return answer;
+      }
+      socket.write(Buffer.concat([stuffed(raw), Buffer.from(raw.subarray(-2).equals(crlf) ? ".\r\n" : "\r\n.\r\n")]));
+      return reply();
+    },
+    close: () => socket.destroy(),
+  };
+}
+
+const wholeReply = /^(?:\d{3}-.*\r\n)*\d{3} .*\r\n/;
+const crlf = Buffer.from("\r\n");
+
+/** A line that begins with a dot gets one more on the wire. */
+const stuffed = (raw: Buffer): Buffer => Buffer.from(raw.toString("latin1").replace(/^\./gm, ".."), "latin1");

@@ -1,0 +1,97 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { pino } from "pino";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
+import { type Client, createClient } from "../support/client.ts";
+import { type Instance, startInstance } from "../support/instance.ts";
+
+/** A database, the service on it as often as wanted, and a look at the log past the service, with the owner's eyes. */
+export type World = {
+  env: Readonly<Record<string, string>>;
+  /** Starts one more instance with these settings on top. */
+  start(settings?: Record<string, string>): Promise<Instance>;
+  client(instance: Instance): Client;
+  /** What GET answers, byte for byte. */
+  bytes(instance: Instance, path: string): Promise<{ status: number; bytes: Buffer }>;
+  /** Reads as the owner of the tables. */
+  rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
+  /** The embedded server's postmaster; throws on a configured database. */
+  postmaster(): Promise<number>;
+  ownerUrl(): Promise<string>;
+  /** Stops every instance and removes everything. */
+  close(): Promise<void>;
+};
+
+/** Short bounds, so that what an interrupted hand-over waits for comes within seconds. */
+const shortBounds = {
+  LOG_LEVEL: "info",
+  DELIVERY_CONFIRM_SECONDS: "3",
+  HAND_OVER_SECONDS: "2",
+  SMTP_RETRY_SECONDS: "1,1",
+  NOTIFY_THROTTLE_SECONDS: "0",
+};
+
+export async function openWorld(
+  settings: Record<string, string> = {},
+  { embedded = false }: { embedded?: boolean } = {},
+): Promise<World> {
+  const dataDir = await mkdtemp(join(tmpdir(), "countersign-soak-"));
+  const database = embedded ? undefined : await createTestDatabase();
+  const env = {
+    ...shortBounds,
+    DATA_DIR: dataDir,
+    ...(database && { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl }),
+    ...settings,
+  };
+  const instances: Instance[] = [];
+  let apiKey: string | undefined;
+  let pool: pg.Pool | undefined;
+  let directory: string | undefined;
+
+  /** The server that runs now; it is not ours to stop. */
+  async function server(): Promise<EmbeddedPostgres> {
+    const found = await startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }), beside: true });
+    directory = found.directory;
+    return found;
+  }
+  const ownerUrl = async () => database?.ownerUrl ?? (await server()).ownerUrl;
+
+  return {
+    env,
+    async start(more = {}) {
+      const instance = await startInstance({ ...env, ...more });
+      instances.push(instance);
+      apiKey ??= instance.apiKey;
+      return instance;
+    },
+    client: (instance) => createClient({ ...instance, apiKey: apiKey as string }),
+    async bytes({ url }, path) {
+      const response = await fetch(url + path, { headers: { authorization: `Bearer ${apiKey}` } });
+      return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) };
+    },
+    async rows(sql, values) {
+      if (!pool) {
+        pool = new pg.Pool({ connectionString: await ownerUrl(), max: 2 });
+        pool.on("error", () => {});
+      }
+      return (await pool.query(sql, values)).rows;
+    },
+    async postmaster() {
+      return (await server()).pid();
+    },
+    ownerUrl,
+    async close() {
+      await pool?.end();
+      for (const { child } of instances) child.kill("SIGCONT");
+      await Promise.all(instances.filter(({ child }) => isAlive(child)).map((instance) => instance.stop()));
+      await database?.drop();
+      for (const path of [dataDir, directory]) if (path) await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+const isAlive = ({ exitCode, signalCode }: { exitCode: number | null; signalCode: string | null }): boolean =>
+  exitCode === null && signalCode === null;
