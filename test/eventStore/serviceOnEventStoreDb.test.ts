@@ -1,0 +1,334 @@
+import { randomUUID } from "node:crypto";
+import { status } from "@grpc/grpc-js";
+import { expect } from "chai";
+import { pino } from "pino";
+import { projections } from "#projections/index.ts";
+import { createApiKey } from "#src/commands/apiKeys.ts";
+import { createWorkspace } from "#src/commands/workspaces.ts";
+import { type Composition, compose } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { tablesFile } from "#src/subscriptions/projectionTables.ts";
+import { rebuild } from "#src/subscriptions/rebuild.ts";
+import { verify } from "#src/subscriptions/verify.ts";
+import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+import { approvalLink, type Client, createClient, type OutboxMail, until } from "../../scripts/support/client.ts";
+
+const customer = "ada@customer.example";
+
+/** The service as a process of its own on a log in EventStoreDB, and the same parts once more in this process to look with. */
+class World {
+  database!: TestDatabase;
+  service!: TestService;
+  composition!: Composition;
+  client!: Client;
+  workspaceId!: string;
+  readonly #env: Record<string, string>;
+
+  constructor(eventStoreUrl: string) {
+    this.#env = {
+      EVENT_STORE_URL: eventStoreUrl,
+      SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
+      NOTIFY_THROTTLE_SECONDS: "0",
+      ...Object.fromEntries(["READ", "WRITE", "SEND", "NOTIFY"].map((name) => [`RATE_LIMIT_${name}`, "off"])),
+    };
+  }
+
+  async open(): Promise<this> {
+    this.database = await createTestDatabase();
+    const urls = { DATABASE_URL: this.database.serviceUrl, DATABASE_OWNER_URL: this.database.ownerUrl };
+    const config = loadConfig({ NODE_ENV: "test", ...this.#env, ...urls });
+    this.composition = compose(config, this.database, pino({ level: "silent" }));
+    await this.startService();
+    const { deps } = this.composition;
+    const workspace = { name: "Test", plan: "agency", betaOverride: true } as const;
+    this.workspaceId = (await createWorkspace(deps, workspace, operator(null))).workspaceId;
+    this.client = await this.clientWithNewKey();
+    return this;
+  }
+
+  async startService(): Promise<void> {
+    this.service = await startService({ env: this.#env, database: this.database });
+    if (this.client) this.client = createClient({ ...this.service, apiKey: this.#apiKey });
+  }
+
+  #apiKey = "";
+  async clientWithNewKey(): Promise<Client> {
+    const wish = { workspaceId: this.workspaceId, name: "test key", scopes: allScopes };
+    const { key, position } = await createApiKey(this.composition.deps, wish, operator(this.workspaceId));
+    if (!(await this.composition.deps.projected(position))) throw new Error("the key is not known in time");
+    this.#apiKey ||= key;
+    return createClient({ ...this.service, apiKey: key });
+  }
+
+  /** How far each read model and each process says that it is. */
+  async checkpoints(): Promise<Map<string, number>> {
+    const { rows } = await this.composition.database.query<{ name: string; position: number }>(
+      "select name, position from work.checkpoints union all select name, position from work.leases where name like 'process:%'",
+    );
+    return new Map(rows.map(({ name, position }) => [name, position]));
+  }
+
+  async close(): Promise<void> {
+    await this.service?.stop();
+    await this.composition?.close();
+    await this.database?.drop();
+  }
+}
+
+function operator(workspaceId: string | null) {
+  const id = randomUUID();
+  return { actor: { kind: "operator", id: "test" } as const, workspaceId, correlationId: id, causationId: id };
+}
+
+/** A customer's question on its thread, and a draft about it whose approver has been asked. */
+async function draftAsked(world: World, identity: any, subject = `Order ${randomUUID()}`) {
+  const { client } = world;
+  await patiently(() => client.mail({ from: customer, to: identity.email_address, subject, text: "Where is it?" }));
+  const thread = await until("the thread", async () => {
+    const { body } = await client.api("GET /v1/threads?limit=100");
+    return body.data?.find((each: any) => each.subject === subject);
+  });
+  return { thread, subject, ...(await submit(world, identity, thread)) };
+}
+
+async function submit({ client }: World, identity: any, { id }: { id: string }) {
+  const thread = await patiently(() => client.ask(`GET /v1/threads/${id}`));
+  const newest = thread.messages.filter((message: any) => message.direction === "inbound").at(-1);
+  const text = `Here it is: ${randomUUID()}`;
+  const draft = await patiently(() =>
+    client.ask("POST /v1/drafts", {
+      thread_id: id,
+      identity_id: identity.id,
+      based_on_message_id: newest.id,
+      body_text: text,
+    }),
+  );
+  const asking = await until("the approval mail", async () =>
+    (await outbox(client)).find((mail) => mail.to.includes("approver@example.com") && mail.text.includes(text)),
+  );
+  return { draft, asking, text };
+}
+
+const outbox = (client: Client): Promise<OutboxMail[]> => client.outbox();
+
+const sentCopies = async (client: Client, text: string): Promise<number> =>
+  (await outbox(client)).filter((mail) => mail.to.includes(customer) && mail.text.includes(text)).length;
+
+const reaches = (client: Client, { id }: { id: string }, wanted: string, timeoutMs?: number) =>
+  until(
+    `draft ${id} to be ${wanted}`,
+    async () => (await client.api(`GET /v1/drafts/${id}`)).body.status === wanted,
+    timeoutMs,
+  );
+
+/** A caller that is told to try again later does. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (tries === 20 || !/ 503 |451|ECONN/.test(String(error))) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+  }
+}
+
+async function expectReadModelsEqualAReplay({ composition }: World): Promise<void> {
+  const { store, database } = composition;
+  const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(30_000) };
+  for (const projection of projections) {
+    const { differences } = await verify(replay, projection);
+    expect(differences, projection.name).to.deep.equal([]);
+  }
+}
+
+type Log = { url: string; interfere(): void; close(): void };
+
+function serviceOn(name: string, open: () => Promise<Log>): void {
+  describe(`The whole service on ${name}`, function () {
+    this.timeout(60_000);
+    let log: Log;
+    let world: World;
+    let identity: any;
+
+    before(async () => {
+      log = await open();
+      log.interfere();
+      world = await new World(log.url).open();
+      identity = await world.client.identity();
+    });
+    after(async () => {
+      await world?.close();
+      log?.close();
+    });
+
+    it("sends what was approved by the link, once; stops what is stale or rejected", async () => {
+      const first = await draftAsked(world, identity);
+      log.interfere();
+      await world.client.press(approvalLink(first.asking, "approve"), "approve");
+      await reaches(world.client, first.draft, "sent");
+      expect(await sentCopies(world.client, first.text)).to.equal(1);
+
+      const overtaken = await draftAsked(world, identity);
+      const { body: thread } = await world.client.api(`GET /v1/threads/${overtaken.thread.id}`);
+      await world.client.mail({
+        from: customer,
+        to: identity.email_address,
+        subject: `Re: ${overtaken.subject}`,
+        text: "Stop!",
+        inReplyTo: thread.messages[0].rfc_message_id,
+      });
+      log.interfere();
+      await world.client.press(approvalLink(overtaken.asking, "approve"), "approve");
+      await reaches(world.client, overtaken.draft, "stale");
+      expect(await sentCopies(world.client, overtaken.text)).to.equal(0);
+
+      const unwanted = await draftAsked(world, identity);
+      await world.client.press(approvalLink(unwanted.asking, "reject"), "reject", "Too curt.");
+      await reaches(world.client, unwanted.draft, "rejected");
+      const history = await world.client.ask(`GET /v1/drafts/${first.draft.id}/history?limit=100`);
+      const positions = history.data.map((event: any) => event.position);
+      expect(positions).to.deep.equal(positions.toSorted((a: number, b: number) => a - b));
+      expect(history.data.map((event: any) => event.type)).to.include.members([
+        "DraftSubmitted",
+        "DraftApproved",
+        "DraftSent",
+      ]);
+    });
+
+    it("has read models that equal a replay, rebuilt ones too", async () => {
+      await expectReadModelsEqualAReplay(world);
+      const { store, database } = world.composition;
+      const replay = { store, database, tablesSql: tablesFile, signal: AbortSignal.timeout(30_000) };
+      for (const projection of projections) await rebuild(replay, projection);
+      await expectReadModelsEqualAReplay(world);
+      await draftAsked(world, identity);
+    });
+
+    it("lets everybody come to the end of a log that ends with somebody else's events", async () => {
+      log.interfere();
+      const head = await world.composition.store.head();
+      await until("everybody at the end", async () => Math.min(...(await world.checkpoints()).values()) >= head);
+      expect(await world.composition.deps.projected(head)).to.equal(true);
+    });
+
+    it("goes on from its checkpoints after a restart, and repeats nothing", async () => {
+      const before = await draftAsked(world, identity);
+      await world.client.press(approvalLink(before.asking, "approve"), "approve");
+      await reaches(world.client, before.draft, "sent");
+      const mails = (await outbox(world.client)).length;
+      const left = await world.checkpoints();
+      await world.service.kill("SIGTERM");
+      log.interfere();
+      await world.startService();
+      const mail = await draftAsked(world, identity);
+      await world.client.press(approvalLink(mail.asking, "approve"), "approve");
+      await reaches(world.client, mail.draft, "sent");
+      expect(await sentCopies(world.client, before.text)).to.equal(1);
+      expect((await outbox(world.client)).length, "one approval mail and one reply more").to.equal(mails + 2);
+      for (const [who, position] of await world.checkpoints()) expect(position, who).to.be.at.least(left.get(who)!);
+      expect(world.service.output()).not.to.include("not the one that was read before");
+    });
+
+    it("appends nothing for a key once its DELETE has answered", async () => {
+      const doomed = await world.clientWithNewKey();
+      const { data } = await world.client.ask("GET /v1/api-keys?limit=100");
+      const keyId: string = data.at(-1).created_at > data[0].created_at ? data.at(-1).id : data[0].id;
+      let answered = false;
+      const writer = async (n: number): Promise<number> => {
+        for (let written = 0; ; written++) {
+          const { status: code } = await doomed.api(`PATCH /v1/identities/${identity.id}`, {
+            display_name: `${n} ${written}`,
+          });
+          if (code === 401) return written;
+          expect(answered && code < 300, "an answer after the key was gone").to.equal(false);
+        }
+      };
+      const writers = Array.from({ length: 8 }, (_, n) => writer(n));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      const { status: code } = await world.client.api(`DELETE /v1/api-keys/${keyId}`);
+      answered = true;
+      const head = await world.composition.store.head();
+      expect(code).to.be.within(200, 204);
+      const written = (await Promise.all(writers)).reduce((a, b) => a + b);
+      expect(written, "the key was in use").to.be.greaterThan(0);
+      const later: string[] = [];
+      const end = await world.composition.store.head();
+      const { signal } = new AbortController();
+      if (end > head)
+        for await (const batch of world.composition.store.subscribe({ after: head, signal })) {
+          later.push(...batch.events.filter(({ metadata }) => metadata.actor.id === keyId).map(({ type }) => type));
+          if (batch.position >= end) break;
+        }
+      expect(later).to.deep.equal([]);
+    });
+  });
+}
+
+serviceOn("EventStoreDB, stand-in", async () => {
+  const server = await new EventStoreDbStandIn().start();
+  return {
+    url: server.url,
+    interfere() {
+      server.writeForeign(3);
+      server.writeForeign(2, "draft-ofAnotherApplication");
+      server.writeForeign(40, "$stats-127.0.0.1:2113");
+    },
+    close: () => server.stop(),
+  };
+});
+
+const realServer = process.env.EVENT_STORE_TEST_URL;
+if (realServer) {
+  serviceOn("EventStoreDB, real server", async () => ({ url: realServer, interfere() {}, close() {} }));
+} else {
+  console.log("EventStoreDB: EVENT_STORE_TEST_URL is not set. The whole service is NOT tested against a real server.");
+}
+
+describe("The whole service on EventStoreDB in trouble", function () {
+  this.timeout(90_000);
+
+  it("loses nothing and sends nothing twice while the server drops, refuses, forgets to answer and restarts", async () => {
+    const server = await new EventStoreDbStandIn().start();
+    const world = await new World(server.url).open();
+    try {
+      const identity = await world.client.identity();
+      const troubles = [
+        () => server.dropSubscriptions(),
+        () => server.calls.appendFaults.push({ written: false, code: status.UNAVAILABLE }),
+        () => server.calls.appendFaults.push({ written: true, code: status.UNAVAILABLE }),
+        () => server.calls.appendFaults.push({ written: true }),
+        () => server.dropSubscriptions(status.ABORTED),
+        () => server.calls.appendFaults.push({ written: false }, { written: true, code: status.INTERNAL }),
+        () => void server.restart(),
+        () => server.writeForeign(20),
+      ];
+      let made = 0;
+      const trouble = setInterval(() => troubles[made++ % troubles.length]!(), 250);
+      try {
+        const approve = async () => {
+          const asked = await draftAsked(world, identity);
+          await patiently(async () => {
+            const { status: code } = await world.client.press(approvalLink(asked.asking, "approve"), "approve");
+            if (code !== 200) throw new Error(`the press was answered 503 or ${code}`.replace("503", " 503 "));
+          });
+          return asked;
+        };
+        const all = await Promise.all(Array.from({ length: 6 }, approve));
+        for (const { draft } of all) await reaches(world.client, draft, "sent", 40_000);
+        for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
+      } finally {
+        clearInterval(trouble);
+      }
+      expect(made).to.be.greaterThan(troubles.length);
+      await expectReadModelsEqualAReplay(world);
+      expect(server.calls.batchAppends, "the client's other way to append").to.equal(0);
+    } finally {
+      await world.close();
+      server.stop();
+    }
+  });
+});
