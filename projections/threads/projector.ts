@@ -1,5 +1,5 @@
 import { idOf } from "#streams/event.ts";
-import type { Priority, ThreadEvent, ThreadStatus } from "#streams/thread/events.ts";
+import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 
@@ -58,9 +58,8 @@ const newRow = (id: string, at: string): Row => ({
   updated_at: at,
 });
 
-const joined = (known: readonly string[], more: readonly string[]): string[] => [
-  ...new Set([...known, ...more.map((address) => address.toLowerCase())]),
-];
+const joined = (known: readonly string[], more: readonly string[]): string[] =>
+  [...new Set([...known, ...more.map((address) => address.toLowerCase())])].slice(0, maxParticipants);
 
 function withContact(contacts: string, contact: { name: string; address: string } | null): string {
   if (!contact) return contacts;

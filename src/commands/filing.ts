@@ -16,6 +16,8 @@ export type ReadMail = { event: Recorded<InboxEvent>; parsed: ParsedMail };
 
 /** Mails decided and carried out together: one append for all their decisions, one for "filed". */
 const pageSize = 50;
+/** The decisions of one append, in bytes of JSON: well below what a store takes at once (eventStore.ts), metadata included. */
+const maxDecisionBytes = 500_000;
 /** How long a blob may be missing or wrong before its mail is filed by its headers alone. */
 const blobPatienceMs = 10 * 60_000;
 
@@ -39,7 +41,7 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
       headers: event.data.headers,
       unreadable: parsed.unreadable,
     }));
-    const decisions = await decideFilings(deps, identityId, filing.lastNumber, unfiled);
+    const decisions = oneAppend(await decideFilings(deps, identityId, filing.lastNumber, unfiled));
     const command = { type: "DecideFiling", decisions } as const;
     const decided = await deps.handle(filingDecider, filingStream(identityId), command, cause);
     // Another filer was faster: its decisions count, and the next turn carries them out.
@@ -48,6 +50,16 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
     const byRevision = new Map(mails.map((mail) => [mail.event.revision, mail]));
     await finish(deps, identityId, decisions, byRevision, cause);
   }
+}
+
+/** As many of them, from the first, as go into one append: mails that name many others make long decisions. The rest waits for the next turn. */
+function oneAppend(decisions: FilingDecision[]): FilingDecision[] {
+  let bytes = 0;
+  const end = decisions.findIndex((decision, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(decision));
+    return index > 0 && bytes > maxDecisionBytes;
+  });
+  return end < 0 ? decisions : decisions.slice(0, end);
 }
 
 async function finish(

@@ -1,6 +1,14 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { NewestWord, NotedDraft, Priority, SendClaim, ThreadEvent, ThreadStatus } from "./events.ts";
+import {
+  maxParticipants,
+  type NewestWord,
+  type NotedDraft,
+  type Priority,
+  type SendClaim,
+  type ThreadEvent,
+  type ThreadStatus,
+} from "./events.ts";
 import { absorb, fileMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 
@@ -114,7 +122,7 @@ function without(thread: Thread, draftId: string): Thread {
 
 function joined(known: readonly string[], more: readonly string[]): readonly string[] {
   const fresh = more.map((address) => address.toLowerCase()).filter((address) => !known.includes(address));
-  return fresh.length === 0 ? known : [...known, ...new Set(fresh)];
+  return fresh.length === 0 ? known : [...known, ...new Set(fresh)].slice(0, maxParticipants);
 }
 
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {

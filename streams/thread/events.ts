@@ -8,6 +8,9 @@ export type NotedDraftStatus = "pending" | "approved" | "sending" | "closed" | "
 /** `revision` is the draft's own at that moment: an older note changes nothing. */
 export type NotedDraft = { status: NotedDraftStatus; revision: number };
 
+/** Whoever comes after so many is no participant, and a mail of theirs asks for review: the list has to fit the event of a merge. */
+export const maxParticipants = 400;
+
 /** A mail's readable content. Over the event limit it lies in the blob store as the JSON of the same object. */
 export type MessageBody = { text: string | null; html: string | null; extracted: string };
 

@@ -21,6 +21,7 @@ const names = new Set([
 const maxSubjectLength = 998;
 const maxNameLength = 256;
 const maxAddresses = 100;
+const maxAddressBytes = 320;
 const address = /^[^\s@<>,;:"()]{1,64}@[^\s@<>,;:"()]{1,255}$/;
 
 /**
@@ -59,7 +60,9 @@ export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
 type Mailbox = { name: string; address: string };
 
 const mailboxes = (value: string): Mailbox[] =>
-  (addressParser(value, { flatten: true }) as Mailbox[]).filter((mailbox) => address.test(mailbox.address));
+  (addressParser(value, { flatten: true }) as Mailbox[]).filter(
+    (mailbox) => address.test(mailbox.address) && Buffer.byteLength(mailbox.address) <= maxAddressBytes,
+  );
 
 const addresses = (value: string): string[] =>
   [...new Set(mailboxes(value).map((mailbox) => storableLine(mailbox.address, 320)))].slice(0, maxAddresses);

@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 
 /** So many ids place a mail in its conversation; the first names its root, the newest its nearest relatives. */
 const maxIds = 50;
-const maxIdLength = 400;
+/** UTF-8 bytes: what is counted here becomes part of events, whose size is limited. */
+const maxIdBytes = 400;
 
 const bracketed = /<([^<>]+)>/g;
 const bare = /^[^\s<>]+@[^\s<>]+$/;
@@ -29,5 +30,7 @@ export const derivedMessageId = (rawSha256: string): string => `<${rawSha256}@mi
 function normalised(inner: string): string {
   const id = inner.replace(blanks, "");
   // Shortened alike wherever it occurs, so that a reply still finds the mail it answers.
-  return id.length > maxIdLength ? `<${createHash("sha256").update(id).digest("hex")}@long.local>` : `<${id}>`;
+  return Buffer.byteLength(id) > maxIdBytes
+    ? `<${createHash("sha256").update(id).digest("hex")}@long.local>`
+    : `<${id}>`;
 }

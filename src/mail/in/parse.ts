@@ -29,7 +29,7 @@ const entry = new URL("./parserWorker.mjs", import.meta.url);
 /** Parses mail in threads with limits of time and memory; a thread that hangs or dies costs the mail it held and is replaced. */
 export function createMailParser(options: MailParserOptions = {}): MailParser {
   const { workers = 2, timeoutMs = 15_000, maxHeapMb = 256 } = options;
-  const { maxHtmlBytes = 1024 * 1024, maxTextBytes = 1024 * 1024, maxAttachments = 250 } = options;
+  const { maxHtmlBytes = 1024 * 1024, maxTextBytes = 1024 * 1024, maxAttachments = 100 } = options;
   const waiting: Job[] = [];
   const running = new Set<Promise<void>>();
   const idle: Worker[] = [];

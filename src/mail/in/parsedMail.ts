@@ -26,6 +26,7 @@ export type ParseLimits = {
   maxHtmlBytes: number;
   /** Text above this is cut, with the whole of it as an attachment. */
   maxTextBytes: number;
+  /** A mail with more is not read: all of them stand by name in one event, whose size is limited. */
   maxAttachments: number;
 };
 

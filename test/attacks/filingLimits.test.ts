@@ -1,0 +1,67 @@
+import { expect } from "chai";
+import { reception } from "#src/commands/inbound.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+/** Mails made so that what is recorded of them outgrows an event or an append: none may hold up those behind it. */
+describe("filing mails made to be too large to be recorded", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let to: string;
+  let accept: (raw: string) => Promise<void>;
+
+  before(async () => {
+    service = await startInProcess();
+    const { id } = await service.workspace();
+    to = (await service.identity(id)).address;
+    const { resolve, accept: take } = reception(service.deps);
+    const recipient = (await resolve(to))!;
+    const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
+    accept = (raw) => take({ recipient, address: to, from: "ann@customer.example", raw: Buffer.from(raw), remote });
+  });
+
+  after(() => service.stop());
+
+  const ledger = async () => {
+    await service.caughtUp();
+    const { rows } = await service.database.query("select disposition, filed_position from inbound order by position");
+    return rows as { disposition: string; filed_position: number | null }[];
+  };
+  const allFiled = () => until(async () => (await ledger()).every(({ filed_position }) => filed_position !== null));
+
+  const numbered = (count: number, item: (n: number) => string) => Array.from({ length: count }, (_, n) => item(n));
+
+  it("files sixty that each name fifty long Message-IDs", async () => {
+    const references = (n: number) => numbered(50, (k) => `<${"x".repeat(380)}${n}-${k}@x>`).join("\r\n ");
+    const mails = numbered(60, (n) => `References: ${references(n)}\r\n${mail({ id: `long${n}@x`, to })}`);
+    await Promise.all(mails.map(accept));
+    await allFiled();
+    const filed = await ledger();
+    expect(filed.length).to.equal(60);
+    expect(new Set(filed.map(({ disposition }) => disposition))).to.deep.equal(new Set(["threaded"]));
+  });
+
+  it("merges a thread of 2,500 people with an older one", async () => {
+    await accept(mail({ id: "old@x", to }));
+    const host = `${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.example`;
+    for (let n = 0; n < 25; n++) {
+      const people = numbered(100, (k) => `${"a".repeat(50)}${n}-${k}@${host}`).join(",\r\n ");
+      await accept(mail({ id: `many${n}@x`, to: people, ...(n > 0 && { inReplyTo: "many0@x" }) }));
+    }
+    await accept(`References: <old@x> <many0@x>\r\n${mail({ id: "both@x", to })}`);
+    await allFiled();
+    const { rows } = await service.database.query("select 1 from threads where merged_into is not null");
+    expect(rows.length).to.equal(1);
+  });
+
+  it("files as many attachments as it reads, with the longest names, and keeps a mail with more", async () => {
+    const wide = "漢".repeat(255);
+    const people = numbered(100, (n) => `${"漢".repeat(90)}${n}@x.example`).join(", ");
+    const part = `--b\r\nContent-Type: application/${"t".repeat(120)}\r\nContent-ID: <${wide}>\r\nContent-Disposition: attachment; filename="${wide}"\r\n\r\nx\r\n`;
+    const made = (id: string, parts: number) =>
+      `Message-ID: <${id}>\r\nFrom: a@b.example\r\nTo: ${people}\r\nCc: ${people}\r\nReply-To: ${people}\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n${part.repeat(parts)}--b--\r\n`;
+    await accept(made("hundred@x", 100));
+    await accept(made("more@x", 101));
+    await allFiled();
+    expect((await ledger()).slice(-2).map(({ disposition }) => disposition)).to.deep.equal(["threaded", "quarantined"]);
+  });
+});
