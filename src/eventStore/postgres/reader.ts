@@ -45,7 +45,6 @@ const readPageOfCategories = readPage("and split_part(stream_id, '-', 1) = any (
 
 /** A page is cut behind the event that makes it this large, so that five hundred of the largest events do not stand in memory at once. */
 const maxPageBytes = 8_000_000;
-const pageTimeoutMs = 30_000;
 
 export function createReader({ connectionString, timeoutMs, connections }: ReaderOptions): Reader {
   const pool = new pg.Pool({
@@ -58,6 +57,9 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
   });
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
+
+  // A page may have to pass a hundred thousand events of other categories.
+  const pageTimeoutMs = 2 * timeoutMs;
 
   async function ask(name: string, text: string, values: unknown[], query_timeout = timeoutMs): Promise<Row[]> {
     try {

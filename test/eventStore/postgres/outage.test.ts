@@ -22,6 +22,7 @@ import {
   revisionsOf,
   upTo,
 } from "../contract/support.ts";
+import { startSilentProxy } from "./silentProxy.ts";
 import { cutConnections } from "./support.ts";
 
 const writers = 32;
@@ -72,6 +73,25 @@ describe("The event log in PostgreSQL, when things die", function () {
     expect((await Promise.all(cuts)).reduce((sum, cut) => sum + cut)).to.be.greaterThan(5);
     await expectWhole(store, (await reading).events, acknowledged);
     await store.close();
+    await database.drop();
+  });
+
+  it("goes on over fresh connections when the network swallows everything on those there are", async () => {
+    const database = await createTestDatabase();
+    const proxy = await startSilentProxy(database.serviceUrl);
+    const store = createPostgresEventStore({ connectionString: proxy.url, timeoutMs: 400 });
+    const category = newCategory();
+    let silenced = 0;
+    const reading = consume(store, { after: 0, categories: [category], batchSize: 50 }, count(writers * 20));
+    const acknowledged = await write(store, category, 20, (sum) => {
+      if (sum % 250 !== 0) return;
+      silenced += 1;
+      proxy.silence();
+    });
+    await expectWhole(store, (await reading).events, acknowledged);
+    expect(silenced).to.equal(2);
+    await store.close();
+    proxy.close();
     await database.drop();
   });
 

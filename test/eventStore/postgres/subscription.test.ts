@@ -18,7 +18,7 @@ import {
 import { asOwner, cutConnections, untilBlocked } from "./support.ts";
 
 describe("A subscription to the log in PostgreSQL", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let database: TestDatabase;
   let store: EventStore;
   let other: EventStore;
@@ -49,6 +49,24 @@ describe("A subscription to the log in PostgreSQL", function () {
     const { events } = await reading;
     expect(events.map(({ data }) => data.n)).to.deep.equal(upTo(total));
     expect(cut).to.be.greaterThan(2);
+  });
+
+  it("misses nothing of many instances that append at the same time, each on its own connection", async () => {
+    const category = newCategory();
+    const [instances, each] = [16, 60];
+    const stores = upTo(instances).map(() => createPostgresEventStore({ connectionString: database.serviceUrl }));
+    const reading = consume(store, { after: 0, categories: [category], batchSize: 5 }, count(instances * each));
+    const acknowledged = await Promise.all(
+      stores.map(async (instance) => {
+        const stream = newStream(category);
+        const positions: number[] = [];
+        for (const n of upTo(each)) positions.push((await instance.append(stream, n - 1, [newEvent()])).position);
+        return positions;
+      }),
+    );
+    const { events } = await reading;
+    expect(events.map(({ position }) => position)).to.deep.equal(acknowledged.flat().sort((a, b) => a - b));
+    await Promise.all(stores.map((instance) => instance.close()));
   });
 
   it("moves on over events of other categories, which leaves nothing to look through again", async () => {
