@@ -113,7 +113,9 @@ describe("the send path", () => {
       await world.acknowledge(2, [first]);
       if (filed) await world.drain();
       const sending = refusal(send(world, draftId));
-      if (!filed) await world.drain();
+      // It may not get anywhere before that mail is filed.
+      if (!filed) await Promise.race([sending, new Promise((resolve) => setTimeout(resolve, 50))]);
+      await world.drain();
       expect(await sending).to.equal("stale_draft");
       await world.run();
       expect((await world.state.draft(draftId)).status).to.equal("stale");
