@@ -97,17 +97,21 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   };
 }
 
-const readiness = ({ database, store, trouble }: HttpOptions): ReadinessCheck[] => [
-  async () => {
-    await database.query("select 1");
-    return { name: "database", ok: true };
-  },
-  async () => {
-    await store.head();
-    return { name: "event_store", ok: true };
-  },
-  async () => {
-    const detail = trouble();
-    return detail === undefined ? { name: "read_models", ok: true } : { name: "read_models", ok: false, detail };
-  },
-];
+/** The names of the checks are those of the parts, also where one fails. */
+const readiness = ({ database, store, trouble }: HttpOptions): ReadinessCheck[] => {
+  const checks: Record<string, ReadinessCheck> = {
+    async database() {
+      await database.query("select 1");
+      return { name: "database", ok: true };
+    },
+    async event_store() {
+      await store.head();
+      return { name: "event_store", ok: true };
+    },
+    async read_models() {
+      const detail = trouble();
+      return detail === undefined ? { name: "read_models", ok: true } : { name: "read_models", ok: false, detail };
+    },
+  };
+  return Object.values(checks);
+};
