@@ -1,7 +1,7 @@
 import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Slot } from "./lanes.ts";
 import type { Held } from "./leaseKeeper.ts";
-import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
+import { asError, type Backoff, isPassing, type Log, pause } from "./retrying.ts";
 
 /** Failures, not counting those of infrastructure, after which a process gives up on an event: with the pauses between, some 9 s. */
 export const maxFailures = 5;
@@ -9,14 +9,14 @@ export const maxFailures = 5;
 /** `dropped`: nothing is known to be done; whoever holds the lease next starts anew. */
 export type Ended = { how: "handled" } | { how: "dropped" } | { how: "failed"; error: Error; tries: number };
 
-export type Trying = { held: Held; log: Log; never: boolean; describe: object };
+export type Trying = { held: Held; log: Log; backoff: Backoff; never: boolean; describe: object };
 
 /**
  * Runs a handler until it succeeds or has failed too often, with growing pauses in which its key waits and others run. What passes by
  * itself, an unreachable database or a stream that moved on, is tried without bound.
  */
 export async function attempt(
-  { held, log, never, describe }: Trying,
+  { held, log, backoff, never, describe }: Trying,
   slot: Slot,
   run: (attempt: number) => Promise<void>,
 ): Promise<Ended> {
@@ -32,7 +32,7 @@ export async function attempt(
       const error = asError(thrown);
       if (failures === maxFailures && !never) return { how: "failed", error, tries };
       log.warn({ ...describe, err: error, tries }, "a process failed: trying again");
-      await slot.without(() => pause(backoffMs(passing ? Math.min(tries, 4) : failures), held.signal));
+      await slot.without(() => pause(backoff(passing ? Math.min(tries, 4) : failures), held.signal));
     }
   }
   return { how: "dropped" };

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { type Lease, leaseMs, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "./leases.ts";
@@ -37,6 +38,8 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
 
   function begin(lease: Lease, takenAt: number): void {
     const controller = new AbortController();
+    // As many handlers as there are keys at work listen to it.
+    setMaxListeners(0, controller.signal);
     const held: Held = {
       ...lease,
       signal: controller.signal,

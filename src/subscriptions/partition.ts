@@ -8,7 +8,7 @@ import { createLanes, type Slot } from "./lanes.ts";
 import type { Held } from "./leaseKeeper.ts";
 import { isEvent, type Parked, park, parkAgain, removeParked } from "./parked.ts";
 import { createProgress } from "./progress.ts";
-import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
+import { asError, type Backoff, isPassing, type Log, pause } from "./retrying.ts";
 import { createTimers, type DueTimer, type Holding, isStillDue, removeTimer } from "./timers.ts";
 
 export type PartitionOptions = {
@@ -23,6 +23,9 @@ export type PartitionOptions = {
   concurrency: number;
   /** Events taken from the log that wait or run; at this many reading pauses. */
   maxQueued: number;
+  backoff: Backoff;
+  /** Told of every timer this process sets. */
+  onTimerSet: (dueAt: Date) => void;
 };
 
 export type Partition = {
@@ -44,9 +47,9 @@ const maxSpilled = 100_000;
 
 /** One process at work under its lease: events, due timers and retried parked items, in order per key. */
 export function createPartition(options: PartitionOptions): Partition {
-  const { store, database, clock, log, holder, process, held, concurrency, maxQueued } = options;
+  const { store, database, clock, log, holder, process, held, concurrency, maxQueued, backoff } = options;
   const holding: Holding = { sql: database, process: process.name, lease: held, holder };
-  const timers = createTimers(holding);
+  const timers = createTimers(holding, options.onTimerSet);
   const lanes = createLanes(concurrency);
   const progress = createProgress(held.position);
   const timersInHand = new Set<string>();
@@ -66,7 +69,7 @@ export function createPartition(options: PartitionOptions): Partition {
         }
       } catch (error) {
         log.error({ err: error, process: process.name }, "the log cannot be read: trying again");
-        await pause(backoffMs(++failures), held.signal);
+        await pause(backoff(++failures), held.signal);
       }
     }
   }
@@ -121,7 +124,7 @@ export function createPartition(options: PartitionOptions): Partition {
       key,
       ...(isEvent(item) ? { position: item.position } : { timer: item.name }),
     };
-    const trying: Trying = { held, log, never: process.givingUp === "never", describe };
+    const trying: Trying = { held, log, backoff, never: process.givingUp === "never", describe };
     return attempt(trying, slot, (tries) => handle(item, tries));
   }
 
@@ -184,7 +187,7 @@ export function createPartition(options: PartitionOptions): Partition {
       } catch (error) {
         if (held.signal.aborted) return false;
         log.warn({ err: error, process: process.name }, "cannot be recorded: trying again");
-        await slot.without(() => pause(backoffMs(failures), held.signal));
+        await slot.without(() => pause(backoff(failures), held.signal));
       }
     }
   }

@@ -5,7 +5,7 @@ import type { Process } from "#src/processes/process.ts";
 import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { retriesRequested } from "./parked.ts";
 import { createPartition, type Partition } from "./partition.ts";
-import { asError, type Log, pause } from "./retrying.ts";
+import { asError, type Backoff, backoffMs, type Log, pause } from "./retrying.ts";
 import { dueTimers } from "./timers.ts";
 
 export type ProcessRunnerOptions = {
@@ -21,6 +21,7 @@ export type ProcessRunnerOptions = {
   concurrency?: number;
   /** Events of one process that wait or run at once (default 1,000); then reading the log waits. */
   maxQueued?: number;
+  backoff?: Backoff;
 };
 
 export type ProcessStatus = { name: string; held: boolean; position: number | null };
@@ -42,22 +43,30 @@ const graceMs = 10_000;
 
 /** Runs each process while this instance holds its lease, and stands by for those that others hold. */
 export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
-  const { store, database, clock, logger: log, instanceId, processes, concurrency = 32, maxQueued = 1000 } = options;
+  const { store, database, clock, logger: log, instanceId, processes } = options;
+  const { concurrency = 32, maxQueued = 1000, backoff = backoffMs } = options;
   const partitions = new Map<string, { partition: Partition; held: Held }>();
   const byLease = new Map(processes.map((process) => [leaseOf(process.name), process]));
   const stopping = new AbortController();
+  const nap = createNap();
   let keeper: LeaseKeeper | undefined;
   let polling: Promise<void> | undefined;
 
   async function work(held: Held): Promise<void> {
     const process = byLease.get(held.name)!;
-    const common = { store, database, clock, log, holder: instanceId, concurrency, maxQueued };
+    const common = { store, database, clock, log, holder: instanceId, concurrency, maxQueued, backoff, onTimerSet };
     const partition = createPartition({ ...common, process, held });
     partitions.set(process.name, { partition, held });
     await partition.read();
     partitions.delete(process.name);
     // Whoever has lost its lease has nothing to record: its handlers may end when they like.
     if (!held.lost()) await Promise.race([partition.settled(), pause(graceMs, never)]);
+  }
+
+  /** One that is due before the next look need not wait for it. */
+  function onTimerSet(dueAt: Date): void {
+    const inMs = dueAt.getTime() - clock.now().getTime();
+    if (inMs < pollEveryMs) setTimeout(nap.wake, Math.max(0, inMs)).unref();
   }
 
   /** Hands due timers, and parked items to be tried again, to those who do their process's work. */
@@ -69,7 +78,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
       } catch (error) {
         log.warn({ reason: asError(error).message }, "timers cannot be looked up: trying again");
       }
-      await pause(pollEveryMs, stopping.signal);
+      await nap.sleep(pollEveryMs);
     }
   }
 
@@ -108,6 +117,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     },
     async stop() {
       stopping.abort();
+      nap.wake();
       await polling;
       await keeper?.stop();
     },
@@ -123,3 +133,28 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
 }
 
 const never = new AbortController().signal;
+
+/** A sleep that can be cut short; woken while awake, the next one is skipped. */
+function createNap() {
+  let woken = false;
+  let end: (() => void) | undefined;
+  return {
+    wake(): void {
+      woken = true;
+      end?.();
+    },
+    async sleep(milliseconds: number): Promise<void> {
+      if (!woken) {
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, milliseconds);
+          end = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+      }
+      end = undefined;
+      woken = false;
+    },
+  };
+}

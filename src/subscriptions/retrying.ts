@@ -13,8 +13,11 @@ export async function pause(milliseconds: number, signal: AbortSignal): Promise<
   await delay(milliseconds, undefined, { signal }).catch(() => undefined);
 }
 
+/** Milliseconds to wait after so many failures in a row. */
+export type Backoff = (failures: number) => number;
+
 /** 0.1 s after the first failure, then 0.4, 1.6, 6.4 s, and 10 s from then on. */
-export const backoffMs = (failures: number): number => Math.min(100 * 4 ** (failures - 1), 10_000);
+export const backoffMs: Backoff = (failures) => Math.min(100 * 4 ** (failures - 1), 10_000);
 
 export const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 

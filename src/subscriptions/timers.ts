@@ -16,7 +16,10 @@ export const heldLease = "select 1 from work.leases where name = $1 and epoch = 
 export type Holding = { sql: Sql; process: string; lease: Pick<Lease, "name" | "epoch">; holder: string };
 
 /** A process's timers are rows, so that they survive any restart; only the holder of its lease sets and cancels them. */
-export function createTimers({ sql, process, lease, holder }: Holding): ProcessContext["timers"] {
+export function createTimers(
+  { sql, process, lease, holder }: Holding,
+  onSet: (dueAt: Date) => void,
+): ProcessContext["timers"] {
   return {
     async set(key, name, dueAt, payload = {}) {
       const { rowCount } = await sql.query(
@@ -28,6 +31,7 @@ export function createTimers({ sql, process, lease, holder }: Holding): ProcessC
         [lease.name, lease.epoch, holder, process, key, name, dueAt, JSON.stringify(payload)],
       );
       if (rowCount === 0) throw new LeaseLost(`${process} is run by another instance now`);
+      onSet(dueAt);
     },
     async cancel(key, name) {
       await sql.query(

@@ -9,7 +9,17 @@ import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
 import { createWaitFor } from "#src/subscriptions/waitFor.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
+import {
+  accounts,
+  addMany,
+  append,
+  counts,
+  cutConnections,
+  eventually,
+  newEvent,
+  quietLog,
+  toyTables,
+} from "./support.ts";
 
 describe("the projection runner", () => {
   let test: TestDatabase;
@@ -169,12 +179,7 @@ describe("the projection runner", () => {
     const runner = await run([accounts, counts]);
     const adding = addMany(store, 2_000, 10);
     for (let cut = 0; cut < 10; cut++) {
-      await database.owner
-        .query(
-          "select pg_terminate_backend(pid) from pg_stat_activity where usename = $1 and application_name = 'countersign'",
-          [test.serviceRole],
-        )
-        .catch(() => undefined);
+      await cutConnections(database);
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     await adding;

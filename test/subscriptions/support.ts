@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { json, type Projection } from "#projections/projection.ts";
 import type { EventStore, NewEvent } from "#src/eventStore/eventStore.ts";
 import { noStream } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
 import type { Log } from "#src/subscriptions/retrying.ts";
 
 /** Amounts added per account, and every event once by its position: a doubled or skipped batch shows in both. */
@@ -96,4 +97,12 @@ export function quietLog(): Log & { said: Said[] } {
 /** Asks again until it is so; the test's own timeout is the bound. */
 export async function eventually(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** Cuts every connection of the service role but the one it asks on. */
+export async function cutConnections(database: Database): Promise<void> {
+  await database.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where usename = current_user and application_name = 'countersign' and pid <> pg_backend_pid()`,
+  );
 }

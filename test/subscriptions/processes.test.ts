@@ -1,0 +1,445 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Clock } from "#src/clock.ts";
+import { systemClock } from "#src/clock.ts";
+import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import type { Process } from "#src/processes/process.ts";
+import { requestRetry } from "#src/subscriptions/parked.ts";
+import { createProcessRunner, type ProcessRunner } from "#src/subscriptions/processes.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { append, cutConnections, eventually, newEvent, quietLog } from "./support.ts";
+
+const rule = (more: Partial<Process> & Pick<Process, "on">): Process => ({
+  name: "toyRule",
+  categories: ["toy"],
+  keyOf: (event) => event.stream,
+  ...more,
+});
+
+/** A time that stands until it is moved. */
+function handClock(): Clock & { advance(milliseconds: number): void } {
+  let now = Date.parse("2026-01-01T00:00:00Z");
+  return {
+    now: () => new Date(now),
+    monotonic: systemClock.monotonic,
+    advance(milliseconds) {
+      now += milliseconds;
+    },
+  };
+}
+
+/** Something many wait for, opened once. */
+function gate(): { opened: Promise<void>; open(): void } {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+describe("the process runner", () => {
+  let test: TestDatabase;
+  let database: Database;
+  let store: EventStore;
+  const running: ProcessRunner[] = [];
+
+  beforeEach(async () => {
+    test = await createTestDatabase();
+    database = connectDatabase(test);
+    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((runner) => runner.stop()));
+    await store.close();
+    await database.close();
+    await test.drop();
+  });
+
+  function run(process: Process, more: object = {}): ProcessRunner {
+    const runner = createProcessRunner({
+      ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: randomUUID(), processes: [process] },
+      ...{ backoff: (failures: number) => 5 * failures },
+      ...more,
+    });
+    running.push(runner);
+    runner.start();
+    return runner;
+  }
+  const rows = async (sql: string) => (await database.query(sql)).rows;
+  const happen = (stream: string, ...numbers: number[]) =>
+    append(store, stream, ...numbers.map((number) => newEvent("Happened", { number })));
+
+  it("hands over every event of its categories and types, in order per key, also after a restart", async () => {
+    const seen = new Map<string, number[]>();
+    const process = rule({
+      on: {
+        Happened: async ({ stream, data }) => {
+          await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+          seen.set(stream, [...(seen.get(stream) ?? []), data.number]);
+        },
+      },
+    });
+    const numbers = Array.from({ length: 20 }, (_, index) => index);
+    const first = run(process);
+    for (const number of numbers.slice(0, 10)) {
+      await Promise.all(Array.from({ length: 20 }, (_, stream) => happen(`toy-${stream}`, number)));
+    }
+    await append(store, "toy-1", newEvent("Ignored"));
+    await append(store, "other-1", newEvent("Happened", { number: 99 }));
+    await first.idle();
+    await first.stop();
+    for (const number of numbers.slice(10)) {
+      await Promise.all(Array.from({ length: 20 }, (_, stream) => happen(`toy-${stream}`, number)));
+    }
+    await run(process).idle();
+    expect([...seen.keys()]).to.have.length(20);
+    for (const those of seen.values()) expect(those).to.deep.equal(numbers);
+  });
+
+  it("keeps the order of a key through retries, and the others do not wait for it", async () => {
+    const seen: string[] = [];
+    let tries = 0;
+    const process = rule({
+      on: {
+        Happened: async ({ stream, data }, { attempt }) => {
+          if (stream === "toy-slow" && data.number === 1) tries = attempt;
+          if (stream === "toy-slow" && !seen.includes("toy-quick 2")) throw new Unavailable("not yet");
+          seen.push(`${stream} ${data.number}`);
+        },
+      },
+    });
+    const runner = run(process);
+    await happen("toy-slow", 1, 2);
+    await eventually(() => tries > 2);
+    await happen("toy-quick", 1, 2);
+    await runner.idle();
+    expect(seen).to.deep.equal(["toy-quick 1", "toy-quick 2", "toy-slow 1", "toy-slow 2"]);
+  });
+
+  it("runs as many keys at once as it may, and one event of a key at a time", async () => {
+    let now = 0;
+    let most = 0;
+    const busy = new Set<string>();
+    const process = rule({
+      on: {
+        Happened: async ({ stream }) => {
+          expect(busy.has(stream)).to.equal(false);
+          busy.add(stream);
+          most = Math.max(most, ++now);
+          await new Promise((resolve) => setTimeout(resolve, 5));
+          now -= 1;
+          busy.delete(stream);
+        },
+      },
+    });
+    await Promise.all(Array.from({ length: 12 }, (_, stream) => happen(`toy-${stream}`, 1, 2, 3)));
+    await run(process, { concurrency: 4 }).idle();
+    expect(most).to.equal(4);
+    expect(await rows("select * from work.parked")).to.deep.equal([]);
+  });
+
+  it("a stuck handler holds up its own key alone, however much piles up there, and the checkpoint with it", async () => {
+    const stuck = gate();
+    const seen: string[] = [];
+    const process = rule({
+      on: {
+        Happened: async ({ stream, data }) => {
+          if (stream === "toy-stuck") await stuck.opened;
+          seen.push(`${stream} ${data.number}`);
+        },
+      },
+    });
+    const many = Array.from({ length: 400 }, (_, index) => index);
+    const before = await happen("toy-free", 0);
+    await happen("toy-stuck", ...many);
+    await happen("toy-free", 1);
+    const runner = run(process, { maxQueued: 100 });
+    await eventually(() => seen.includes("toy-free 1"));
+    expect(seen).to.deep.equal(["toy-free 0", "toy-free 1"]);
+    expect(runner.status()[0]!.position).to.equal(before);
+    stuck.open();
+    await runner.idle();
+    expect(seen.slice(2)).to.deep.equal(many.map((number) => `toy-stuck ${number}`));
+    expect(runner.status()[0]!.position).to.equal(await store.head());
+  });
+
+  it("parks what fails five times, without holding up other keys; a retry goes through once the cause is gone", async () => {
+    let broken = true;
+    const seen: string[] = [];
+    const lastWords: string[] = [];
+    const process = rule({
+      on: {
+        Happened: async ({ stream, data }) => {
+          if (broken && data.number === 13) throw new Error("unlucky \u0000");
+          seen.push(`${stream} ${data.number}`);
+        },
+      },
+      givingUp: async (event, error) => {
+        lastWords.push(`${"stream" in event && event.stream}: ${error.message}`);
+        throw new Error("no way out");
+      },
+    });
+    const runner = run(process);
+    const position = await happen("toy-poison", 13);
+    await happen("toy-poison", 14);
+    await happen("toy-other", 1);
+    await eventually(() => seen.includes("toy-other 1"));
+    expect(seen).to.deep.equal(["toy-other 1"]);
+    await runner.idle();
+    expect(seen).to.deep.equal(["toy-other 1", "toy-poison 14"]);
+    expect(lastWords).to.deep.equal(["toy-poison: unlucky \u0000"]);
+    const [parked] = await rows("select process, key, position, tries, error, item->'data' as data from work.parked");
+    expect(parked).to.include({ process: "toyRule", key: "toy-poison", position, tries: 5 });
+    expect(parked!.error).to.match(/unlucky[\s\S]*the last resort failed: no way out/);
+    expect(parked!.data).to.deep.equal({ number: 13 });
+
+    broken = false;
+    expect(await requestRetry(database, { process: "anotherRule" }, new Date())).to.equal(0);
+    expect(await requestRetry(database, { process: "toyRule" }, new Date())).to.equal(1);
+    await runner.idle();
+    expect(seen.at(-1)).to.equal("toy-poison 13");
+    expect(await rows("select * from work.parked")).to.deep.equal([]);
+  });
+
+  it("a retry that fails is parked again, with the tries counted and its error", async () => {
+    const process = rule({
+      on: {
+        Happened: async () => {
+          throw new Error("still broken");
+        },
+      },
+    });
+    const runner = run(process);
+    await happen("toy-1", 1);
+    await runner.idle();
+    await requestRetry(database, {}, new Date());
+    await runner.idle();
+    expect(await rows("select tries, retry_requested_at from work.parked")).to.deep.equal([
+      { tries: 10, retry_requested_at: null },
+    ]);
+  });
+
+  it("tries for as long as it takes where infrastructure is away, and where the rule never gives up", async () => {
+    let unreachable = 0;
+    let failed = 0;
+    const away = rule({
+      on: {
+        Happened: async () => {
+          if (++unreachable < 8) throw new Unavailable("the database is away");
+        },
+      },
+    });
+    const never = rule({
+      name: "neverRule",
+      givingUp: "never",
+      on: {
+        Happened: async () => {
+          if (++failed < 7) throw new Error("hard");
+        },
+      },
+    });
+    await happen("toy-1", 1);
+    await run(away, { processes: [away, never] }).idle();
+    expect([unreachable, failed]).to.deep.equal([8, 7]);
+    expect(await rows("select * from work.parked")).to.deep.equal([]);
+  });
+
+  it("an event whose key cannot be told is parked like any other", async () => {
+    const process = rule({
+      keyOf: ({ data }) => (data.nested as { key: string }).key,
+      on: { Happened: async () => {} },
+    });
+    const runner = run(process);
+    await happen("toy-1", 1);
+    await runner.idle();
+    expect(await rows("select key from work.parked")).to.deep.equal([{ key: "toy-1" }]);
+  });
+
+  it("a timer fires once when it is due, by the clock, with its payload; one cancelled or moved does not", async () => {
+    const clock = handClock();
+    const fired: unknown[] = [];
+    const at = (seconds: number) => new Date(clock.now().getTime() + seconds * 1000);
+    const process = rule({
+      on: {
+        // Not waited for on purpose: it counts as part of the handler all the same.
+        Happened: async ({ stream, data }, { timers }) => void timers.set(stream, "alarm", at(data.number), data),
+        Calmed: ({ stream }, { timers }) => timers.cancel(stream, "alarm"),
+      },
+      onTimer: async ({ key, name, payload, dueAt }) => {
+        expect(dueAt.getTime()).to.be.at.most(clock.now().getTime());
+        fired.push([key, name, payload]);
+      },
+    });
+    const runner = run(process, { clock });
+    await happen("toy-early", 5);
+    await happen("toy-late", 60);
+    await happen("toy-moved", 5, 60);
+    await happen("toy-calmed", 5);
+    await append(store, "toy-calmed", newEvent("Calmed"));
+    await runner.idle();
+    expect(fired).to.deep.equal([]);
+    clock.advance(5_000);
+    await runner.idle();
+    expect(fired).to.deep.equal([["toy-early", "alarm", { number: 5 }]]);
+    clock.advance(60_000);
+    await runner.idle();
+    expect(fired).to.have.length(3);
+    expect(await rows("select * from work.timers")).to.deep.equal([]);
+  });
+
+  it("a timer set again by its own handler is due again", async () => {
+    const clock = handClock();
+    let fired = 0;
+    const process = rule({
+      on: { Happened: ({ stream }, { timers }) => timers.set(stream, "tick", clock.now()) },
+      onTimer: async ({ key }, { timers }) => {
+        if (++fired < 5) await timers.set(key, "tick", clock.now());
+      },
+    });
+    await happen("toy-1", 1);
+    await run(process, { clock }).idle();
+    expect(fired).to.equal(5);
+  });
+
+  it("a timer waits for the event before it under the same key, and is not fired if that event cancels it", async () => {
+    const clock = handClock();
+    const decided = gate();
+    const waiting = gate();
+    let fired = 0;
+    const process = rule({
+      on: {
+        Happened: ({ stream }, { timers }) => timers.set(stream, "escalate", new Date(clock.now().getTime() + 1000)),
+        Decided: async ({ stream }, { timers }) => {
+          waiting.open();
+          await decided.opened;
+          await timers.cancel(stream, "escalate");
+        },
+      },
+      onTimer: async () => {
+        fired += 1;
+      },
+    });
+    const runner = run(process, { clock });
+    await happen("toy-1", 1);
+    await runner.idle();
+    await append(store, "toy-1", newEvent("Decided"));
+    await waiting.opened;
+    clock.advance(2_000);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    decided.open();
+    await runner.idle();
+    expect(fired).to.equal(0);
+  });
+
+  it("timers survive a restart, and of two instances one fires each, once", async () => {
+    const clock = handClock();
+    const fired: string[] = [];
+    const process = rule({
+      on: { Happened: ({ stream }, { timers }) => timers.set(stream, "alarm", new Date(clock.now().getTime() + 1000)) },
+      onTimer: async ({ key }) => void fired.push(key),
+    });
+    const first = run(process, { clock });
+    const streams = Array.from({ length: 100 }, (_, index) => `toy-${index}`);
+    await Promise.all(streams.map((stream) => happen(stream, 1)));
+    await first.idle();
+    await first.stop();
+    clock.advance(1_000);
+    run(process, { clock });
+    run(process, { clock });
+    await eventually(async () => (await rows("select 1 from work.timers")).length === 0);
+    expect([...fired].sort()).to.deep.equal([...streams].sort());
+  });
+
+  it("a timer that fails is parked with its payload, and handed over again on a retry", async () => {
+    let broken = true;
+    const fired: unknown[] = [];
+    const process = rule({
+      on: { Happened: ({ stream }, { timers }) => timers.set(stream, "alarm", new Date(0), { tries: 3 }) },
+      onTimer: async (timer) => {
+        if (broken) throw new Error("no bell");
+        fired.push(timer);
+      },
+    });
+    const runner = run(process);
+    await happen("toy-1", 1);
+    await runner.idle();
+    expect(await rows("select key, timer, position from work.parked")).to.deep.equal([
+      { key: "toy-1", timer: "alarm", position: null },
+    ]);
+    expect(await rows("select * from work.timers")).to.deep.equal([]);
+    broken = false;
+    await requestRetry(database, {}, new Date());
+    await runner.idle();
+    expect(fired).to.deep.equal([{ key: "toy-1", name: "alarm", dueAt: new Date(0), payload: { tries: 3 } }]);
+  });
+
+  it("one whose lease was taken ends: its signal fires, nothing waiting begins, its timers and checkpoint are refused", async () => {
+    const begun = gate();
+    const ended = gate();
+    const seen: number[] = [];
+    let signalled = false;
+    let refused: unknown;
+    const process = rule({
+      on: {
+        Happened: async ({ data, stream }, { signal, timers }) => {
+          seen.push(data.number);
+          if (seen.length > 1) return;
+          begun.open();
+          await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+          signalled = true;
+          refused = await timers.set(stream, "late", new Date(0)).catch((error) => error.name);
+          ended.open();
+        },
+      },
+    });
+    const runner = run(process);
+    await happen("toy-1", 1, 2, 3);
+    await begun.opened;
+    await database.query(
+      "update work.leases set holder = 'another', epoch = epoch + 1, expires_at = now() + interval '3 s'",
+    );
+    await ended.opened;
+    expect(signalled).to.equal(true);
+    expect(refused).to.equal("LeaseLost");
+    expect(seen).to.deep.equal([1]);
+    expect(await rows("select position, holder from work.leases")).to.deep.equal([{ position: 0, holder: "another" }]);
+    // The other one never comes to work: everything is handled again from the start.
+    await runner.idle();
+    expect(seen).to.deep.equal([1, 1, 2, 3]);
+  });
+
+  it("survives connections that are cut under it", async () => {
+    const seen = new Map<string, number[]>();
+    const process = rule({
+      on: {
+        Happened: async ({ stream, data }, { timers }) => {
+          await timers.set(stream, "alarm", new Date(0));
+          const numbers = seen.get(stream) ?? [];
+          if (numbers.at(-1) !== data.number) seen.set(stream, [...numbers, data.number]);
+        },
+      },
+      onTimer: async () => {},
+    });
+    const runner = run(process);
+    const numbers = Array.from({ length: 60 }, (_, index) => index);
+    const cutting = (async () => {
+      for (let cut = 0; cut < 8; cut++) {
+        await cutConnections(database);
+        await new Promise((resolve) => setTimeout(resolve, 40));
+      }
+    })();
+    for (const number of numbers)
+      await Promise.all(["toy-a", "toy-b", "toy-c"].map((stream) => happen(stream, number)));
+    await cutting;
+    await eventually(() =>
+      runner.idle().then(
+        () => true,
+        () => false,
+      ),
+    );
+    for (const those of seen.values()) expect(those).to.deep.equal(numbers);
+    expect(await rows("select * from work.parked")).to.deep.equal([]);
+  });
+});
