@@ -66,8 +66,11 @@ export type ApprovalView = {
   expiresAt: string;
 };
 
-/** What a link leads to: the draft as of the link's own version. `superseded`: the draft was edited since, and this link decides nothing any more. */
-export type LinkedApproval = ApprovalView & { superseded: boolean };
+/**
+ * What a link leads to: the draft as of the link's own version. `superseded`: the draft was edited since, and this link decides nothing any
+ * more. `action`: the choice that its token was given out for.
+ */
+export type LinkedApproval = ApprovalView & { superseded: boolean; action: Decision };
 
 /** Why something approved does not leave now. */
 export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disabled";

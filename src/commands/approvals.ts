@@ -13,9 +13,9 @@ import { crashPoint } from "#src/crashPoints.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { type Asked, draftStream } from "#streams/draft/events.ts";
+import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
 import { findToken } from "#streams/draft/notification.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { approvalView } from "./approvalViews.ts";
 import { waitUntilFiled } from "./barrier.ts";
@@ -35,7 +35,13 @@ export const approvalDecisions = (deps: Dependencies): ApprovalDecisions => ({
   decide: (request) => decide(deps, request),
 });
 
-type Linked = { draftId: string; draft: Draft; position: number; asked: Asked; tokenSha256: string };
+type Linked = {
+  draftId: string;
+  draft: Draft;
+  position: number;
+  asked: Asked & { decision: Decision };
+  tokenSha256: string;
+};
 
 async function linked(deps: Dependencies, token: string): Promise<Linked | undefined> {
   const tokenSha256 = hashToken(token);
@@ -43,8 +49,19 @@ async function linked(deps: Dependencies, token: string): Promise<Linked | undef
   if (!known) return undefined;
   const { state: draft, position } = await deps.load(draftDecider, draftStream(known.draft_id));
   const asked = findToken(draft, tokenSha256);
-  return asked && { draftId: known.draft_id, draft, position, asked, tokenSha256 };
+  if (!asked) return undefined;
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const expiresAt = reaches(identity, asked.channel) ? asked.expiresAt : nothingLeft;
+  return { draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
 }
+
+/** A link is bound to its channel: where another approver has taken over, those given to the old one have run out. */
+function reaches(identity: Identity, { slot, type, address }: Asked["channel"]): boolean {
+  const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
+  return channel?.type === type && (address === undefined || (channel.config.to ?? null) === address);
+}
+
+const nothingLeft = new Date(0).toISOString();
 
 async function find(deps: Dependencies, token: string): Promise<LinkedApproval | undefined> {
   const link = await linked(deps, token);
@@ -52,7 +69,8 @@ async function find(deps: Dependencies, token: string): Promise<LinkedApproval |
   const { draftId, draft, asked, position } = link;
   await deps.projected(position);
   const view = await approvalView(deps, draftId, draft, asked.version, asked.expiresAt);
-  return { ...view, contentSha256: asked.contentSha256, superseded: asked.version !== draft.version };
+  const { contentSha256, decision: action } = asked;
+  return { ...view, contentSha256, superseded: asked.version !== draft.version, action };
 }
 
 async function decide(deps: Dependencies, request: DecideRequest): Promise<DecisionResult> {
@@ -144,13 +162,11 @@ async function decidedAlready(deps: Dependencies, link: Linked): Promise<Decisio
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
   const { draft, asked } = link;
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
-  const channel = asked.channel.slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
   const requestId = request.requestId ?? deps.ids.uuid();
   return {
     actor: {
       kind: "email_link",
-      id: channel?.config.to ?? asked.notificationId,
+      id: asked.channel.address ?? asked.notificationId,
       channel: asked.channel.type,
       ip: request.ip,
       userAgent: request.userAgent,

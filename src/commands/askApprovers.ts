@@ -36,7 +36,7 @@ export async function askApprovers(
     causedBy: cause.causationId,
     version: draft.version,
     contentSha256: draft.contentSha256,
-    channel: { slot: "primary", type: channel.type },
+    channel: { slot: "primary", type: channel.type, address: channel.config.to ?? null },
     tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
     expiresAt,
   };

@@ -1,4 +1,5 @@
 import { type InboundRow, inboundById, listInbound } from "#projections/inbound/queries.ts";
+import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { storedBytes } from "./messages.ts";
 import { fileReply } from "./present/files.ts";
@@ -41,15 +42,21 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
         scope: "read:threads",
         limit: "read",
         summary: "Download a delivery as it came",
+        description:
+          "An answer to an approval mail quotes its links, and whoever has them can decide: its bytes need the scope write:approvals.",
         answers: { mediaType: "message/rfc822", description: "The original message" },
         load,
       },
-      async ({ loaded: { id, raw_sha256 } }) =>
-        fileReply({
-          bytes: await storedBytes(deps, raw_sha256),
-          contentType: "message/rfc822",
-          filename: `${id}.eml`,
-        }),
+      async ({ loaded: { id, disposition, raw_sha256 }, apiKey }) => {
+        if (disposition === "approval_reply" && !apiKey.scopes.includes("write:approvals")) {
+          throw new Rejected(
+            "insufficient_scope",
+            "this mail may quote approval links: reading it needs write:approvals",
+          );
+        }
+        const bytes = await storedBytes(deps, raw_sha256);
+        return fileReply({ bytes, contentType: "message/rfc822", filename: `${id}.eml` });
+      },
     ),
   ];
 };

@@ -18,7 +18,8 @@ export type Asked = {
   causedBy: string;
   version: number;
   contentSha256: string;
-  channel: { slot: "primary" | "secondary"; type: string };
+  /** `address`: whom an e-mail channel reached; null where the channel has none, absent in events of before it was kept. */
+  channel: { slot: "primary" | "secondary"; type: string; address?: string | null };
   tokens: DecisionToken[];
   expiresAt: string;
 };

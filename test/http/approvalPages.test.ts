@@ -58,12 +58,13 @@ describe("approval pages", () => {
         .and.to.include(ordinary.contentSha256);
     });
 
-    it("puts the linked choice first, and first only", async () => {
+    it("puts first, and first only, the choice that its token was given out for, whatever the address says", async () => {
       for (const [choice, other] of [
         ["approve", "reject"],
         ["reject", "approve"],
-      ]) {
-        const { body } = await pages.get(`/a/${token}?d=${choice}`);
+      ] as const) {
+        pages.view = { action: choice };
+        const { body } = await pages.get(`/a/${token}?d=${other}`);
         expect(body.indexOf(`value="${choice}"`)).to.be.below(body.indexOf(`value="${other}"`));
         expect(body).to.include(`class="${choice} first"`).and.not.to.include(`class="${other} first"`);
       }

@@ -27,7 +27,7 @@ export function readForm(body: unknown): DecisionForm | { refused: string; reaso
   };
 }
 
-export const readDecision = (value: unknown): Decision | undefined =>
+const readDecision = (value: unknown): Decision | undefined =>
   value === "approve" || value === "reject" ? value : undefined;
 
 /** As it was typed, without the carriage returns a form adds and without control characters. */

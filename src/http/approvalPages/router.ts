@@ -3,7 +3,7 @@ import type { ApprovalDecisions, Decision, DecisionResult, LinkedApproval } from
 import type { Clock } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { pageHeaders } from "#src/html/page.ts";
-import { maxFormBytes, readDecision, readForm } from "./form.ts";
+import { maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
 import { reviewPage } from "./reviewPage.ts";
@@ -95,9 +95,8 @@ function review(
 ): string {
   const nonceFor = (decision: Decision) =>
     issueNonce(options.nonceKey, { ...link, token: tokenOf(request), decision }, options.clock.now().getTime());
-  const first = readDecision(new URL(request.originalUrl, "http://page").searchParams.get("d")) ?? "approve";
   return reviewPage(link, {
-    first,
+    first: link.action,
     nonces: { approve: nonceFor("approve"), reject: nonceFor("reject") },
     notice,
     reason,

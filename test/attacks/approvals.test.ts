@@ -1,0 +1,254 @@
+import { expect } from "chai";
+import { reception } from "#src/commands/inbound.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+type Choice = "approve" | "reject";
+
+/** What could be tried with an approval link, and by an agent that would like to approve itself. */
+describe("attacks on approvals", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let tenant: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+  let basedOn: { thread_id: string; based_on_message_id: string; identity_id: string };
+
+  before(async () => {
+    service = await startInProcess();
+    tenant = await service.workspace();
+    identity = await service.identity(tenant.id, {
+      approvalChannel: { type: "email", config: { to: "boss@example.com" } },
+      requireHumanApproval: true,
+    });
+    await service.deliver(identity.address, mail({ id: "q@customer.example", to: identity.address }));
+    const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
+    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+    basedOn = { thread_id: thread.id, based_on_message_id: messages[0].id, identity_id: identity.id };
+  });
+
+  after(() => service.stop());
+
+  const draft = async (): Promise<any> =>
+    (await tenant.ask("POST /v1/drafts", { json: { ...basedOn, body_text: `Hello ${Math.random()}` } })).json;
+  const statusOf = async (id: string) => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status;
+
+  /** The links of the newest approval mail whose text has these words. */
+  async function links(words: string): Promise<Record<Choice, string>> {
+    let text = "";
+    await until(async () => {
+      const caught = (await (await fetch(`${service.url}/outbox.json`)).json()) as { text: string }[];
+      text = caught.findLast((each) => each.text.includes(words) && each.text.includes("/a/"))?.text ?? "";
+      return text !== "";
+    });
+    const of = (choice: Choice) =>
+      service.url + new URL(new RegExp(`http\\S+/a/[\\w-]+\\?d=${choice}`).exec(text)![0]).pathname;
+    return { approve: of("approve"), reject: of("reject") };
+  }
+
+  async function asked() {
+    const made = await draft();
+    return { id: made.id as string, version: made.version as number, links: await links(made.body_text) };
+  }
+
+  const nonceOf = (page: string, choice: Choice): string => {
+    const form = page.split("<form").find((part) => part.includes(`value="${choice}"`)) ?? "";
+    return /name="nonce" value="([^"]*)"/.exec(form)?.[1] ?? "";
+  };
+  const look = async (link: string) => (await fetch(link)).text();
+  const press = async (link: string, fields: Record<string, string>) => {
+    const response = await fetch(link, { method: "POST", body: new URLSearchParams(fields) });
+    return { status: response.status, page: await response.text() };
+  };
+
+  describe("a link", () => {
+    it("leads to the choice it was given out for, whatever is added to its address", async () => {
+      const { links } = await asked();
+      expect(await look(`${links.reject}?d=approve`)).to.include("<h1>Reject this reply?</h1>");
+      expect(await look(`${links.approve}?d=reject`)).to.include("<h1>Send this reply?</h1>");
+    });
+
+    it("takes no nonce of its sister's page, of the other button, of another draft's page or of before an edit", async () => {
+      const [one, two] = [await asked(), await asked()];
+      const page = await look(one.links.approve);
+      const sister = nonceOf(await look(one.links.reject), "approve");
+      const stranger = nonceOf(await look(two.links.approve), "approve");
+      for (const nonce of [
+        sister,
+        nonceOf(page, "reject"),
+        stranger,
+        "",
+        "1.x",
+        `9${"9".repeat(14)}.${"A".repeat(43)}`,
+      ]) {
+        expect((await press(one.links.approve, { decision: "approve", nonce })).status).to.equal(403);
+      }
+      await tenant.ask(`PATCH /v1/drafts/${one.id}`, { json: { body_text: "Something else entirely" } });
+      const late = await press(one.links.approve, { decision: "approve", nonce: nonceOf(page, "approve") });
+      expect([late.status, await statusOf(one.id)]).to.deep.equal([409, "pending"]);
+      expect(late.page).to.include("This draft changed");
+    });
+
+    it("decides once: a replay, and its sister, show the outcome", async () => {
+      const { id, links } = await asked();
+      const fields = { decision: "reject", nonce: nonceOf(await look(links.reject), "reject"), reason: "no" };
+      const late = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
+      expect((await press(links.reject, fields)).page).to.include("<h1>Rejected</h1>");
+      expect((await press(links.reject, fields)).page).to.include("Already rejected");
+      expect((await press(links.approve, late)).page).to.include("Already rejected");
+      expect(await statusOf(id)).to.equal("rejected");
+    });
+
+    it("changes nothing for HEAD, guesses, other types of form and forms of 1 MB", async () => {
+      const { id, links } = await asked();
+      const nonce = nonceOf(await look(links.approve), "approve");
+      expect((await fetch(links.approve, { method: "HEAD" })).status).to.equal(200);
+      expect((await press(`${service.url}/a/${"A".repeat(43)}`, { decision: "approve", nonce })).status).to.equal(404);
+      for (const [type, body, status] of [
+        ["application/json", JSON.stringify({ decision: "approve", nonce }), 422],
+        ["text/plain", `decision=approve&nonce=${nonce}`, 422],
+        ["multipart/form-data; boundary=b", `--b\r\n\r\n${nonce}`, 422],
+        ["application/x-www-form-urlencoded", `decision=approve&decision=reject&nonce=${nonce}`, 422],
+        ["application/x-www-form-urlencoded", `__proto__[decision]=approve&nonce=${nonce}`, 422],
+        ["application/x-www-form-urlencoded", `decision=approve&nonce=${nonce}&x=${"x".repeat(1_000_000)}`, 413],
+      ] as const) {
+        const response = await fetch(links.approve, { method: "POST", body, headers: { "content-type": type } });
+        expect([type, response.status]).to.deep.equal([type, status]);
+        expect(await response.text()).not.to.match(/ at \S+\.ts|node_modules/);
+      }
+      expect(await statusOf(id)).to.equal("pending");
+    });
+
+    it("decides nothing once its time is over", async () => {
+      const { id, links } = await asked();
+      const fields = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
+      const { clock } = service.deps;
+      const { now } = clock;
+      clock.now = () => new Date(now().getTime() + 73 * 3_600_000);
+      try {
+        expect((await press(links.approve, fields)).status).to.equal(410);
+        expect((await fetch(links.reject)).status).to.equal(410);
+      } finally {
+        clock.now = now;
+      }
+      expect(await statusOf(id)).to.equal("pending");
+    });
+
+    it("is the channel's: it ends where another approver takes over, and never speaks in the new one's name", async () => {
+      const { id, links } = await asked();
+      const fields = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
+      const channel = (to: string) => ({ json: { approval_channel: { type: "email", config: { to } } } });
+      await tenant.ask(`PATCH /v1/identities/${identity.id}`, channel("successor@example.com"));
+      expect((await press(links.approve, fields)).status).to.equal(410);
+      expect(await statusOf(id)).to.equal("pending");
+      await tenant.ask(`PATCH /v1/identities/${identity.id}`, channel("boss@example.com"));
+      await press(links.approve, fields);
+      expect((await tenant.ask(`GET /v1/drafts/${id}`)).json.decided_by).to.include({
+        id: "boss@example.com",
+        version: 1,
+      });
+    });
+  });
+
+  describe("an agent", () => {
+    let agent: string;
+    before(async () => {
+      const scopes = [
+        "read:threads",
+        "write:drafts",
+        "write:emails",
+        "read:identities",
+        "write:identities",
+        "read:audit",
+      ];
+      agent = await tenant.keyOf(scopes);
+    });
+    const ask = (line: string, json?: unknown) => tenant.ask(line, { json, key: agent });
+
+    it("can neither approve nor send what a person has to decide", async () => {
+      const { id } = await draft();
+      for (const verb of ["approve", "send"]) {
+        const { status, json } = await ask(`POST /v1/drafts/${id}/${verb}`);
+        expect([status, json.error]).to.deep.equal([422, "human_approval_required"]);
+      }
+      expect(await statusOf(id)).to.equal("pending");
+    });
+
+    it("cannot loosen the identity, nor become its approver", async () => {
+      const email = (to: string) => ({ type: "email", config: { to } });
+      const path = `PATCH /v1/identities/${identity.id}`;
+      for (const change of [
+        { require_human_approval: false },
+        { approval_channel: null },
+        { approval_channel: email("agent@elsewhere.example") },
+        { secondary_approval_channel: email("agent@elsewhere.example") },
+        { require_human_approval: false, display_name: "x" },
+      ]) {
+        expect((await ask(path, change)).json.error, JSON.stringify(change)).to.equal("insufficient_scope");
+      }
+      const [local, host] = identity.address.split("@") as [string, string];
+      for (const to of [
+        identity.address,
+        `${local}+x@${host}`,
+        identity.address.toUpperCase(),
+        `nobody@${host}`,
+        `approvals@${host}`,
+      ]) {
+        for (const field of ["approval_channel", "secondary_approval_channel"]) {
+          const { status, json } = await tenant.ask(path, { json: { [field]: email(to) } });
+          expect([status, json.error], to).to.deep.equal([422, "invalid_request"]);
+        }
+      }
+      expect((await ask(path, { auto_approve_replies: true })).status).to.equal(200);
+      expect((await draft()).status).to.equal("pending");
+    });
+
+    it("finds no link in histories, contents, nor in what approvers answer", async () => {
+      const { id, links } = await asked();
+      const token = new URL(links.approve).pathname.slice(3);
+      const { resolve, accept } = reception(service.deps);
+      const address = service.deps.settings.approvalsFrom;
+      const recipient = (await resolve(address))!;
+      const mails = (await (await fetch(`${service.url}/outbox.json`)).json()) as {
+        message_id: string;
+        text: string;
+      }[];
+      const { message_id } = mails.findLast(({ text }) => text.includes(token))!;
+      const raw = Buffer.from(
+        mail({ id: "re@boss", inReplyTo: message_id.slice(1, -1), text: `OK!\r\n> ${links.approve}` }),
+      );
+      await accept({ recipient, address, from: "boss@example.com", raw, remote: { ip: "192.0.2.1", helo: "x" } });
+      await service.caughtUp();
+      const entry = (await ask("GET /v1/inbound")).json.data[0];
+      expect(entry.disposition).to.equal("approval_reply");
+      const answers = await Promise.all(
+        [
+          `/v1/inbound/${entry.id}`,
+          `/v1/inbound/${entry.id}/raw`,
+          `/v1/drafts/${id}/history`,
+          `/v1/drafts/${id}`,
+          `/v1/drafts/${id}/content`,
+        ].map((path) => ask(`GET ${path}`)),
+      );
+      for (const { text } of answers) expect(text).not.to.include(token);
+      expect(answers[1]!.json.error).to.equal("insufficient_scope");
+      expect((await tenant.ask(`GET /v1/inbound/${entry.id}/raw`)).bytes.equals(raw)).to.equal(true);
+    });
+
+    it("changes nothing after an approval: neither the draft nor, through the identity, its letter", async () => {
+      const paused = { json: { sending_paused: true } };
+      await tenant.ask("PATCH /v1/workspaces/me", paused);
+      const { id, links } = await asked();
+      await press(links.approve, { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") });
+      expect(await statusOf(id)).to.equal("approved");
+      const edit = await ask(`PATCH /v1/drafts/${id}`, { body_text: "I quit" });
+      expect([edit.status, edit.json.error]).to.deep.equal([422, "invalid_status"]);
+      await ask(`PATCH /v1/identities/${identity.id}`, {
+        signature_text: "I quit",
+        reply_to_email: "agent@elsewhere.example",
+      });
+      await tenant.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
+      await until(async () => (await statusOf(id)) === "pending");
+      const { json } = await tenant.ask(`GET /v1/drafts/${id}`);
+      expect([json.version, json.sent_at]).to.deep.equal([2, null]);
+    });
+  });
+});
