@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { crashPoints } from "#src/crashPoints.ts";
+import { until } from "../support/client.ts";
+import type { Instance } from "../support/instance.ts";
+import { startLoad } from "./load.ts";
+import { type Proof, percentile } from "./proof.ts";
+import { settle } from "./settled.ts";
+import { openWorld } from "./world.ts";
+
+/** How long the load may take to pass an armed point before it is given up: no point of this load, or a rare one. */
+const passesWithinMs = 8_000;
+
+const victims = ["service", "postgresql", "both"] as const;
+
+export const kills: Proof = {
+  name: "kills",
+  title: "kill -9 at every crash point, and at random moments of the service, of PostgreSQL, of both, under load",
+  unit: "kills a point, and five times as many at random",
+  full: 20,
+  sample: 1,
+  async run(size, report) {
+    const world = await openWorld({}, { embedded: true });
+    try {
+      let instance: Instance = await world.start();
+      const identity = await world.client(instance).identity();
+      const load = startLoad(world, identity, instance);
+      const readyAfter: Record<string, number[]> = { service: [], postgresql: [], both: [] };
+
+      async function again(victim: string, settings: Record<string, string> = {}): Promise<void> {
+        const began = performance.now();
+        instance = await world.start(settings);
+        readyAfter[victim]?.push(performance.now() - began);
+        load.at(instance);
+      }
+
+      const passed = new Map<string, number>();
+      for (const point of crashPoints) {
+        for (let time = 0; time < size; time++) {
+          await instance.kill("SIGKILL");
+          await again("service", { CRASH_AT: `${point}:${1 + (time % 3)}` });
+          if (await diesWithin(instance, passesWithinMs)) passed.set(point, (passed.get(point) ?? 0) + 1);
+          report.progress(time + 1, size, point);
+        }
+      }
+      report.figure("killed at", [...passed].map(([point, n]) => `${point} ×${n}`).join(", "));
+      const never = crashPoints.filter((point) => !passed.has(point));
+      if (never.length > 0) report.figure("points this load did not pass", never.join(", "));
+      if (instance.child.exitCode === null && instance.child.signalCode === null) await instance.kill("SIGKILL");
+      await again("service");
+
+      const random = size * 5;
+      for (let kill = 0; kill < random; kill++) {
+        await sleep(200 + ((kill * 7919) % 1300));
+        const victim = victims[kill % victims.length] as (typeof victims)[number];
+        const postmaster = victim === "service" ? undefined : await world.postmaster();
+        const began = performance.now();
+        if (postmaster) process.kill(postmaster, "SIGKILL");
+        if (victim === "postgresql") {
+          await until("ready again", () => isReady(instance), 60_000);
+          readyAfter.postgresql?.push(performance.now() - began);
+        } else {
+          await instance.kill("SIGKILL");
+          await again(victim);
+        }
+        report.progress(kill + 1, random, "random kills");
+      }
+      report.figure("kills at random moments", random);
+      for (const [victim, ms] of Object.entries(readyAfter)) {
+        if (ms.length > 0)
+          report.figure(
+            `ready again, ${victim}`,
+            `median ${Math.round(percentile(ms, 50))} ms, worst ${Math.round(Math.max(...ms))} ms of ${ms.length}`,
+          );
+      }
+      await sleep(1000);
+      await load.stop();
+      await settle(world, world.client(instance), load, report);
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+async function diesWithin({ child }: Instance, ms: number): Promise<boolean> {
+  if (child.signalCode !== null) return true;
+  return Promise.race([once(child, "exit").then(() => true), sleep(ms).then(() => false)]);
+}
+
+async function isReady({ url }: Instance): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/readyz`)).status === 200;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,70 @@
+import { type Client, until } from "../support/client.ts";
+import { judgeInbound, judgeReadModels, judgeSends } from "./evidence.ts";
+import type { Load } from "./load.ts";
+import { allOf, inParallel, type Report } from "./proof.ts";
+import type { World } from "./world.ts";
+
+/** Longer than all short bounds together: recovery of claims, cut-off, confirmation and two retries. */
+const settlesWithinMs = 60_000;
+
+/** What was interrupted comes to its end: every mail filed, nothing held by a draft that is over, no draft between two states. */
+export async function settle(
+  world: World,
+  client: Client,
+  { acknowledged, drafts }: Load,
+  report: Report,
+): Promise<void> {
+  const isFiled = async () => {
+    const [row] = await world.rows<{ left: string }>(
+      `select (select count(*) from es.events where type = 'MailReceived')
+         - count(*) filter (where disposition = 'duplicate' or filed_position is not null) as left from read.inbound`,
+    );
+    return Number(row?.left) === 0;
+  };
+  await until("every mail filed", isFiled, settlesWithinMs).catch((error) => report.violation(String(error)));
+  const stuck: string[] = [];
+  const ends: Record<string, number> = {};
+  await inParallel(drafts, 4, async (id) => {
+    const over = async () => {
+      const draft = await client.ask(`GET /v1/drafts/${id}`);
+      return draft.status !== "sending" && (draft.status as string);
+    };
+    const status = await until(`the end of draft ${id}`, over, settlesWithinMs).catch(() => "stuck");
+    if (status === "stuck") stuck.push(id);
+    ends[status] = (ends[status] ?? 0) + 1;
+  });
+  for (const id of stuck) report.violation(`draft ${id} is still sending`);
+  await until(
+    "no claim left of a draft that is not being sent",
+    async () => (await looseClaims(world)).length === 0,
+    30_000,
+  ).catch(async () => report.violation(`claims left: ${JSON.stringify(await looseClaims(world))}`));
+  allOf(
+    report,
+    "acknowledged mails, each filed once",
+    await judgeInbound(world, acknowledged, report),
+    acknowledged.length,
+  );
+  report.figure(
+    "drafts by end",
+    Object.entries(ends)
+      .map(([status, n]) => `${n} ${status}`)
+      .join(", "),
+  );
+  const { left, acknowledgedBeforeClaim } = await judgeSends(world, report);
+  report.figure("replies that left, each once", left);
+  if (acknowledgedBeforeClaim > 0)
+    report.violation(`${acknowledgedBeforeClaim} left although a reply was acknowledged before their claim`);
+  report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
+}
+
+/** Claims that no later claim replaced, that nobody gave back, and whose draft stands unsent. */
+const looseClaims = (world: World): Promise<{ draft: string; status: string }[]> =>
+  world.rows(
+    `select claimed.data ->> 'draftId' as draft, drafts.status
+     from es.events claimed join read.drafts drafts on drafts.id = (claimed.data ->> 'draftId')::uuid
+     where claimed.type = 'SendClaimed' and drafts.status in ('pending', 'approved', 'rejected', 'stale')
+       and not exists (select from es.events later where later.type in ('SendClaimReleased', 'SendClaimed')
+         and later.position > claimed.position
+         and (later.data ->> 'attemptId' = claimed.data ->> 'attemptId' or later.data ->> 'replaces' = claimed.data ->> 'attemptId'))`,
+  );

@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { startLoad } from "./load.ts";
+import type { Proof } from "./proof.ts";
+import { settle } from "./settled.ts";
+import { openWorld } from "./world.ts";
+
+/** Longer than a lease lives, so that the other instance takes over before the stopped one goes on. */
+const stoppedMs = 12_000;
+
+export const suspended: Proof = {
+  name: "suspended",
+  title: "two instances of every role, one of them stopped (SIGSTOP) and continued during load",
+  unit: "stops",
+  full: 10,
+  sample: 1,
+  async run(size, report) {
+    const world = await openWorld({ SECRETS_KEYS: `soak:${Buffer.alloc(32, 5).toString("base64")}` });
+    try {
+      const one = await world.start();
+      const two = await world.start();
+      const identity = await world.client(one).identity();
+      const loads = [startLoad(world, identity, one), startLoad(world, identity, two)];
+      for (let stop = 0; stop < size; stop++) {
+        await sleep(2_000);
+        const [sleeper, other] = stop % 2 === 0 ? [one, two] : [two, one];
+        await sleeper.kill("SIGSTOP");
+        for (const load of loads) load.at(other);
+        await sleep(stoppedMs);
+        await sleeper.kill("SIGCONT");
+        loads[0]?.at(one);
+        loads[1]?.at(two);
+        report.progress(stop + 1, size, "stops");
+      }
+      await sleep(2_000);
+      await Promise.all(loads.map((load) => load.stop()));
+      const both = {
+        ...loads[0]!,
+        acknowledged: loads.flatMap(({ acknowledged }) => acknowledged),
+        drafts: loads.flatMap(({ drafts }) => drafts),
+      };
+      report.figure("stopped and continued", size);
+      await settle(world, world.client(two), both, report);
+    } finally {
+      await world.close();
+    }
+  },
+};
