@@ -25,7 +25,7 @@ export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
 export type DatabaseOptions = {
   /** Connections of the service role (default 20). */
   maxConnections?: number;
-  /** Milliseconds a statement of the service role may take (default 30,000). */
+  /** Milliseconds a statement of the service role may take (default 8,000): short enough that a caller is told in time. */
   statementTimeoutMs?: number;
   /** Told of connections that broke while idle; the pool replaces them by itself. */
   onConnectionLost?: (error: Error) => void;
@@ -35,7 +35,7 @@ export type DatabaseOptions = {
 const searchPath = "-c search_path=read";
 
 export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options: DatabaseOptions = {}): Database {
-  const { maxConnections = 20, statementTimeoutMs = 30_000, onConnectionLost = () => {} } = options;
+  const { maxConnections = 20, statementTimeoutMs = 8_000, onConnectionLost = () => {} } = options;
   const common = { connectionTimeoutMillis: 5_000, keepAlive: true, options: searchPath, types };
   const pool = new pg.Pool({
     ...common,
@@ -44,6 +44,8 @@ export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options:
     max: maxConnections,
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
+    // For a server that hangs, and does not end its statements itself.
+    query_timeout: statementTimeoutMs + 1_000,
     idle_in_transaction_session_timeout: 60_000,
   });
   const ownerPool = new pg.Pool({
@@ -117,15 +119,19 @@ async function transact<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>): Promis
     broken = false;
     return result;
   } catch (error) {
-    broken = await client.query("rollback").then(
-      () => false,
-      () => true,
-    );
+    // A connection that fails or hangs takes no rollback; its end is one.
+    broken = error instanceof Unavailable || (await rollbackFails(client));
     throw error;
   } finally {
     client.release(broken);
   }
 }
+
+const rollbackFails = (client: pg.PoolClient): Promise<boolean> =>
+  client.query("rollback").then(
+    () => false,
+    () => true,
+  );
 
 /** PostgreSQL answers the commit of a failed transaction with a rollback and no error: work that swallowed an error must not pass for done. */
 async function commit(client: pg.PoolClient): Promise<void> {

@@ -1,0 +1,355 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "chai";
+import pg from "pg";
+import { pino } from "pino";
+import { preparePlace } from "#src/postgres/embedded/place.ts";
+import { launch, readPostmaster, stop } from "#src/postgres/embedded/postmaster.ts";
+import { startEmbeddedPostgres } from "#src/postgres/embedded.ts";
+import { startSender } from "#test/mail/in/smtpSender.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+import { approvalLink, type Client, createClient, until } from "../scripts/support/client.ts";
+
+const customer = "ada@customer.example";
+/** Nobody waits longer for an answer, whatever the database does. */
+const longestAnswerMs = 12_000;
+
+const settings = {
+  LOG_LEVEL: "info",
+  HAND_OVER_SECONDS: "2",
+  DELIVERY_CONFIRM_SECONDS: "3",
+  NOTIFY_THROTTLE_SECONDS: "0",
+  ...Object.fromEntries(["READ", "WRITE", "SEND", "NOTIFY"].map((name) => [`RATE_LIMIT_${name}`, "off"])),
+};
+
+type Answer = { status: number; ms: number; retryAfter: string | null; body: string };
+type Seen = Record<"read" | "write" | "page" | "ready" | "alive" | "mail", Answer[]>;
+
+/** What a caller of every kind is answered, again and again, while something happens. */
+class Callers {
+  readonly seen: Seen = { read: [], write: [], page: [], ready: [], alive: [], mail: [] };
+  /** Subjects of mails that were told 250, and ids of drafts that were told 201. */
+  readonly mails: string[] = [];
+  readonly drafts: string[] = [];
+  readonly #world: World;
+  readonly #over = new AbortController();
+  readonly #loops: Promise<void>[];
+
+  constructor(world: World) {
+    this.#world = world;
+    const { url } = world.service;
+    const headers = { authorization: `Bearer ${world.apiKey}` };
+    const get = (path: string) => () => asked(url + path, { headers });
+    this.#loops = [
+      this.#again("read", get("/v1/threads")),
+      this.#again("ready", get("/readyz")),
+      this.#again("alive", get("/healthz")),
+      this.#again("page", () => asked(world.link)),
+      this.#again("write", () => this.#write(headers)),
+      this.#again("mail", () => this.#mail()),
+    ];
+  }
+
+  async stop(): Promise<void> {
+    this.#over.abort();
+    await Promise.all(this.#loops);
+  }
+
+  async #again(kind: keyof Seen, ask: () => Promise<Answer>): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      this.seen[kind].push(await ask());
+      await sleep(60);
+    }
+  }
+
+  async #write(headers: Record<string, string>): Promise<Answer> {
+    const body = JSON.stringify({ ...this.#world.basis, body_text: "Here it is." });
+    const json = { "content-type": "application/json" };
+    const answer = await asked(`${this.#world.service.url}/v1/drafts`, {
+      method: "POST",
+      headers: { ...headers, ...json },
+      body,
+    });
+    const told = JSON.parse(answer.body);
+    if (answer.status === 201 || told.recorded) this.drafts.push(told.id);
+    return answer;
+  }
+
+  async #mail(): Promise<Answer> {
+    const subject = `Question ${randomUUID()}`;
+    const since = performance.now();
+    const sender = await startSender(this.#world.service.smtpPort);
+    const said = async (line: string) => Number((await sender.say(line)).slice(0, 3));
+    await sender.say("EHLO customer.example");
+    let status = await said(`MAIL FROM:<${customer}>`);
+    if (status < 300) status = await said(`RCPT TO:<${this.#world.identity.email_address}>`);
+    if (status < 300) status = await said("DATA");
+    const lines = [
+      `From: ${customer}`,
+      `Message-ID: <${randomUUID()}@customer.example>`,
+      `Subject: ${subject}`,
+      "",
+      "?",
+      ".",
+    ];
+    if (status === 354) status = await said(lines.join("\r\n"));
+    if (status === 250) this.mails.push(subject);
+    sender.hangUp("destroy");
+    return { status, ms: performance.now() - since, retryAfter: null, body: "" };
+  }
+}
+
+async function asked(url: string, init: RequestInit = {}): Promise<Answer> {
+  const since = performance.now();
+  const response = await fetch(url, init);
+  const body = await response.text();
+  return {
+    status: response.status,
+    ms: performance.now() - since,
+    retryAfter: response.headers.get("retry-after"),
+    body,
+  };
+}
+
+/** The service with an approver asked about some drafts, ready for something bad to happen. */
+class World {
+  service!: TestService;
+  apiKey!: string;
+  client!: Client;
+  identity!: { id: string; email_address: string };
+  /** What a draft answers. */
+  basis!: { thread_id: string; identity_id: string; based_on_message_id: string };
+  /** An approval link that nobody presses. */
+  link!: string;
+
+  async open(options: Parameters<typeof startService>[0]): Promise<this> {
+    this.service = await startService({ ...options, env: { ...settings, ...options?.env } });
+    this.apiKey = this.service.apiKey!;
+    this.client = createClient({ ...this.service, apiKey: this.apiKey });
+    this.identity = await this.client.identity();
+    this.basis = await this.#question();
+    const { draft } = await this.#asked();
+    this.link = draft;
+    return this;
+  }
+
+  async #question(): Promise<World["basis"]> {
+    const subject = `Order ${randomUUID()}`;
+    await this.client.mail({ from: customer, to: this.identity.email_address, subject, text: "Where is it?" });
+    const found = await until("the thread", async () =>
+      (await this.#threads()).find((thread) => thread.subject === subject),
+    );
+    const { messages } = await this.client.ask(`GET /v1/threads/${found.id}`);
+    return { thread_id: found.id, identity_id: this.identity.id, based_on_message_id: messages[0].id };
+  }
+
+  async #asked() {
+    const text = `Here it is: ${randomUUID()}`;
+    const { id } = await this.client.ask("POST /v1/drafts", { ...(await this.#question()), body_text: text });
+    const asking = await until("the approval mail", async () =>
+      (await this.client.outbox()).find((mail) => mail.to.includes("approver@example.com") && mail.text.includes(text)),
+    );
+    return { id: id as string, text, draft: approvalLink(asking, "approve") };
+  }
+
+  async #threads(): Promise<any[]> {
+    const all: any[] = [];
+    for (let after = ""; ; ) {
+      const page = await this.client.ask(`GET /v1/threads?limit=100${after}`);
+      all.push(...page.data);
+      if (!page.next_cursor) return all;
+      after = `&cursor=${encodeURIComponent(page.next_cursor)}`;
+    }
+  }
+
+  /** Lets `happen` while callers of every kind ask and approvers press; then everything must be as it was promised. */
+  async survive(happen: () => Promise<void>): Promise<void> {
+    const drafts = await Promise.all(Array.from({ length: 3 }, () => this.#asked()));
+    const callers = new Callers(this);
+    await sleep(300);
+    const pressing = drafts.map(({ draft }, index) => sleep(150 * index).then(() => this.#press(draft)));
+    await happen();
+    await until(
+      "the service to be ready",
+      async () => (await fetch(`${this.service.url}/readyz`)).status === 200,
+      40_000,
+    );
+    await Promise.all(pressing);
+    await sleep(300);
+    await callers.stop();
+    expect(this.service.exitCode(), "the process is up").to.equal(null);
+    expectOnlyPromisedAnswers(callers.seen);
+    for (const id of callers.drafts) expect((await this.client.api(`GET /v1/drafts/${id}`)).status).to.equal(200);
+    await until("every mail that was told 250", async () => {
+      const subjects = new Set((await this.#threads()).map((thread) => thread.subject));
+      return callers.mails.every((subject) => subjects.has(subject));
+    });
+    for (const { id, text } of drafts) await this.#endsOnce(id, text);
+  }
+
+  /** An approver who is told to try again does. */
+  async #press(link: string): Promise<void> {
+    await until(
+      "the press to count",
+      async () => {
+        const { status, page } = await this.client.press(link, "approve").catch(() => ({ status: 0, page: "" }));
+        return status === 200 || page.includes("Already approved");
+      },
+      40_000,
+    );
+  }
+
+  /** Sent, and there once; or not known to be sent, and there once at most. */
+  async #endsOnce(id: string, text: string): Promise<void> {
+    const draft = await until(
+      `draft ${id} to end`,
+      async () => {
+        const { body } = await this.client.api(`GET /v1/drafts/${id}`);
+        return ["sent", "failed", "stale"].includes(body.status) && body;
+      },
+      30_000,
+    );
+    const copies = (await this.client.outbox()).filter(
+      (mail) => mail.to.includes(customer) && mail.text.includes(text),
+    );
+    if (draft.status === "sent") expect(copies.length).to.equal(1);
+    else {
+      expect(`${draft.status} ${draft.failure_code}`).to.equal("failed unconfirmed");
+      expect(copies.length).to.be.at.most(1);
+    }
+  }
+}
+
+function expectOnlyPromisedAnswers(seen: Seen): void {
+  for (const [kind, answers] of Object.entries(seen)) {
+    const slowest = Math.max(...answers.map(({ ms }) => ms));
+    expect(slowest, `the slowest answer to ${kind}`).to.be.below(longestAnswerMs);
+  }
+  for (const { status, retryAfter, body } of [...seen.read, ...seen.write]) {
+    if (status < 300) continue;
+    expect(status, body).to.equal(503);
+    expect(Number(retryAfter)).to.be.greaterThan(0);
+    expect(JSON.parse(body)).to.include.keys("error", "message", "request_id").and.include({ error: "unavailable" });
+  }
+  for (const { status, retryAfter, body } of seen.page) {
+    if (status === 200) continue;
+    expect(status, body).to.equal(503);
+    expect(Number(retryAfter)).to.be.greaterThan(0);
+    expect(body).to.include("Please try again in a moment");
+  }
+  for (const { status } of seen.mail) expect(status).to.be.oneOf([250, 451]);
+  for (const { status } of seen.alive) expect(status).to.equal(200);
+  for (const { status, body } of seen.ready) {
+    if (status === 200) continue;
+    expect(status).to.equal(503);
+    expect(JSON.parse(body).not_ready).to.not.be.empty;
+  }
+}
+
+describe("Outages of the embedded PostgreSQL", function () {
+  this.timeout(120_000);
+
+  it("killed with kill -9 while everybody works, it is started again", async () => {
+    const world = await new World().open({ database: "embedded" });
+    const { dataDir } = world.service;
+    try {
+      await world.survive(async () => {
+        const place = await preparePlace(dataDir);
+        process.kill((await readPostmaster(place))!.pid, "SIGKILL");
+        await sleep(500);
+      });
+    } finally {
+      await world.service.stop();
+    }
+  });
+});
+
+describe("Outages of a configured PostgreSQL", function () {
+  this.timeout(120_000);
+  let dataDir: string;
+  let adminUrl: string;
+  let world: World;
+  let port: number;
+
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "countersign-outages-"));
+    const made = await startEmbeddedPostgres({ dataDir, logger: pino({ level: "silent" }) });
+    adminUrl = made.adminUrl;
+    port = Number(new URL(made.serviceUrl).port);
+    await made.stop();
+    await startServer();
+    const urls = { DATABASE_URL: made.serviceUrl, DATABASE_OWNER_URL: made.ownerUrl };
+    world = await new World().open({ database: "embedded", env: urls });
+  });
+  after(async () => {
+    await world?.service.stop();
+    await stopServer();
+    await rm((await preparePlace(dataDir)).directory, { recursive: true, force: true });
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  async function startServer(): Promise<void> {
+    const place = await preparePlace(dataDir);
+    await launch(place, port);
+    await until("the server", async () => (await readPostmaster(place))?.ready);
+  }
+  async function stopServer(): Promise<void> {
+    const place = await preparePlace(dataDir);
+    const running = await readPostmaster(place);
+    if (running) await stop(place, running.pid);
+  }
+
+  /** Those who come while the server is away are told so. */
+  async function expectEverybodyNotices(comeBack: () => Promise<void>): Promise<void> {
+    const callers = new Callers(world);
+    await comeBack();
+    await callers.stop();
+    const { seen } = callers;
+    expectOnlyPromisedAnswers(seen);
+    for (const kind of ["read", "write", "page", "ready"] as const) expect(seen[kind][0]!.status, kind).to.equal(503);
+    expect(seen.mail[0]!.status).to.equal(451);
+    expect(JSON.parse(seen.ready[0]!.body).not_ready).to.include("database");
+  }
+
+  it("whose backends are all terminated, again and again", async () => {
+    const admin = new pg.Client(adminUrl);
+    await admin.connect();
+    await world.survive(async () => {
+      for (let times = 0; times < 12; times++) {
+        await admin.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
+        );
+        await sleep(150);
+      }
+    });
+    await admin.end();
+  });
+
+  it("that is stopped for 5 s", async () => {
+    await world.survive(async () => {
+      await stopServer();
+      await expectEverybodyNotices(() => sleep(5_000).then(startServer));
+    });
+  });
+
+  it("that is there and answers nothing for 12 s", async () => {
+    await world.survive(async () => {
+      const stopped = await processesOfServer();
+      for (const pid of stopped) process.kill(pid, "SIGSTOP");
+      await expectEverybodyNotices(async () => {
+        await sleep(12_000);
+        for (const pid of stopped) process.kill(pid, "SIGCONT");
+      });
+    });
+  });
+
+  /** The postmaster and all its children, which are not asked to go away. */
+  async function processesOfServer(): Promise<number[]> {
+    const { pid } = (await readPostmaster(await preparePlace(dataDir)))!;
+    const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+    return [pid, ...children.trim().split(" ").map(Number)];
+  }
+});
