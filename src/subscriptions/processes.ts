@@ -60,7 +60,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     await partition.read();
     partitions.delete(process.name);
     // Whoever has lost its lease has nothing to record: its handlers may end when they like.
-    if (!held.lost()) await Promise.race([partition.settled(), pause(graceMs, never)]);
+    if (!held.lost()) await within(graceMs, partition.settled());
   }
 
   /** One that is due before the next look need not wait for it. */
@@ -132,7 +132,11 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
   };
 }
 
-const never = new AbortController().signal;
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  const done = new AbortController();
+  await Promise.race([work, pause(milliseconds, done.signal)]);
+  done.abort();
+}
 
 /** A sleep that can be cut short; woken while awake, the next one is skipped. */
 function createNap() {
