@@ -39,7 +39,10 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
           inReplyTo: acknowledged.length % 3 === 1 ? previous : undefined,
         });
         const told = await sender.send(raw, identity.email_address);
-        if (told.startsWith("250")) acknowledged.push((previous = `<${id}>`));
+        if (told.startsWith("250")) {
+          previous = `<${id}>`;
+          acknowledged.push(previous);
+        }
       } catch {
         sender?.close();
         sender = undefined;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
 import { filingDecider } from "#streams/filing/decider.ts";
 import { filingStream } from "#streams/filing/events.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
@@ -9,15 +9,16 @@ const pollMs = 5;
 
 /**
  * Waits until everything acknowledged for this identity stands in its thread. A mail acknowledged but not filed yet is already the
- * customer's newer word, so no send may be judged before (invariant 3). Throws Unavailable after the settings' bound.
+ * customer's newer word, so no send may be judged before (invariant 3). Answers the inbox's revision up to which that holds (-1: nothing
+ * was ever received), without waiting where it is still `known`. Throws Unavailable after the settings' bound.
  */
-export async function waitUntilFiled(deps: Dependencies, identityId: string): Promise<void> {
+export async function waitUntilFiled(deps: Dependencies, identityId: string, known = noStream): Promise<number> {
   const tail = await deps.store.readLast(inboxStream(identityId));
-  if (!tail) return;
+  if (!tail || tail.revision === known) return known;
   const deadline = deps.clock.monotonic() + deps.settings.barrierTimeoutMs;
   for (;;) {
     const { state } = await deps.load(filingDecider, filingStream(identityId));
-    if (state.filedUpTo >= tail.revision) return;
+    if (state.filedUpTo >= tail.revision) return tail.revision;
     if (deps.clock.monotonic() > deadline) {
       throw new Unavailable("mail received a moment ago is still being filed: try again");
     }

@@ -58,7 +58,6 @@ async function queueOnce(
   if (await refreshContent(deps, draftId, draft, cause)) {
     throw new Rejected("content_changed", "the identity changed since this draft was shown: approve the new version");
   }
-  await waitUntilFiled(deps, draft.identityId);
   const attempt = await claim(deps, draftId, draft, null, cause);
   try {
     crashPoint("send:claimed");
@@ -103,13 +102,13 @@ export async function requeueSend(
 ): Promise<void> {
   const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
   if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
-  await waitUntilFiled(deps, draft.identityId);
   const attempt = await claim(deps, draftId, draft, replaces, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
   await deps.handle(draftDecider, draftStream(draftId), command, cause);
 }
 
+/** Barrier and claim: nothing that was acknowledged before the claim stands in the log is left out of its judgement. */
 async function claim(
   deps: Dependencies,
   draftId: string,
@@ -124,16 +123,24 @@ async function claim(
   };
   const { version, contentSha256 } = draft;
   const claimed = { draftId, version, contentSha256, attemptId, quotaStream: quota.quotaStream };
+  const filedUpTo = await waitUntilFiled(deps, draft.identityId);
+  let threadId: string | undefined;
   try {
     const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
     // Its age counts from before the append: this process may be suspended right after it.
     deps.freshClaims.claimed(attemptId);
-    const { threadId } = await onThread(deps, draft.threadId, command, cause);
+    threadId = (await onThread(deps, draft.threadId, command, cause)).threadId;
+    // What was acknowledged between the barrier and the claim comes before the claim in the log: repeating the claim judges it too.
+    if ((await waitUntilFiled(deps, draft.identityId, filedUpTo)) !== filedUpTo) {
+      threadId = (await onThread(deps, threadId, command, cause)).threadId;
+    }
     return { attemptId, threadId, ...quota };
   } catch (error) {
     deps.freshClaims.forget(attemptId);
     if (error instanceof Rejected && error.code === "stale_draft") {
       await endStale(deps, draftId, draft, error.details.new_message_id as string, cause);
+      const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
+      if (threadId) await onThread(deps, threadId, release, cause);
     }
     throw error;
   }
