@@ -1,0 +1,68 @@
+import { cpus, totalmem } from "node:os";
+import { parseArgs } from "node:util";
+import { runUntilStopped } from "#src/lifecycle.ts";
+import { createLogger } from "#src/logger.ts";
+import { type BenchServer, startServer } from "./server.ts";
+
+/** What a benchmark is given; `seconds` is how long one measurement lasts, where somebody asked for a length. */
+export type BenchRun = { server: BenchServer; repetitions: number; seconds: number | undefined };
+
+/** A benchmark: prints what it finds and answers its summary. */
+export type Bench = { title: string; repetitions: number; run(run: BenchRun): Promise<Record<string, unknown>> };
+
+const benches: Record<string, () => Promise<{ bench: Bench }>> = {
+  append: () => import("./append.ts"),
+  catchup: () => import("./catchup.ts"),
+  visible: () => import("./visible.ts"),
+  inbound: () => import("./inbound.ts"),
+  "main-job": () => import("./mainJob.ts"),
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { repetitions: { type: "string" }, seconds: { type: "string" } },
+});
+const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const unknown = names.filter((name) => !(name in benches));
+const numbers = [values.repetitions, values.seconds].every((value) => value === undefined || Number(value) > 0);
+if (unknown.length > 0 || !numbers) {
+  console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] [--repetitions N] [--seconds N]`);
+  process.exit(2);
+}
+
+let server: BenchServer | undefined;
+let running: Promise<void> | undefined;
+
+await runUntilStopped({
+  logger: createLogger("warn"),
+  endWithParent: true,
+  async start(end) {
+    const [cpu] = cpus();
+    const gigabytes = Math.round(totalmem() / 2 ** 30);
+    console.log(
+      `${cpus().length} x ${cpu?.model.trim()}, ${gigabytes} GB, Node ${process.version}; PostgreSQL on the same machine`,
+    );
+    server = await startServer(createLogger("warn"));
+    running = runAll(server).then(
+      () => end("done"),
+      (error) => {
+        console.error(error);
+        process.exitCode = 1;
+        end("failed");
+      },
+    );
+  },
+  async drain() {},
+  lastly: async () => server?.stop(),
+});
+
+async function runAll(on: BenchServer): Promise<void> {
+  for (const name of names) {
+    const { bench } = await benches[name]!();
+    console.log(`\n${bench.title}`);
+    const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
+    const repetitions = Math.round(Number(values.repetitions ?? bench.repetitions));
+    const summary = await bench.run({ server: on, repetitions, seconds });
+    console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions, ...summary }));
+  }
+}

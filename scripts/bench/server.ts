@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import type { Logger } from "pino";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
+import { startEmbeddedPostgres } from "#src/postgres/embedded.ts";
+import { prepareDatabase } from "#src/postgres/prepare.ts";
+
+/** A PostgreSQL of this run alone, with the settings the embedded one has in service, gone afterwards. */
+export type BenchServer = {
+  /** A new database, empty or with the service's schemas. */
+  database(options?: { migrated: boolean }): Promise<DatabaseUrls>;
+  /** As the superuser. */
+  admin(sql: string): Promise<any[]>;
+  stop(): Promise<void>;
+};
+
+export async function startServer(logger: Logger): Promise<BenchServer> {
+  const directory = await mkdtemp(join(tmpdir(), "countersign-bench-"));
+  const postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
+  const databaseOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
+  const owner = new URL(postgres.ownerUrl).username;
+  let made = 0;
+
+  async function admin(sql: string): Promise<any[]> {
+    const client = new pg.Client({ connectionString: postgres.adminUrl });
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  return {
+    admin,
+    async database({ migrated } = { migrated: true }) {
+      const name = `bench_${++made}`;
+      await admin(`create database ${name} owner ${pg.escapeIdentifier(owner)}`);
+      const urls = {
+        ownerUrl: databaseOf(postgres.ownerUrl, name),
+        serviceUrl: databaseOf(postgres.serviceUrl, name),
+      };
+      if (migrated) await prepareDatabase(urls);
+      return urls;
+    },
+    async stop() {
+      await postgres.stop();
+      for (const path of [directory, postgres.directory]) await rm(path, { recursive: true, force: true });
+    },
+  };
+}
