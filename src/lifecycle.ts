@@ -71,19 +71,20 @@ async function stopInOrder(
     inOrder = false;
     logger.error({ err: error }, "stopping failed");
   };
-  const drained = drain().then(() => true);
-  const cut = whenAborted(AbortSignal.any([hurry, AbortSignal.timeout(drainMs)])).then(() => false);
-  await Promise.race([drained, cut]).then((whole) => whole || failed(new Error("draining was cut short")), failed);
+  // Not AbortSignal.timeout: it neither keeps a process alive nor, behind AbortSignal.any, reliably fires.
+  let bound: NodeJS.Timeout | undefined;
+  const cut = new Promise<never>((_, reject) => {
+    const cutShort = (): void => reject(new Error("draining was cut short"));
+    bound = setTimeout(cutShort, drainMs);
+    if (hurry.aborted) cutShort();
+    hurry.addEventListener("abort", cutShort);
+  });
+  await Promise.race([drain(), cut]).catch(failed);
+  clearTimeout(bound);
   await lastly().catch(failed);
   logger.info("stopped");
   return inOrder;
 }
-
-const whenAborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    signal.addEventListener("abort", () => resolve());
-  });
 
 const parentPollMs = 250;
 

@@ -33,37 +33,40 @@ export async function startService(
   let http: { server: HttpServer; close(): Promise<void> } | undefined;
   let smtp: SmtpReceiver | undefined;
 
-  if (has("projections")) {
-    const onProjected = (position: number) => composition.waitFor.reached(position);
-    projectionRunner = createProjectionRunner({ store, database, projections, logger, instanceId, onProjected });
-    await projectionRunner.start();
+  async function stop(): Promise<void> {
+    await Promise.all([smtp?.close(), http?.close()]);
+    await processRunner?.stop();
+    await projectionRunner?.stop();
   }
-  if (has("processes")) {
-    const { clock } = deps;
-    const processes = allProcesses(deps, { provider, instanceId, ...config });
-    processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes });
-    processRunner.start();
+
+  try {
+    if (has("projections")) {
+      const onProjected = (position: number) => composition.waitFor.reached(position);
+      projectionRunner = createProjectionRunner({ store, database, projections, logger, instanceId, onProjected });
+      await projectionRunner.start();
+    }
+    if (has("processes")) {
+      const { clock } = deps;
+      const processes = allProcesses(deps, { provider, instanceId, ...config });
+      processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes });
+      processRunner.start();
+    }
+    if (has("api")) {
+      const { host, port, publicUrl } = config;
+      http = await startHttp({
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
+        outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
+        checkResponses: config.checkResponses,
+        trouble: () => projectionRunner?.trouble(),
+      });
+    }
+    if (has("smtp") && config.smtpInPort !== 0) {
+      const { smtpInPort: port, smtpInHost: host } = config;
+      smtp = await createSmtpReceiver({ reception: reception(deps), port, host, logger });
+    }
+  } catch (error) {
+    await stop();
+    throw error;
   }
-  if (has("api")) {
-    const { host, port, publicUrl } = config;
-    http = await startHttp({
-      ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
-      outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
-      checkResponses: config.checkResponses,
-      trouble: () => projectionRunner?.trouble(),
-    });
-  }
-  if (has("smtp") && config.smtpInPort !== 0) {
-    const { smtpInPort: port, smtpInHost: host } = config;
-    smtp = await createSmtpReceiver({ reception: reception(deps), port, host, logger });
-  }
-  return {
-    url: http?.server.url ?? null,
-    smtpPort: smtp?.port ?? null,
-    async stop() {
-      await Promise.all([smtp?.close(), http?.close()]);
-      await processRunner?.stop();
-      await projectionRunner?.stop();
-    },
-  };
+  return { url: http?.server.url ?? null, smtpPort: smtp?.port ?? null, stop };
 }

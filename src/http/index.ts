@@ -87,7 +87,10 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     ],
   });
   await revocation.start();
-  const server = await listen(app, options);
+  const server = await listen(app, options).catch(async (error) => {
+    await revocation.stop();
+    throw error;
+  });
   return {
     server,
     async close() {

@@ -56,7 +56,7 @@ export async function startEmbeddedPostgres({
 
   const held = await inWords(dataDir, () => hold(place, dataDir));
   logger.info(
-    { directory: place.directory, user: place.runAs?.name, port: held.port, pid: held.pid },
+    { directory: place.directory, user: place.runAs?.name, port: held.port, postmaster: held.pid },
     "embedded PostgreSQL runs",
   );
   await createRoles(held.guard, place);
@@ -84,13 +84,13 @@ function keepRunning(
   let recovery: Promise<void> = Promise.resolve();
 
   async function recover(): Promise<void> {
-    logger.error({ pid: server.pid }, "the embedded PostgreSQL is gone: starting it again");
+    logger.error({ postmaster: server.pid }, "the embedded PostgreSQL is gone: starting it again");
     onAvailable(false);
     while (!stopping) {
       try {
         Object.assign(server, await hold(place, dataDir, server.port));
         watch();
-        logger.info({ pid: server.pid }, "the embedded PostgreSQL runs again");
+        logger.info({ postmaster: server.pid }, "the embedded PostgreSQL runs again");
         onAvailable(true);
         return;
       } catch (error) {

@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { startService } from "#test/support/service.ts";
+
+const script = fileURLToPath(new URL("./support/livingProcess.ts", import.meta.url));
+const command = (...args: string[]) => [process.execPath, "--import", "tsx", script, ...args];
+
+/** A child and what it has said; `said` waits for a word. */
+function start([program, ...args]: string[]) {
+  const child = spawn(program!, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const words: string[] = [];
+  const lines = createInterface(child.stdout);
+  lines.on("line", (line) => words.push(line));
+  const said = async (word: string): Promise<string> => {
+    for (;;) {
+      const found = words.find((each) => each.startsWith(word));
+      if (found) return found;
+      await Promise.race([once(lines, "line"), once(lines, "close")]);
+    }
+  };
+  return { child, words, said };
+}
+
+const steps = (words: string[]): string[] => words.map((word) => word.replace(/ \d+$/, ""));
+const end = async (child: ChildProcess): Promise<number | null> => (await once(child, "close"))[0];
+
+describe("the life of the process", () => {
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    it(`ends in order at ${signal}, and twice the same wish at once is one`, async () => {
+      const { child, words, said } = start(command("ready"));
+      await said("started");
+      child.kill(signal);
+      child.kill(signal);
+      expect(await end(child)).to.equal(0);
+      expect(steps(words)).to.deep.equal(["started", "draining", "drained", "lastly"]);
+    });
+  }
+
+  it("is cut short by a later second signal, and even then does what comes last", async () => {
+    const { child, words, said } = start(command("stuck"));
+    await said("started");
+    child.kill("SIGTERM");
+    await said("draining");
+    // Longer than two signals count as one.
+    await sleep(700);
+    child.kill("SIGTERM");
+    expect(await end(child)).to.equal(1);
+    expect(steps(words)).to.deep.equal(["started", "draining", "lastly"]);
+  });
+
+  it("does what comes last also where draining fails", async () => {
+    const { child, words, said } = start(command("failing"));
+    await said("started");
+    child.kill("SIGTERM");
+    expect(await end(child)).to.equal(1);
+    expect(steps(words)).to.deep.equal(["started", "draining", "lastly"]);
+  });
+
+  it("stops what a failed start has left", async () => {
+    const { child, words } = start(command("unable"));
+    expect(await end(child)).to.equal(3);
+    expect(steps(words)).to.deep.equal(["draining", "drained", "lastly"]);
+  });
+
+  it("ends with the parent, also when that is killed, where that is asked for", async () => {
+    const { child, said, words } = start(["sh", "-c", `${command("ready", "withParent").join(" ")}; true`]);
+    const pid = Number((await said("started")).split(" ")[1]);
+    child.kill("SIGKILL");
+    await said("lastly");
+    expect(steps(words)).to.include("drained");
+    while (isAlive(pid)) await sleep(10);
+  });
+
+  it("outlives the parent where it is not", async () => {
+    const { child, said } = start(["sh", "-c", `${command("ready").join(" ")}; true`]);
+    const pid = Number((await said("started")).split(" ")[1]);
+    const exited = once(child, "exit");
+    child.kill("SIGKILL");
+    await exited;
+    // Longer than it takes to notice.
+    await sleep(700);
+    expect(isAlive(pid)).to.equal(true);
+    process.kill(pid, "SIGTERM");
+    await said("lastly");
+  });
+});
+
+describe("the service as a process", () => {
+  it("ends in order, and its embedded PostgreSQL with it", async () => {
+    const service = await startService({ database: "embedded" });
+    const running = await service.logged(({ msg }) => msg === "embedded PostgreSQL runs");
+    expect(isAlive(Number(running.postmaster))).to.equal(true);
+    await service.kill("SIGINT");
+    expect(service.exitCode(), service.output()).to.equal(0);
+    expect(isAlive(Number(running.postmaster))).to.equal(false);
+    await service.stop();
+  });
+
+  it("says in one sentence that its port is in use, and leaves nothing running", async () => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as { port: number };
+    const error = await startService({ database: "embedded", env: { PORT: String(port) } }).then(
+      () => expect.fail("it started"),
+      (reason: Error) => reason,
+    );
+    const beyondTheLog = error.message.split("\n").filter((line) => line.startsWith('{"msg"'));
+    expect(beyondTheLog).to.deep.equal([
+      `{"msg":"Port ${port} on 127.0.0.1 is in use by another program: stop it, or set PORT to another one."}`,
+    ]);
+    const [, postmaster] = /"postmaster":(\d+)/.exec(error.message) ?? [];
+    expect(isAlive(Number(postmaster))).to.equal(false);
+    taken.close();
+  });
+
+  it("lists everything that is wrong with its settings", async () => {
+    const error = await startService({ env: { PORT: "http", ROLES: "all" } }).then(
+      () => expect.fail("it started"),
+      (reason: Error) => reason,
+    );
+    expect(error.message)
+      .to.match(/PORT is wrong/)
+      .and.to.match(/ROLES is wrong/)
+      .and.not.to.match(/ {4}at /);
+  });
+});
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

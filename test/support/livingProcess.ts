@@ -1,0 +1,33 @@
+import { pino } from "pino";
+import { runUntilStopped } from "#src/lifecycle.ts";
+
+/**
+ * A process that only lives and ends, writing down each step: `node --import tsx livingProcess.ts KIND`, where KIND is
+ * "ready" (drains when told), "stuck" (never drains), "failing" (cannot drain) or "unable" (cannot start).
+ */
+const kind = process.argv[2];
+const say = (word: string): void => {
+  process.stdout.write(`${word}\n`);
+};
+const alive = setInterval(() => {}, 1_000);
+
+await runUntilStopped({
+  logger: pino({ level: "silent" }),
+  endWithParent: process.argv[3] === "withParent",
+  async start() {
+    if (kind === "unable") throw new Error("cannot start");
+    say(`started ${process.pid}`);
+  },
+  async drain() {
+    say("draining");
+    if (kind === "stuck") await new Promise(() => {});
+    if (kind === "failing") throw new Error("cannot drain");
+    say("drained");
+  },
+  async lastly() {
+    say("lastly");
+  },
+}).catch(() => {
+  clearInterval(alive);
+  process.exitCode = 3;
+});
