@@ -90,7 +90,9 @@ describe("the life of the process", () => {
   });
 });
 
-describe("the service as a process", () => {
+describe("the service as a process", function () {
+  this.timeout(90_000);
+
   it("ends in order, and its embedded PostgreSQL with it", async () => {
     const service = await startService({ database: "embedded" });
     const running = await service.logged(({ msg }) => msg === "embedded PostgreSQL runs");
@@ -114,6 +116,7 @@ describe("the service as a process", () => {
       `{"msg":"Port ${port} on 127.0.0.1 is in use by another program: stop it, or set PORT to another one."}`,
     ]);
     const [, postmaster] = /"postmaster":(\d+)/.exec(error.message) ?? [];
+    expect(postmaster).to.match(/^\d+$/);
     expect(isAlive(Number(postmaster))).to.equal(false);
     taken.close();
   });

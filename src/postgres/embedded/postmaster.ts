@@ -51,6 +51,7 @@ export async function initialise(place: Place): Promise<void> {
       asServer(place),
     );
   } catch (error) {
+    await rm(unfinished, { recursive: true, force: true });
     throw startFailure(place, (error as { stderr?: string }).stderr || (error as Error).message);
   } finally {
     await rm(passwordFile, { force: true });
