@@ -331,4 +331,28 @@ describe("The whole service on EventStoreDB in trouble", function () {
       server.stop();
     }
   });
+
+  it("says 503 while the server is away, names it, and goes on when it is back", async () => {
+    const server = await new EventStoreDbStandIn().start();
+    const world = await new World(server.url).open();
+    try {
+      const { id } = await world.client.identity();
+      server.stop();
+      const [written, ready] = await Promise.all([
+        world.client.api(`PATCH /v1/identities/${id}`, { display_name: "Changed" }),
+        fetch(`${world.service.url}/readyz`),
+      ]);
+      expect(written.status).to.equal(503);
+      expect(written.body.error).to.equal("unavailable");
+      expect(Number(written.headers.get("retry-after"))).to.be.greaterThan(0);
+      expect(((await ready.json()) as { not_ready: string[] }).not_ready).to.include("event_store");
+      await server.start();
+      await until("ready again", async () => (await fetch(`${world.service.url}/readyz`)).status === 200);
+      await patiently(() => world.client.ask(`PATCH /v1/identities/${id}`, { display_name: "Changed" }));
+      expect(world.service.exitCode()).to.equal(null);
+    } finally {
+      await world.close();
+      server.stop();
+    }
+  });
 });
