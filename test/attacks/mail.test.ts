@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { pino } from "pino";
+import { reception } from "#src/commands/inbound.ts";
+import { createSmtpReceiver, type SmtpReceiver } from "#src/mail/in/smtpReceiver.ts";
+import { corpus, hasCorpus, seeded } from "#test/mail/in/mails.ts";
+import { startMail } from "#test/mail/in/smtpSender.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+/** Mail as strangers may make it, over SMTP: each is told 250, filed, shown without harm, and can be answered. */
+describe("attacks by mail", function () {
+  this.timeout(120_000);
+  let service: InProcess;
+  let smtp: SmtpReceiver;
+  let tenant: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+
+  before(async () => {
+    service = await startInProcess();
+    tenant = await service.workspace();
+    identity = await service.identity(tenant.id, {
+      approvalChannel: { type: "email", config: { to: "boss@example.com" } },
+    });
+    const logger = pino({ level: "silent" });
+    smtp = await createSmtpReceiver({ reception: reception(service.deps), port: 0, host: "127.0.0.1", logger });
+  });
+
+  after(async () => {
+    await smtp.close();
+    await service.stop();
+  });
+
+  async function hand(raw: string | Buffer, to = identity.address) {
+    const sender = await startMail(smtp.port, [to]);
+    const stuffed = Buffer.from(raw)
+      .toString("latin1")
+      .replace(/\r?\n|\r/g, "\r\n")
+      .replace(/^\./gm, "..");
+    await sender.write(Buffer.from(`${stuffed}\r\n.\r\n`, "latin1"));
+    expect(await sender.reply()).to.match(/^250/);
+    sender.hangUp("end");
+  }
+
+  const inbound = async () => {
+    await service.caughtUp();
+    const { rows } = await service.database.query("select * from inbound order by position");
+    return rows as { disposition: string; filed_position: number | null; message_id: string | null }[];
+  };
+  const filed = () =>
+    until(
+      async () => (await inbound()).every((row) => row.filed_position !== null || row.disposition === "duplicate"),
+      60_000,
+    );
+
+  const stored = async (id: string | null) => {
+    const { rows } = await service.database.query("select id, thread_id from messages where id = $1", [id]);
+    return rows[0] as { id: string; thread_id: string };
+  };
+
+  /** The thread of the mail handed in last, and a draft that answers it. */
+  async function answered() {
+    await filed();
+    const id = (await inbound()).at(-1)!.message_id;
+    const message = await stored(id);
+    const thread = await tenant.ask(`GET /v1/threads/${message.thread_id}`);
+    expect(thread.status, thread.text.slice(0, 300)).to.equal(200);
+    const json = { thread_id: message.thread_id, identity_id: identity.id, based_on_message_id: id, body_text: "x" };
+    return { message, thread: thread.json, draft: await tenant.ask("POST /v1/drafts", { json }) };
+  }
+
+  const forged: Record<string, string> = {
+    "no header at all": "\r\nhello",
+    "nothing but a dot": "..",
+    "two From headers": `From: evil@x.example\r\n${mail({ id: "two@x" })}`,
+    "thousands of References": `References: ${Array.from({ length: 5_000 }, (_, n) => `<${n}@x>`).join("\r\n ")}\r\n${mail({ id: "refs@x" })}`,
+    "a subject of 100 KB": mail({ id: "subject@x", subject: `${"long ".repeat(20_000)}` }),
+    "10,000 recipients": mail({
+      id: "to@x",
+      to: Array.from({ length: 10_000 }, (_, n) => `u${n}@x.example`).join(",\r\n "),
+    }),
+    "bidi and control characters": mail({
+      id: "bidi@x",
+      from: "\u202eelpmaxe\u2066\u0007\u001b[31m <a@b.example>",
+      subject: "\u202egpj.exe\u0000\u0008",
+    }),
+    "a name that is markup": mail({
+      id: "xss@x",
+      from: '"</title><script>alert(1)</script>" <a@b.example>',
+      subject: "<img src=x onerror=alert(1)>",
+      text: "</div><form method=post action=//evil><button>Approve",
+    }),
+    "a sender that hides recipients": `Reply-To: "a@b.example, c"@d.example, team: e@f.example;, <g@h.example>\r\n${mail({ id: "list@x" })}`,
+    "a sender of odd letters": mail({ id: "odd@x", from: "x <a\\b'|%0d%0aBcc:x@d.example>" }),
+    "an unknown charset and encoding":
+      "Message-ID: <cs@x>\r\nFrom: a@b.example\r\nContent-Type: text/plain; charset=klingon-9\r\nContent-Transfer-Encoding: x-none\r\n\r\n\xff\xfe",
+    "a date that is none": mail({ id: "date@x" }).replace(/Date: .*/, "Date: Mon, 99 Foo 99999 99:99:99 +9999"),
+    "multiparts 2,000 deep": `Message-ID: <deep@x>\r\nFrom: a@b.example\r\n${Array.from({ length: 2_000 }, (_, n) => `Content-Type: multipart/mixed; boundary=b${n}\r\n\r\n--b${n}\r\n`).join("")}\r\nend`,
+  };
+
+  for (const [name, raw] of Object.entries(forged)) {
+    it(`files ${name}, shows it and lets it be answered`, async () => {
+      await hand(raw);
+      const { thread, draft } = await answered();
+      expect([201, 422], draft.text.slice(0, 300)).to.include(draft.status);
+      expect(JSON.stringify(thread).length).to.be.below(200_000);
+      if (draft.status !== 201) return expect(draft.json.message).to.include("no sender to answer");
+      const { id } = draft.json;
+      await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.notification_status.state === "sent");
+      const asked = ((await (await fetch(`${service.url}/outbox.json`)).json()) as any[]).at(-1);
+      const link = new URL(/http\S+\/a\/[\w-]+/.exec(asked.text)![0]).pathname;
+      const page = await fetch(service.url + link);
+      expect(page.status).to.equal(200);
+      expect(await page.text()).not.to.match(/<script|<img|<form[^>]* action|\u202e/);
+      expect((await tenant.ask(`POST /v1/drafts/${id}/send`)).status).to.equal(202);
+      await until(async () => ["sent", "failed"].includes((await tenant.ask(`GET /v1/drafts/${id}`)).json.status));
+    });
+  }
+
+  it("believes no Message-ID of ours that we did not make, or made for somebody else", async () => {
+    await hand(mail({ id: "real@customer.example" }));
+    const { message } = await answered();
+    const other = await service.identity(tenant.id);
+    const origin = { threadId: message.thread_id, attemptId: message.id, domain: "agents.localhost" };
+    const ours = service.deps.messageIds.mint({ ...origin, identityId: identity.id });
+    const wrong = ours.replace(/.@/, (end) => (end === "A@" ? "Q@" : "A@"));
+    for (const [id, to] of [
+      [wrong, identity.address],
+      [ours, other.address],
+    ] as const) {
+      await hand(mail({ id: `forged-${to}`, inReplyTo: id.slice(1, -1), to }), to);
+      await filed();
+      const forgery = await stored((await inbound()).at(-1)!.message_id);
+      expect(forgery.thread_id).not.to.equal(message.thread_id);
+    }
+    await hand(mail({ id: "true@x", inReplyTo: ours.slice(1, -1) }));
+    expect((await answered()).message.thread_id).to.equal(message.thread_id);
+  });
+
+  it("files real mail with bytes broken at random", async function () {
+    if (!hasCorpus("mime") || !hasCorpus("automatic")) return this.skip();
+    const random = seeded(5);
+    const sources = [...corpus("mime").slice(0, 60), ...corpus("automatic").slice(0, 20)];
+    const before = (await inbound()).length;
+    for (const { raw } of sources) {
+      const broken = Buffer.from(raw);
+      for (let n = 0; n < 10; n++) broken[Math.floor(random() * broken.length)] = Math.floor(random() * 256);
+      await hand(broken);
+    }
+    await filed();
+    const rows = (await inbound()).slice(before);
+    expect(rows.length).to.equal(sources.length);
+    expect(
+      rows.filter(({ disposition }) => !["threaded", "duplicate", "quarantined"].includes(disposition)),
+    ).to.deep.equal([]);
+    for (let offset = 0; offset < sources.length; offset += 100) {
+      expect((await tenant.ask(`GET /v1/threads?limit=100&offset=${offset}`)).status).to.equal(200);
+    }
+    const parked = await service.database.query("select process, error from work.parked");
+    expect(parked.rows).to.deep.equal([]);
+  });
+});
