@@ -35,7 +35,9 @@ export const kills: Proof = {
       }
 
       const passed = new Map<string, number>();
-      for (const point of crashPoints) {
+      // A sample takes a few points, spread over filing and sending.
+      const points = size < 3 ? crashPoints.filter((_, n) => n % 5 === 0) : crashPoints;
+      for (const point of points) {
         for (let time = 0; time < size; time++) {
           await instance.kill("SIGKILL");
           await again("service", { CRASH_AT: `${point}:${1 + (time % 3)}` });
@@ -44,7 +46,7 @@ export const kills: Proof = {
         }
       }
       report.figure("killed at", [...passed].map(([point, n]) => `${point} ×${n}`).join(", "));
-      const never = crashPoints.filter((point) => !passed.has(point));
+      const never = points.filter((point) => !passed.has(point));
       if (never.length > 0) report.figure("points this load did not pass", never.join(", "));
       if (instance.child.exitCode === null && instance.child.signalCode === null) await instance.kill("SIGKILL");
       await again("service");

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "../support/client.ts";
+import { approvalLink, type Client, type OutboxMail, until } from "../support/client.ts";
 import type { Instance } from "../support/instance.ts";
-import { type Identity, mailOf } from "./conversation.ts";
+import { approver, type Identity, mailOf } from "./conversation.ts";
 import { openSender, type Sender } from "./sender.ts";
 import type { World } from "./world.ts";
 
@@ -28,7 +28,6 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
 
   async function customer(): Promise<void> {
     let sender: Sender | undefined;
-    let previous: string | undefined;
     while (!stopping) {
       try {
         sender ??= await openSender(instance.smtpPort);
@@ -36,12 +35,11 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
         const raw = mailOf({
           id,
           to: identity.email_address,
-          inReplyTo: acknowledged.length % 3 === 1 ? previous : undefined,
+          inReplyTo: namedBy(acknowledged),
         });
         const told = await sender.send(raw, identity.email_address);
         if (told.startsWith("250")) {
-          previous = `<${id}>`;
-          acknowledged.push(previous);
+          acknowledged.push(`<${id}>`);
         }
       } catch {
         sender?.close();
@@ -55,7 +53,7 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
   async function agent(): Promise<void> {
     const answered = new Set<string>();
     while (!stopping) {
-      await work(client, identity, answered, drafts).catch(() => {});
+      await work(client, instance, identity, answered, drafts).catch(() => {});
       await sleep(20);
     }
   }
@@ -75,7 +73,19 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
   };
 }
 
-async function work(client: Client, identity: Identity, answered: Set<string>, drafts: string[]): Promise<void> {
+/** Of every six mails one answers the last, and one joins two threads. */
+function namedBy(acknowledged: readonly string[]): string | undefined {
+  if (acknowledged.length % 6 === 2) return acknowledged.at(-1);
+  return acknowledged.length % 6 === 5 ? `${acknowledged.at(-1)} ${acknowledged.at(-2)}` : undefined;
+}
+
+async function work(
+  client: Client,
+  instance: Instance,
+  identity: Identity,
+  answered: Set<string>,
+  drafts: string[],
+): Promise<void> {
   const { data } = await client.ask(`GET /v1/threads?identity_id=${identity.id}&limit=20`);
   const thread = data.find((each: { id: string }) => !answered.has(each.id));
   if (!thread) return;
@@ -89,5 +99,17 @@ async function work(client: Client, identity: Identity, answered: Set<string>, d
     body_text: "Here it is.",
   });
   drafts.push(draft.id);
-  await client.api(`POST /v1/drafts/${draft.id}/send`);
+  if (drafts.length % 2 === 0) await client.api(`POST /v1/drafts/${draft.id}/send`);
+  else await approveByLink(client, instance);
+}
+
+/** Presses Approve in the newest approval mail. */
+async function approveByLink(client: Client, { url }: Instance): Promise<void> {
+  const newest = await until("an approval mail", async () => {
+    const page = await (await fetch(`${url}/outbox`)).text();
+    return /\/outbox\/(\d+)/.exec(page)?.[1];
+  });
+  const mails = (await (await fetch(`${url}/outbox.json?after=${Number(newest) - 5}`)).json()) as OutboxMail[];
+  const asked = mails.findLast(({ to }) => to.includes(approver));
+  if (asked) await client.press(approvalLink(asked, "approve"), "approve");
 }

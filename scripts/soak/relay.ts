@@ -6,7 +6,10 @@ import { openSender } from "./sender.ts";
 import { openWorld } from "./world.ts";
 
 /** What a relay does wrong once, and how the draft has to end: at most `taken` copies at the relay, and exactly that many where it is sent. */
-type Case = { name: string; faults: Fault[]; ends: string; code?: string; taken: number };
+type Case = { name: string; faults: Fault[]; ends: string; code?: string; taken: number; text?: string };
+
+/** More than one packet, so that the relay can fail in the middle of it. */
+const long = "A line of a long answer.\n".repeat(16_000);
 
 const once = (at: Fault["at"], how: string, taken = false): Fault[] => [{ at, how, taken, times: 1 }];
 const always = (at: Fault["at"], how: string): Fault[] => [{ at, how }];
@@ -30,6 +33,7 @@ const cases: readonly Case[] = [
     ends: "failed",
     code: "unconfirmed",
     taken: 0,
+    text: long,
   },
   ...[false, true].flatMap((taken) =>
     ["drop", "reset", "garbage"].map((how) => ({
@@ -60,9 +64,9 @@ export const relay: Proof = {
       let right = 0;
       let again = 0;
       for (let round = 0; round < size; round++) {
-        for (const [n, { name, faults, ends, code, taken }] of cases.entries()) {
+        for (const [n, { name, faults, ends, code, taken, text }] of cases.entries()) {
           server.setFaults();
-          const draft = await submit(client, await ask(world, identity, sender.send));
+          const draft = await submit(client, await ask(world, identity, sender.send), text);
           const before = copies(server.mails);
           server.setFaults(...faults);
           await client.ask(`POST /v1/drafts/${draft.id}/send`);

@@ -6,7 +6,7 @@ import { proofs } from "../../scripts/soak/proofs.ts";
 describe("the long proofs, sampled", () => {
   for (const proof of proofs) {
     it(`${proof.name}: ${proof.title}`, async function () {
-      this.timeout(180_000);
+      this.timeout(300_000);
       const report = createReport();
       await proof.run(proof.sample, report);
       expect(report.violations).to.deep.equal([]);
