@@ -255,6 +255,7 @@ describe("Outages of the embedded PostgreSQL", function () {
   it("killed with kill -9 while everybody works, it is started again", async () => {
     const world = await new World().open({ database: "embedded" });
     const { dataDir } = world.service;
+    const { directory } = await preparePlace(dataDir);
     try {
       await world.survive(async () => {
         const place = await preparePlace(dataDir);
@@ -263,6 +264,7 @@ describe("Outages of the embedded PostgreSQL", function () {
       });
     } finally {
       await world.service.stop();
+      await rm(directory, { recursive: true, force: true });
     }
   });
 });
