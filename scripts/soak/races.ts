@@ -33,7 +33,7 @@ export const races: Proof = {
         allOf(report, name, good, size);
       }
       await revoke({ world, client, newDraft, report, rounds: Math.max(2, Math.round(size / 10)), url: instance.url });
-      await sendsAtTheCap(world, client, newDraft, report);
+      await sendsAtTheCap({ world, client, newDraft, report, parallel: Math.min(parallel, size * 5) });
       const { left } = await judgeSends(world, report);
       report.figure("left, each looked at in its history", left);
       report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
@@ -106,12 +106,14 @@ async function editApproveLink({ world, client, report, draft }: Round): Promise
 }
 
 /** Five are left under the cap: five of all leave, the others are told 402, and nothing stays reserved. */
-async function sendsAtTheCap(
-  world: World,
-  client: Client,
-  newDraft: () => Promise<Draft>,
-  report: Report,
-): Promise<void> {
+async function sendsAtTheCap(race: {
+  world: World;
+  client: Client;
+  newDraft: () => Promise<Draft>;
+  report: Report;
+  parallel: number;
+}): Promise<void> {
+  const { world, client, newDraft, report, parallel } = race;
   const [workspace] = await world.rows<{ id: string; used: string }>(
     `select id, (select count(*) filter (where type = 'QuotaReserved') - count(*) filter (where type = 'QuotaReleased')
        from es.events where stream_id = 'quota-' || id || '-lifetime') as used from read.workspaces`,

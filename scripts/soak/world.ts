@@ -43,6 +43,8 @@ export async function openWorld(
   const env = {
     ...shortBounds,
     DATA_DIR: dataDir,
+    // Ends with this process, whatever becomes of it.
+    npm_lifecycle_event: "soak",
     ...(database && { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl }),
     ...settings,
   };
