@@ -12,7 +12,10 @@ export type BenchServer = {
   /** A new database, empty or with the service's schemas. */
   database(options?: { migrated: boolean }): Promise<DatabaseUrls>;
   /** As the superuser. */
-  admin(sql: string): Promise<any[]>;
+  admin(sql: string): Promise<Record<string, unknown>[]>;
+  /** Work to be done before the server stops, unless it was done early. */
+  beforeEnd(work: () => Promise<void>): void;
+  endEarly(work: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 };
 
@@ -21,9 +24,10 @@ export async function startServer(logger: Logger): Promise<BenchServer> {
   const postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
   const databaseOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
   const owner = new URL(postgres.ownerUrl).username;
+  const ends = new Set<() => Promise<void>>();
   let made = 0;
 
-  async function admin(sql: string): Promise<any[]> {
+  async function admin(sql: string): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ connectionString: postgres.adminUrl });
     await client.connect();
     try {
@@ -33,8 +37,14 @@ export async function startServer(logger: Logger): Promise<BenchServer> {
     }
   }
 
+  async function endEarly(work: () => Promise<void>): Promise<void> {
+    if (ends.delete(work)) await work();
+  }
+
   return {
     admin,
+    beforeEnd: (work) => void ends.add(work),
+    endEarly,
     async database({ migrated } = { migrated: true }) {
       const name = `bench_${++made}`;
       await admin(`create database ${name} owner ${pg.escapeIdentifier(owner)}`);
@@ -46,6 +56,7 @@ export async function startServer(logger: Logger): Promise<BenchServer> {
       return urls;
     },
     async stop() {
+      await Promise.allSettled([...ends].map(endEarly));
       await postgres.stop();
       for (const path of [directory, postgres.directory]) await rm(path, { recursive: true, force: true });
     },

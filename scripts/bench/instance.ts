@@ -1,0 +1,93 @@
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTransport } from "nodemailer";
+import pg from "pg";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
+import { type Client, createClient, until } from "../support/client.ts";
+import { startInstance } from "../support/instance.ts";
+import { progress } from "./measure.ts";
+import type { BenchServer } from "./server.ts";
+
+/** A whole service as a process of its own, on a database of its own on the benchmark's server. */
+export type BenchInstance = {
+  client: Client;
+  smtpPort: number;
+  urls: DatabaseUrls;
+  /** One number out of its database. */
+  count(sql: string): Promise<number>;
+  /** The resident memory of the process in MB, now. Undefined where the system does not say. */
+  memory(): number | undefined;
+  stop(): Promise<void>;
+};
+
+export async function startBenchInstance(server: BenchServer): Promise<BenchInstance> {
+  const urls = await server.database({ migrated: false });
+  const dataDir = await mkdtemp(join(tmpdir(), "countersign-bench-"));
+  const instance = await startInstance({
+    DATA_DIR: dataDir,
+    DATABASE_URL: urls.serviceUrl,
+    DATABASE_OWNER_URL: urls.ownerUrl,
+    LOG_LEVEL: "info",
+    NOTIFY_THROTTLE_SECONDS: "0",
+  });
+  const pool = new pg.Pool({ connectionString: urls.ownerUrl, max: 1 });
+  pool.on("error", () => {});
+  const stop = async (): Promise<void> => {
+    await pool.end();
+    await instance.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  server.beforeEnd(stop);
+  return {
+    client: createClient({ ...instance, apiKey: instance.apiKey! }),
+    smtpPort: instance.smtpPort,
+    urls,
+    count: async (sql) => Number((await pool.query(sql)).rows[0].count),
+    memory: () => residentMegabytes(instance.child.pid!),
+    stop: () => server.endEarly(stop),
+  };
+}
+
+function residentMegabytes(pid: number): number | undefined {
+  try {
+    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
+  } catch {
+    return undefined;
+  }
+}
+
+export const smtpConnections = 8;
+
+/** Hands raw mails over by eight connections, in turns to these addresses; resolves when all were told 250. */
+export async function sendAll(port: number, mails: readonly Buffer[], recipients: readonly string[]): Promise<void> {
+  const transport = createTransport({
+    ...{ host: "127.0.0.1", port, secure: false, ignoreTLS: true },
+    ...{ pool: true, maxConnections: smtpConnections, maxMessages: Number.POSITIVE_INFINITY },
+  });
+  let sent = 0;
+  try {
+    await Promise.all(
+      mails.map(async (raw, index) => {
+        const to = recipients[index % recipients.length]!;
+        await transport.sendMail({ envelope: { from: "customer@customer.example", to }, raw });
+        if (++sent % 500 === 0) progress(`${sent} of ${mails.length} mails taken`);
+      }),
+    );
+  } finally {
+    transport.close();
+  }
+}
+
+/** Waits until so many mails have been filed: stand in their threads, and can be read there. */
+export const untilFiled = (instance: BenchInstance, count: number): Promise<true> =>
+  until(
+    `${count} mails filed`,
+    async () =>
+      (await instance.count(
+        "select count(*) from read.inbound where filed_position is not null or disposition = 'duplicate'",
+      )) >= count,
+    300_000,
+  ).then(() => true);

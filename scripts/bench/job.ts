@@ -1,0 +1,47 @@
+import { until } from "../support/client.ts";
+import type { BenchInstance } from "./instance.ts";
+import { sideBySide } from "./measure.ts";
+
+const agents = 8;
+
+/** Answers so many threads as agents and approvers do: draft, approve, send; resolves when the mails have left, with how many there were. */
+export async function answerThreads(instance: BenchInstance, identityId: string, most: number): Promise<number> {
+  const threads = await listThreads(instance, identityId, most);
+  const before = await sentSoFar(instance);
+  await sideBySide(agents, async () => {
+    for (let thread = threads.pop(); thread; thread = threads.pop()) await answer(instance, thread.id);
+  });
+  const wanted = before + threads.answered;
+  await until("all replies sent", async () => (await sentSoFar(instance)) >= wanted, 300_000);
+  return threads.answered;
+}
+
+const sentSoFar = (instance: BenchInstance): Promise<number> =>
+  instance.count("select count(*) from read.drafts where status = 'sent'");
+
+type Listed = { id: string }[] & { answered: number };
+
+async function listThreads({ client }: BenchInstance, identityId: string, most: number): Promise<Listed> {
+  const threads: { id: string }[] = [];
+  while (threads.length < most) {
+    const { data } = await client.ask(`GET /v1/threads?identity_id=${identityId}&limit=100&offset=${threads.length}`);
+    threads.push(...data);
+    if (data.length < 100) break;
+  }
+  const chosen = threads.slice(0, most);
+  return Object.assign(chosen, { answered: chosen.length });
+}
+
+async function answer({ client }: BenchInstance, threadId: string): Promise<void> {
+  const thread = await client.ask(`GET /v1/threads/${threadId}`);
+  const newest = thread.messages.filter((message: { direction: string }) => message.direction === "inbound").at(-1);
+  const draft = await client.ask("POST /v1/drafts", {
+    thread_id: thread.id,
+    identity_id: thread.identity_id,
+    based_on_message_id: newest.id,
+    body_text: "Dear customer,\n\nyour parcel is in Leeds and arrives tomorrow.\n\nSupport",
+    rationale: "The tracking page says so.",
+  });
+  await client.ask(`POST /v1/drafts/${draft.id}/approve`);
+  await client.ask(`POST /v1/drafts/${draft.id}/send`);
+}
