@@ -23,7 +23,7 @@ type Attempt = { attemptId: string; quotaStream: string; reservationId: string; 
 /**
  * Queues a draft for delivery (design: the send path, 1 to 4): barrier, claim on the thread, quota, queue. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
- * content_changed, invalid_status; and Unavailable.
+ * human_approval_required, content_changed, invalid_status; and Unavailable.
  */
 export async function queueSend(
   deps: Dependencies,
@@ -53,7 +53,7 @@ async function queueOnce(
   const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
   requireStatus(draft, "sent", "pending", "approved");
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
-  if (draft.status === "pending" && kind === "api_key") await requireKeysMayDecide(deps, draft);
+  if (kind === "auto" || (draft.status === "pending" && kind === "api_key")) await requireKeysMayDecide(deps, draft);
   await requireSendingAllowed(deps, draft);
   if (await refreshContent(deps, draftId, draft, cause)) {
     throw new Rejected("content_changed", "the identity changed since this draft was shown: approve the new version");

@@ -2,7 +2,6 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { sendingState } from "#src/commands/sendingAllowed.ts";
 import { requeueSend } from "#src/commands/sends.ts";
-import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Delivery, deliveryDecider } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
@@ -12,22 +11,10 @@ import { draftStream } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import { endAccepted, endFailed } from "./deliveryEnds.ts";
-import { type HandOver, handOver } from "./handOver.ts";
+import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
+import { type HandOver, handOver, type NotConnected } from "./handOver.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-export type DeliverySettings = {
-  provider: MailProvider;
-  instanceId: string;
-  /** Seconds before each further try after "later"; then given up. */
-  retrySeconds: readonly number[];
-  /** How long an unknown hand-over may wait for evidence. */
-  confirmSeconds: number;
-  /** Longer than any hand-over lasts: whoever started one and has not said how it ended by then was cut off. */
-  handOverSeconds: number;
-};
-
-/** A claim may be used for starting a delivery while it is this young; everything older is claimed anew. */
-export const claimGoodForMs = 5_000;
 const pausedRecheckMs = 2_000;
 const settleEveryMs = 5_000;
 
@@ -55,8 +42,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
     const outcome = await handedOver(draftId, draft, cause);
     if (outcome === "claim_too_old") return tryAgain(draftId, draft, draft.tries, cause);
-    if (outcome === "not_connected")
-      return retry(draftId, draft, "the mail provider cannot be reached", cause, context);
+    if (outcome !== "recorded") return retry(draftId, draft, outcome, cause, context);
     const after = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
     return conclude(draftId, draft, after.state, cause, context);
   }
@@ -114,24 +100,21 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       case "accepted":
         return endAccepted(deps, draftId, draft, delivery, cause);
       case "not_handed_over":
-        return retry(draftId, draft, delivery.message, cause, context);
+        return retry(draftId, draft, unavailable(delivery.message), cause, context);
       case "refused":
-        if (delivery.retryable) return retry(draftId, draft, delivery.message, cause, context);
+        if (delivery.retryable) return retry(draftId, draft, unavailable(delivery.message), cause, context);
         return fail(draftId, draft, delivery.code || "provider_refused", delivery.message, cause);
       case "unknown":
-        return context.timers.set(draftId, "settle", later(0), {
-          ...of(draft.attemptId, cause),
-          since: deps.clock.now().toISOString(),
-        });
+        return context.timers.set(draftId, "settle", later(0), of(draft.attemptId, cause));
       case "unconfirmed":
         return fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
     }
   }
 
   /** "Later", by schedule; at its end the draft fails and what it held is given back. */
-  async function retry(draftId: string, draft: Draft, why: string, cause: Cause, context: ProcessContext) {
+  async function retry(draftId: string, draft: Draft, why: NotConnected, cause: Cause, context: ProcessContext) {
     const seconds = settings.retrySeconds[draft.tries];
-    if (seconds === undefined) return failUnsent(draftId, draft, "provider_unavailable", why, cause, context);
+    if (seconds === undefined) return failUnsent(draftId, draft, why.code, why.message, cause, context);
     await context.timers.set(draftId, "retry", later(seconds * 1000), of(draft.attemptId, cause));
   }
 
@@ -143,7 +126,9 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     const cause = causeOfTimer(payload, "deliverDraft");
     const attemptId = payload.attemptId as string;
     const found = await settings.provider.lookUp?.(attemptId);
-    const waitedMs = deps.clock.now().getTime() - Date.parse(payload.since as string);
+    // Nothing follows "unknown" on that stream before it is settled: its last event says since when nobody knows.
+    const lost = await deps.store.readLast(deliveryStream(attemptId));
+    const waitedMs = deps.clock.now().getTime() - Date.parse(lost?.metadata.at as string);
     const tooLong = waitedMs >= settings.confirmSeconds * 1000;
     if (!found && !tooLong) {
       const every = Math.min(settleEveryMs, Math.max(200, settings.confirmSeconds * 1000 - waitedMs));
@@ -209,6 +194,8 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     await fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
   }
 }
+
+const unavailable = (message: string): NotConnected => ({ code: "provider_unavailable", message });
 
 /** What a timer of an attempt carries. */
 const of = (attemptId: string | null, cause: Cause): Record<string, unknown> => ({ ...traced(cause), attemptId });

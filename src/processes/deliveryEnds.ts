@@ -23,7 +23,7 @@ export async function endAccepted(
   if (state.status === "failed") await lateEvidence(deps, draftId, attemptId, "accepted", cause);
 }
 
-/** It will not be sent. What it still holds is given back by a process. */
+/** It will not be sent. What it still holds is given back by a process. A refusal that comes after nobody knew is evidence. */
 export async function endFailed(
   deps: Dependencies,
   draftId: string,
@@ -32,7 +32,10 @@ export async function endFailed(
   message: string,
   cause: Cause,
 ): Promise<void> {
-  await deps.handle(draftDecider, draftStream(draftId), { type: "FailDraft", attemptId, code, message }, cause);
+  const fail = { type: "FailDraft", attemptId, code, message } as const;
+  const { state } = await deps.handle(draftDecider, draftStream(draftId), fail, cause);
+  const late = state.status === "failed" && state.failureCode === "unconfirmed" && code !== "unconfirmed";
+  if (late) await lateEvidence(deps, draftId, attemptId, "refused", cause);
 }
 
 const lateEvidence = (

@@ -2,8 +2,9 @@ import { loadContent } from "#src/commands/contents.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { giveBack } from "#src/commands/sends.ts";
-import { onThread } from "#src/commands/threads.ts";
+import { loadThread, onThread } from "#src/commands/threads.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
@@ -35,6 +36,16 @@ async function tellThread(deps: Dependencies, event: Recorded, cause: Cause): Pr
 
 async function release(deps: Dependencies, event: Recorded, because: string, cause: Cause): Promise<void> {
   const { state: draft } = await deps.load(draftDecider, event.stream);
-  const held = because === "unconfirmed" ? { ...draft, reservation: null } : draft;
-  await giveBack(deps, idOf(event.stream), held, because, cause);
+  const draftId = idOf(event.stream);
+  if (because !== "unconfirmed") return giveBack(deps, draftId, draft, because, cause);
+  await setNeedsReview(deps, draftId, draft, cause);
+  await giveBack(deps, draftId, { ...draft, reservation: null }, because, cause);
+}
+
+/** Once: while the claim still stands, so that an event that comes again does not undo what a person answered. */
+async function setNeedsReview(deps: Dependencies, draftId: string, draft: Draft, cause: Cause): Promise<void> {
+  const { state: thread } = await loadThread(deps, draft.threadId);
+  if (thread.claims[draftId]?.attemptId !== draft.attemptId) return;
+  const because = "nobody knows whether a reply was sent";
+  await onThread(deps, draft.threadId, { type: "UpdateThread", needsReview: true, because }, cause);
 }

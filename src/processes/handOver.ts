@@ -3,22 +3,25 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { Outcome, ReadyConnection } from "#src/mail/mailProvider.ts";
+import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { renderMail } from "#src/mail/out/render.ts";
 import { Rejected } from "#streams/decider.ts";
 import { deliveryDecider } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { claimGoodForMs, type DeliverySettings } from "./deliverDraft.ts";
+import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
 
 /** Right before the first byte of content the claim is looked at once more: over this age nothing is written. */
 const claimUsableForMs = 10_000;
+
+/** Why there was nobody to hand over to, as the draft's failure code and in words. */
+export type NotConnected = { code: "provider_unavailable" | "provider_credentials"; message: string };
 
 export type HandOver = (
   draftId: string,
   draft: Draft,
   cause: Cause,
-) => Promise<"recorded" | "claim_too_old" | "not_connected">;
+) => Promise<"recorded" | "claim_too_old" | NotConnected>;
 
 /**
  * One hand-over under a claim made in this process: everything slow comes before `DeliveryStarted`, and what the provider answered is
@@ -28,7 +31,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
   return async (draftId, draft, cause) => {
     const attemptId = draft.attemptId as string;
     const connection = await connect();
-    if (!connection) return "not_connected";
+    if ("code" in connection) return connection;
     crashPoint("deliver:connected");
     let mail: Awaited<ReturnType<typeof freeze>>;
     try {
@@ -55,12 +58,14 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     return "recorded";
   };
 
-  async function connect(): Promise<ReadyConnection | undefined> {
+  async function connect(): Promise<ReadyConnection | NotConnected> {
     try {
       return await provider.connect();
     } catch (error) {
-      if (error instanceof Unavailable) return undefined;
-      throw error;
+      if (!(error instanceof Unavailable)) throw error;
+      return error instanceof CredentialsRefused
+        ? { code: "provider_credentials", message: "the mail provider does not take the service's credentials" }
+        : { code: "provider_unavailable", message: "the mail provider cannot be reached" };
     }
   }
 

@@ -13,8 +13,6 @@ type Timers = ProcessContext["timers"];
 
 const recheckMs = 2_000;
 
-/** Refusals that leave an approved draft where it is, for the approver or the plan to resolve. */
-const holding = ["sending_paused", "plan_limit_reached", "identity_not_active"];
 /** Refusals after which the draft's own status says how it goes on. */
 const resolved = ["stale_draft", "content_changed", "invalid_status"];
 
@@ -28,7 +26,8 @@ export function sendApproved(deps: Dependencies): Process {
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       if (resolved.includes(error.code)) return againIfStillMeant(draftId, kind, cause, timers);
-      if (!holding.includes(error.code)) throw error;
+      if (error.code === "human_approval_required") return askPerson(draftId, error.message, cause);
+      // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
       const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
       await deps.handle(draftDecider, draftStream(draftId), hold, cause);
       if (error.code !== "sending_paused") return;
@@ -40,6 +39,11 @@ export function sendApproved(deps: Dependencies): Process {
   async function againIfStillMeant(draftId: string, kind: Kind, cause: Cause, timers: Timers): Promise<void> {
     const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
     if (draft.status === "approved" && draft.sendRequested) await again(draftId, kind, cause, timers);
+  }
+
+  /** Approved by nobody, and since then the identity wants a person's word: its approvers are asked as for any pending draft. */
+  async function askPerson(draftId: string, because: string, cause: Cause): Promise<void> {
+    await deps.handle(draftDecider, draftStream(draftId), { type: "ReturnToPending", because }, cause);
   }
 
   const again = (draftId: string, kind: Kind, cause: Cause, timers: Timers) =>

@@ -6,7 +6,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createFreshClaims } from "#src/commands/freshClaims.ts";
 import { type Cause, createHandle } from "#src/commands/handle.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
-import type { MailProvider, Outcome } from "#src/mail/mailProvider.ts";
+import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
 import { deliverDraft } from "#src/processes/deliverDraft.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
@@ -64,7 +64,7 @@ export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } =
     },
   };
   const hands: Hand[] = [];
-  let answers: (Outcome | "no connection" | "crash after")[] = [];
+  let answers: (Outcome | "no connection" | "credentials" | "crash after")[] = [];
   let evidence: "accepted" | "refused" | undefined;
   let beforeWriting = (): void => {};
   const timers = new Map<string, { process: string; timer: Timer }>();
@@ -73,9 +73,9 @@ export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } =
   const provider = (node: () => Node): MailProvider => ({
     name: "outbox",
     async connect() {
-      if (answers[0] === "no connection") {
-        answers.shift();
-        throw new Unavailable("no connection");
+      if (answers[0] === "no connection" || answers[0] === "credentials") {
+        const Refusal = answers.shift() === "credentials" ? CredentialsRefused : Unavailable;
+        throw new Refusal("no connection");
       }
       return {
         async handOver({ attemptId }, mayWrite) {
@@ -83,7 +83,7 @@ export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } =
           if (!mayWrite()) return { kind: "not_handed_over", message: "the claim is too old" };
           if (node().faulty.crashed) throw new Crashed("a dead process hands nothing over");
           const answer = answers.shift() ?? ({ kind: "accepted", response: "250 ok" } as const);
-          if (answer === "no connection" || answer === "crash after") throw new Crashed("during the hand-over");
+          if (typeof answer === "string") throw new Crashed("during the hand-over");
           hands.push({ attemptId, outcome: answer });
           return answer;
         },

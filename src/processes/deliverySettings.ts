@@ -1,0 +1,15 @@
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+
+export type DeliverySettings = {
+  provider: MailProvider;
+  instanceId: string;
+  /** Seconds before each further try after "later"; then given up. */
+  retrySeconds: readonly number[];
+  /** How long an unknown hand-over may wait for evidence. */
+  confirmSeconds: number;
+  /** Longer than any hand-over lasts: whoever started one and has not said how it ended by then was cut off. */
+  handOverSeconds: number;
+};
+
+/** A claim may be used for starting a delivery while it is this young, in milliseconds; everything older is claimed anew. */
+export const claimGoodForMs = 5_000;

@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+
+const unknown = { kind: "unknown", message: "the connection was lost" } as const;
+
+describe("how a send ends that did not go well", () => {
+  it("goes back to the approvers where nobody approved it and the identity came to require a person", async () => {
+    const world = await createSendWorld();
+    const update = {
+      type: "UpdateIdentity",
+      changes: { requireHumanApproval: true, autoApproveReplies: false },
+      mayLoosen: true,
+    } as const;
+    await world.node.handle(identityDecider, identityStream(identityId), update, cause);
+    // Submitted a moment before the switch, carried out after it.
+    const draftId = await world.submit({ autoApproved: true });
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    expect(world.hands).to.deep.equal([]);
+  });
+
+  it("holds an approved draft with the reason of any other refusal, and parks nothing", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    await world.node.handle(identityDecider, identityStream(identityId), { type: "DeleteIdentity" }, cause);
+    await world.approve(draftId);
+    await world.run();
+    const { status, held } = await world.state.draft(draftId);
+    expect({ status, held }).to.deep.equal({ status: "approved", held: "identity_not_active" });
+  });
+
+  it("fails as provider_credentials once the schedule is over, with everything given back", async () => {
+    const world = await createSendWorld();
+    world.answer(...Array<"credentials">(30).fill("credentials"));
+    const draftId = await world.submit();
+    await world.approve(draftId);
+    await world.run();
+    const { status, failureCode } = await world.state.draft(draftId);
+    expect({ status, failureCode }).to.deep.equal({ status: "failed", failureCode: "provider_credentials" });
+    expect(await world.state.quota()).to.equal(0);
+    expect((await world.state.thread()).claims).to.deep.equal({});
+  });
+
+  it("waits for evidence from the moment nobody knew, however often the queueing is told again", async () => {
+    const world = await createSendWorld();
+    world.answer(unknown);
+    const draftId = await world.submit();
+    await world.approve(draftId);
+    await world.drain();
+    for (let minutes = 0; minutes < 14; minutes++) {
+      await world.advance(60_000);
+      world.replayAll();
+      await world.drain();
+    }
+    expect((await world.state.draft(draftId)).status).to.equal("sending");
+    await world.advance(61_000);
+    expect((await world.state.draft(draftId)).failureCode).to.equal("unconfirmed");
+  });
+
+  it("flags the thread of an unconfirmed reply once: a person's answer to that stays", async () => {
+    const world = await createSendWorld();
+    world.answer(unknown);
+    const draftId = await world.submit();
+    await world.approve(draftId);
+    await world.run();
+    expect((await world.state.draft(draftId)).failureCode).to.equal("unconfirmed");
+    expect((await world.state.thread()).needsReview).to.equal(true);
+    const seen = { type: "UpdateThread", needsReview: false, because: "looked at" } as const;
+    await world.node.handle(threadDecider, threadStream(world.threadId()), seen, cause);
+    world.replayAll();
+    await world.run();
+    expect((await world.state.thread()).needsReview).to.equal(false);
+  });
+});
