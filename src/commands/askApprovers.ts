@@ -1,6 +1,5 @@
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import { renderNotice } from "#src/mail/out/render.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
@@ -10,6 +9,7 @@ import { hashToken } from "./approvals.ts";
 import { approvalView } from "./approvalViews.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
+import { sendNotice } from "./notices.ts";
 
 const tokenBytes = 32;
 
@@ -70,22 +70,6 @@ async function deliver(
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const view = await approvalView(deps, draftId, draft, draft.version, expiresAt);
   const mail = renderApprovalMail(view, { approve: link("approve"), reject: link("reject") });
-  const from = deps.settings.approvalsFrom;
-  const attemptId = deps.ids.uuid();
-  const domain = from.slice(from.lastIndexOf("@") + 1);
-  const messageId = deps.messageIds.mint({ identityId: draft.identityId, threadId: draft.threadId, attemptId, domain });
-  try {
-    const { mime, envelope } = await renderNotice({
-      from: { name: "Countersign", address: from },
-      to: channel.config.to as string,
-      ...mail,
-      messageId,
-      date: deps.clock.now(),
-    });
-    const connection = await provider.connect();
-    const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, () => true);
-    return outcome.kind === "accepted" ? null : outcome.message;
-  } catch (error) {
-    return (error as Error).message;
-  }
+  const origin = { identityId: draft.identityId, threadId: draft.threadId, attemptId: deps.ids.uuid() };
+  return sendNotice(deps, provider, origin, { to: channel.config.to as string, ...mail });
 }

@@ -10,6 +10,7 @@ import { recoverClaims } from "./recoverClaims.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
 import { releaseAddress } from "./releaseAddress.ts";
 import { sendApproved } from "./sendApproved.ts";
+import { tellApprovers } from "./tellApprovers.ts";
 
 export type ProcessSettings = {
   provider: MailProvider;
@@ -36,4 +37,5 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
   noteDrafts(deps),
   refreshDraftContents(deps),
   releaseAddress(deps),
+  tellApprovers(deps, settings.provider),
 ];

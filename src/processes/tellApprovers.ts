@@ -1,0 +1,103 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import { sendNotice } from "#src/commands/notices.ts";
+import { html } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { fold } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { type IdentityEvent, type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+/** Seconds before each further try to reach an approver; then it is left: what is told stands in the API and the history too. */
+const retrySeconds = [5, 30, 120, 600];
+/** For the Message-ID of a mail that belongs to no thread. */
+const noThread = "00000000-0000-0000-0000-000000000000";
+
+type News = { identityId: string; threadId: string; eventId: string; to: string; subject: string; text: string };
+
+/**
+ * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later
+ * (design: the send path, 7), and that an identity under human approval is not, or not by them, approved any more (decisions 2).
+ */
+export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
+  async function tell(news: News, tries: number, { timers }: ProcessContext): Promise<void> {
+    const { identityId, threadId, eventId, to, subject, text } = news;
+    const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
+    const body = html`<p>${text}</p>`.toString();
+    const failure = await sendNotice(deps, provider, origin, { to, subject, text, html: body });
+    const again = retrySeconds[tries];
+    if (failure === null || again === undefined) return;
+    const due = new Date(deps.clock.now().getTime() + again * 1000);
+    await timers.set(identityId, origin.attemptId, due, { news, tries: tries + 1 });
+  }
+
+  const aboutDraft = (textOf: (data: Record<string, unknown>) => string | null) => {
+    return async (event: Recorded, context: ProcessContext) => {
+      const happened = textOf(event.data);
+      if (happened === null) return;
+      const { state: draft } = await deps.load(draftDecider, event.stream);
+      const { identityId, threadId } = draft;
+      const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+      const subject = `About a reply from ${shortLine(identity.emailAddress, 100)}`;
+      const text = `${happened}\n\nDraft ${idOf(event.stream)}, thread ${threadId}.`;
+      for (const to of mailboxesOf(identity)) {
+        await tell({ identityId, threadId, eventId: event.id, to, subject, text }, 0, context);
+      }
+    };
+  };
+
+  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<void> {
+    const { changes } = event.data as { changes: Partial<IdentitySettings> };
+    const identityId = idOf(event.stream);
+    const before = await identityBefore(deps, event);
+    if (!before.requireHumanApproval) return;
+    const what = loosened(changes);
+    if (what.length === 0) return;
+    const address = shortLine(before.emailAddress, 100);
+    const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, look into it: drafts of this address may be approved elsewhere now.`;
+    const subject = `Approval of ${address} changed`;
+    for (const to of mailboxesOf(before)) {
+      await tell({ identityId, threadId: noThread, eventId: event.id, to, subject, text }, 0, context);
+    }
+  }
+
+  return {
+    name: "tellApprovers",
+    categories: ["draft", "identity"],
+    keyOf: (event) => idOf(event.stream),
+    on: {
+      DraftFailed: aboutDraft(({ code }) =>
+        code === "unconfirmed"
+          ? "Nobody knows whether an approved reply was sent: the mail provider gave no answer. It will not be sent again by itself. Please find out, and write anew where it was not."
+          : null,
+      ),
+      LateEvidence: aboutDraft(({ outcome }) =>
+        outcome === "accepted"
+          ? "A reply of which nobody knew whether it was sent has been taken by the mail provider after all."
+          : "A reply of which nobody knew whether it was sent was refused by the mail provider: it was not sent.",
+      ),
+      IdentityUpdated: onIdentityUpdated,
+    },
+    onTimer: (timer, context) => tell(timer.payload.news as News, timer.payload.tries as number, context),
+  };
+}
+
+const loosened = (changes: Partial<IdentitySettings>): string[] => [
+  ...(changes.requireHumanApproval === false ? ["human approval is not required any more"] : []),
+  ...("approvalChannel" in changes ? ["the approval channel was changed"] : []),
+  ...("secondaryApprovalChannel" in changes ? ["the secondary approval channel was changed"] : []),
+];
+
+const mailboxesOf = (identity: Identity): string[] => {
+  const channels = [identity.approvalChannel, identity.secondaryApprovalChannel];
+  return [...new Set(channels.flatMap((channel) => (channel?.type === "email" ? [channel.config.to as string] : [])))];
+};
+
+/** The identity as it stood right before an event of its own. */
+async function identityBefore(deps: Dependencies, event: Recorded): Promise<Identity> {
+  const events = await deps.store.read(event.stream, 0, event.revision);
+  return fold(identityDecider, events as unknown as IdentityEvent[]);
+}

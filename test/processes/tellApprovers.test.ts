@@ -1,0 +1,119 @@
+import { expect } from "chai";
+import type { OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { Timer } from "#src/processes/process.ts";
+import { tellApprovers } from "#src/processes/tellApprovers.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+
+const channel = (to: string) => ({ type: "email" as const, config: { to } });
+const changesOf = async (...steps: Partial<IdentitySettings>[]) => {
+  const world = await createSendWorld();
+  for (const changes of steps) {
+    const update = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
+    await world.node.handle(identityDecider, identityStream(identityId), update, cause);
+  }
+  return world;
+};
+
+/** The rule on a provider that takes mail, or for the first `failures` times does not. */
+function rule(world: Awaited<ReturnType<typeof createSendWorld>>, failures = 0) {
+  const sent: OutgoingMail[] = [];
+  const timers: Timer[] = [];
+  const process = tellApprovers(world.node, {
+    name: "outbox",
+    connect: async () => ({
+      async handOver(mail) {
+        if (failures-- > 0) return { kind: "not_handed_over", message: "busy" };
+        sent.push(mail);
+        return { kind: "accepted", response: "250 ok" };
+      },
+      discard() {},
+    }),
+    close: async () => {},
+  });
+  const context = {
+    timers: {
+      async set(key: string, name: string, dueAt: Date, payload: Record<string, unknown> = {}) {
+        timers.push({ key, name, dueAt, payload });
+      },
+      cancel: async () => {},
+    },
+    attempt: 1,
+    signal: new AbortController().signal,
+  };
+  return {
+    sent,
+    timers,
+    async tellAll() {
+      for (const event of world.log.all) {
+        if (process.categories.some((category) => event.stream.startsWith(`${category}-`))) {
+          await process.on[event.type]?.(event, context);
+        }
+      }
+    },
+    fire: (timer: Timer) => process.onTimer?.(timer, context),
+  };
+}
+
+const recipients = (sent: OutgoingMail[]) => sent.map(({ envelope }) => envelope.to[0]);
+
+describe("telling approvers", () => {
+  it("tells the old channel that an identity under human approval has another one now", async () => {
+    const world = await changesOf(
+      { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
+      { approvalChannel: channel("new@approvers.example") },
+    );
+    const { sent, tellAll } = rule(world);
+    await tellAll();
+    expect(recipients(sent)).to.deep.equal(["old@approvers.example"]);
+    expect(sent[0]?.mime.toString()).to.include("approval channel was changed");
+  });
+
+  it("tells it that the switch was turned off", async () => {
+    const world = await changesOf(
+      { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
+      { requireHumanApproval: false },
+    );
+    const { sent, tellAll } = rule(world);
+    await tellAll();
+    expect(recipients(sent)).to.deep.equal(["old@approvers.example"]);
+  });
+
+  it("tells nobody where no human approval was required, or nothing about approval changed", async () => {
+    const world = await changesOf(
+      { requireHumanApproval: false, approvalChannel: channel("old@approvers.example") },
+      { approvalChannel: channel("new@approvers.example") },
+      { requireHumanApproval: true },
+      { displayName: "Another name" },
+    );
+    const { sent, tellAll } = rule(world);
+    await tellAll();
+    expect(sent).to.deep.equal([]);
+  });
+
+  it("tells the approver of a reply of which nobody knows whether it was sent, and the same mail has the same Message-ID", async () => {
+    const world = await changesOf({ requireHumanApproval: false, approvalChannel: channel("ann@approvers.example") });
+    world.answer({ kind: "unknown", message: "the connection was lost" });
+    await world.approve(await world.submit());
+    await world.run();
+    const { sent, tellAll } = rule(world);
+    await tellAll();
+    await tellAll();
+    expect(recipients(sent)).to.deep.equal(["ann@approvers.example", "ann@approvers.example"]);
+    expect(sent[0]?.messageId).to.equal(sent[1]?.messageId);
+    expect(sent[0]?.mime.toString()).to.include("Nobody knows whether");
+  });
+
+  it("tries again later where the provider did not take it", async () => {
+    const world = await changesOf(
+      { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
+      { approvalChannel: null },
+    );
+    const { sent, timers, tellAll, fire } = rule(world, 1);
+    await tellAll();
+    expect(sent).to.deep.equal([]);
+    await fire(timers[0] as Timer);
+    expect(recipients(sent)).to.deep.equal(["old@approvers.example"]);
+  });
+});
