@@ -1,23 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
-import { pino } from "pino";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { createWorkspace, setPlan } from "#src/commands/workspaces.ts";
-import { compose } from "#src/compose.ts";
-import { loadConfig } from "#src/config.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { allScopes } from "#src/http/scopes.ts";
-import { createLogger } from "#src/logger.ts";
-import { startEmbeddedPostgres } from "#src/postgres/embedded.ts";
-import { prepareDatabase } from "#src/postgres/prepare.ts";
 import { StartError } from "#src/startError.ts";
 import { Rejected } from "#streams/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
 import { type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
+import { besideService } from "./support/beside.ts";
 
 const usage = `Workspaces, for the operator. Works beside a running service.
 
@@ -132,31 +127,10 @@ function byOperator(): Cause {
   return { actor, workspaceId: null, correlationId: requestId, causationId: requestId };
 }
 
-/** On the service's own settings: its DATABASE_URL, or the embedded server, which is started for the moment where none runs. */
-async function withService(run: Run): Promise<unknown> {
-  const config = loadConfig();
-  // Standard output is for the answer.
-  const logger = createLogger("warn", pino.destination(2));
-  const embedded = config.databaseUrl
-    ? undefined
-    : await startEmbeddedPostgres({ dataDir: config.dataDir, logger, beside: true });
-  try {
-    const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
-    await prepareDatabase(urls);
-    const composition = await compose(config, urls, logger);
-    try {
-      return await run(composition.deps);
-    } finally {
-      await composition.close();
-    }
-  } finally {
-    await embedded?.stop();
-  }
-}
-
 async function main(): Promise<void> {
   try {
-    console.log(JSON.stringify(await withService(read(process.argv.slice(2))), null, 2));
+    const run = read(process.argv.slice(2));
+    console.log(JSON.stringify(await besideService(({ deps }) => run(deps)), null, 2));
   } catch (error) {
     process.exitCode = 1;
     if (error instanceof Misuse) console.error(`${error.message}\n\n${usage}`);

@@ -9,6 +9,7 @@ import type { Config } from "./config.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
+import { upcasting } from "./eventStore/upcasting.ts";
 import { createMailParser } from "./mail/in/parse.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
@@ -36,7 +37,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),
   });
-  const store = createStore(config, urls, logger);
+  const store = upcasting(createStore(config, urls, logger));
   const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser();
   const provider = createProvider(config, database);

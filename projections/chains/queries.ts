@@ -73,12 +73,3 @@ export async function messagesWithIds(
     messageId: row.message_id,
   }));
 }
-
-/** The thread an id means today: itself, or the one it was merged into. */
-export async function survivorOf(sql: Tx, threadId: string): Promise<string> {
-  const { rows } = await sql.query<{ survivor_id: string }>(
-    "select survivor_id from chain_merges where thread_id = $1",
-    [threadId],
-  );
-  return rows[0]?.survivor_id ?? threadId;
-}

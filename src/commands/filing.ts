@@ -10,9 +10,7 @@ import type { Dependencies } from "./dependencies.ts";
 import { decideFilings } from "./filingDecisions.ts";
 import { carryOut } from "./filingOut.ts";
 import type { Cause } from "./handle.ts";
-
-/** A received mail with what could be read of it. */
-export type ReadMail = { event: Recorded<InboxEvent>; parsed: ParsedMail };
+import type { ReadMail } from "./readMail.ts";
 
 /** Mails decided and carried out together: one append for all their decisions, one for "filed". */
 const pageSize = 50;

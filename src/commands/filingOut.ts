@@ -4,9 +4,9 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import { threadDecider } from "#streams/thread/decider.ts";
 import { type InboundMessage, type MessageAttachment, threadStream } from "#streams/thread/events.ts";
 import type { Dependencies } from "./dependencies.ts";
-import type { ReadMail } from "./filing.ts";
 import type { Cause } from "./handle.ts";
 import { contactId, derivedId } from "./ids.ts";
+import type { ReadMail } from "./readMail.ts";
 import { absorbThread } from "./threads.ts";
 
 /** Bodies up to this many bytes of JSON stand in the event; larger ones in the blob store. */

@@ -1,6 +1,7 @@
 import { Rejected } from "#streams/decider.ts";
-import { type DraftOutcome, type Thread, type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
+import { type DraftOutcome, type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
+import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause, Handled } from "./handle.ts";
 

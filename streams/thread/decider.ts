@@ -1,38 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import {
-  maxParticipants,
-  type NewestWord,
-  type NotedDraft,
-  type Priority,
-  type SendClaim,
-  type ThreadEvent,
-  type ThreadStatus,
-} from "./events.ts";
+import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
 import { absorb, fileMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
-
-export type Thread = {
-  exists: boolean;
-  workspaceId: string;
-  identityId: string;
-  subject: string;
-  status: ThreadStatus;
-  needsReview: boolean;
-  priority: Priority;
-  /** The thread this one was merged into. */
-  mergedInto: string | null;
-  /** The filing number of that merge; 0 for a thread that stands on its own. */
-  mergeNumber: number;
-  absorbed: readonly string[];
-  newestNumber: number;
-  /** The newest message a send must not overlook: a person's or a list's, not a machine's answer. */
-  newestWord: NewestWord | null;
-  /** Addresses (lower case) that wrote here or were written to. */
-  participants: readonly string[];
-  drafts: Readonly<Record<string, NotedDraft>>;
-  claims: Readonly<Record<string, SendClaim>>;
-};
+import type { Thread } from "./thread.ts";
 
 /** What became of a draft, as its thread's status rules distinguish it (interface 3, decisions 4). */
 export type DraftOutcome = "pending" | "approved" | "sending" | "rejected" | "stale" | "failed";

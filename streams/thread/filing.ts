@@ -1,5 +1,5 @@
-import type { Thread } from "./decider.ts";
 import type { InboundMessage, NewestWord, NotedDraft, SendClaim, ThreadEvent } from "./events.ts";
+import type { Thread } from "./thread.ts";
 
 /** Mail arriving on a thread, and threads becoming one. Carried out from filing decisions, possibly more than once. */
 export type ThreadFiling =

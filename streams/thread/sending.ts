@@ -1,6 +1,6 @@
 import { Rejected } from "../decider.ts";
-import type { Thread } from "./decider.ts";
 import type { SendClaim, ThreadEvent } from "./events.ts";
+import type { Thread } from "./thread.ts";
 
 /** The right to send, claimed on the stream that also records the customer's mail: so the stale check cannot be raced. */
 export type ThreadSending =
