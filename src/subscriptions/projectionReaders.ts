@@ -5,7 +5,7 @@ import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
 
 /**
  * `preparing` its tables, by a rebuild where they are of another version; `standingBy` while another instance writes; `catchingUp`
- * on its own; `following` with the others; `failing`: stands before events it cannot take and tries again; `outdated`: its tables
+ * with the log; `following` it with the others; `failing`: stands before events it cannot take and tries again; `outdated`: its tables
  * are of another version than this instance's, which leaves them alone.
  */
 export type State = "preparing" | "standingBy" | "catchingUp" | "following" | "failing" | "outdated";
@@ -26,8 +26,8 @@ export type Reading = {
 type Reader = { members: Set<Member>; reading: number };
 
 export type ProjectionReaders = {
-  /** Those furthest on read together from the start; the others catch up. */
-  begin(members: readonly Member[]): void;
+  /** Those furthest on read together from the start; the others catch up. `head` is where the log ends. */
+  begin(members: readonly Member[], head: number): void;
   /** Lets one more catch up and join. */
   add(member: Member): void;
   /** Resolves after the signal, once nobody writes any more. */
@@ -74,17 +74,18 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       reader.reading = batch.position;
       await writeBatch(reading.database, [...reader.members], batch);
       succeeded();
-      for (const member of reader.members) settle(member, reader);
+      for (const member of reader.members) settle(member, reader, batch.caughtUp);
       reading.onMoved();
       if (batch.caughtUp && reader !== front) joinFront(reader);
       if (reader.members.size === 0) return;
     }
   }
 
-  function settle(member: Member, reader: Reader): void {
+  function settle(member: Member, reader: Reader, caughtUp: boolean): void {
     if (member.error) log.info({ projection: member.projection.name }, "projection goes on");
     delete member.error;
-    member.state = reader === front ? "following" : "catchingUp";
+    const follows = reader === front && (caughtUp || member.state === "following");
+    member.state = follows ? "following" : "catchingUp";
   }
 
   function joinFront(reader: Reader): void {
@@ -143,10 +144,10 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   }
 
   return {
-    begin(members) {
+    begin(members, head) {
       const furthest = Math.max(0, ...members.map((member) => member.position));
       const abreast = members.filter((member) => member.position === furthest);
-      for (const member of members) member.state = member.position === furthest ? "following" : "catchingUp";
+      for (const member of members) member.state = member.position >= head ? "following" : "catchingUp";
       if (abreast.length > 0) front = open(abreast);
       for (const member of members) if (member.position < furthest) open([member]);
     },

@@ -121,6 +121,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   async function beginReading(signal: AbortSignal): Promise<void> {
+    const head = await store.head();
     const stored = await loadCheckpoints(
       database,
       projections.map(({ name }) => name),
@@ -128,7 +129,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     const ready = members.filter((member) => member.state !== "preparing");
     for (const member of ready) member.position = stored.get(member.projection.name)?.position ?? 0;
     readers = createProjectionReaders({ store, database, log, batchSize, signal, onMoved });
-    readers.begin(ready);
+    readers.begin(ready, head);
     onMoved();
   }
 

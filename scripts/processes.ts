@@ -1,0 +1,117 @@
+import { parseArgs } from "node:util";
+import type { Composition } from "#src/compose.ts";
+import type { Sql } from "#src/postgres/database.ts";
+import { StartError } from "#src/startError.ts";
+import { type Parked, requestRetry } from "#src/subscriptions/parked.ts";
+import { besideService } from "./support/beside.ts";
+
+const usage = `The processes: who runs them, how far they are, and what they gave up on. Works beside a running service.
+
+  npm run processes -- status
+  npm run processes -- parked [--process NAME]           what was given up on, with its error
+  npm run processes -- retry ID                          one of them again, or
+  npm run processes -- retry --all [--process NAME]      all of them (of one process); done by the instance that runs the process`;
+
+/** Typed wrongly: answered with how it is typed. */
+class Misuse extends Error {}
+
+type Run = (composition: Composition) => Promise<void>;
+
+const status: Run = async ({ database, store }) => {
+  const head = await store.head();
+  const { rows } = await database.query(
+    `select substr(name, length('process:') + 1) as process, case when expires_at > now() then holder end as holder, position,
+       (select count(*) from work.parked where 'process:' || process = name) as parked,
+       (select count(*) from work.timers where 'process:' || process = name) as timers,
+       (select min(due_at) from work.timers where 'process:' || process = name) as next_timer
+     from work.leases where name like 'process:%' order by name`,
+  );
+  console.table(
+    rows.map(({ process, holder, position, parked, timers, next_timer }) => {
+      const lag = Math.max(0, head - position);
+      return { process, holder: holder ?? "nobody", position, head, lag, parked, timers, next_timer };
+    }),
+  );
+};
+
+const showParked =
+  (process: string | undefined): Run =>
+  async ({ database }) => {
+    const found = await parkedOf(database, process);
+    for (const parked of found) console.log(describe(parked));
+    console.log(found.length === 0 ? "nothing is parked" : `${found.length} parked`);
+  };
+
+async function parkedOf(sql: Sql, process: string | undefined): Promise<Parked[]> {
+  const { rows } = await sql.query<Parked>(
+    "select * from work.parked where $1::text is null or process = $1 order by id",
+    [process ?? null],
+  );
+  return rows;
+}
+
+/** Everything but the item's content, which may be mail. */
+function describe({
+  id,
+  process,
+  key,
+  position,
+  timer,
+  item,
+  error,
+  tries,
+  parked_at,
+  retry_requested_at,
+}: Parked): string {
+  const what = timer === null ? `event ${"type" in item ? item.type : ""} at ${position}` : `timer ${timer}`;
+  const waiting = retry_requested_at ? ", retry requested" : "";
+  const head = `${id}  ${process}  ${key}  ${what}, ${tries} tries, parked ${parked_at.toISOString()}${waiting}`;
+  return `${head}\n${error.replace(/^/gm, "      ")}`;
+}
+
+const retry =
+  (which: { id?: number; process?: string }): Run =>
+  async ({ database, deps }) => {
+    const count = await requestRetry(database, which, deps.clock.now());
+    if (count === 0) throw new StartError("There is nothing parked like that.");
+    console.log(`${count} to be tried again by the instance that runs the process`);
+  };
+
+function read(args: string[]): Run {
+  const { command, id, all, process } = options(args);
+  if (command === "status" && !id && !all && !process) return status;
+  if (command === "parked" && !id && !all) return showParked(process);
+  if (command === "retry" && all && !id) return retry({ process });
+  if (command === "retry" && id && !all && !process) return retry({ id: idFrom(id) });
+  throw new Misuse(command === undefined ? "Say what to do." : "It is not typed like that.");
+}
+
+function options(args: string[]) {
+  try {
+    const known = { all: { type: "boolean" }, process: { type: "string" } } as const;
+    const { values, positionals } = parseArgs({ args, options: known, allowPositionals: true });
+    const [command, id, ...rest] = positionals;
+    if (rest.length > 0) throw new Misuse(`${rest.join(" ")} is too much.`);
+    return { command, id, ...values };
+  } catch (error) {
+    throw new Misuse((error as Error).message);
+  }
+}
+
+function idFrom(text: string): number {
+  const id = Number(text);
+  if (!Number.isSafeInteger(id) || id < 1) throw new Misuse("ID: expected the number that `parked` shows.");
+  return id;
+}
+
+async function main(): Promise<void> {
+  try {
+    await besideService(read(process.argv.slice(2)));
+  } catch (error) {
+    process.exitCode = 1;
+    if (error instanceof Misuse) console.error(`${error.message}\n\n${usage}`);
+    else console.error(error instanceof StartError ? error.message : error);
+  }
+}
+
+await main();

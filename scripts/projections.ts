@@ -1,0 +1,128 @@
+import { parseArgs } from "node:util";
+import { projections } from "#projections/index.ts";
+import type { Projection } from "#projections/projection.ts";
+import type { Composition } from "#src/compose.ts";
+import { StartError } from "#src/startError.ts";
+import { loadCheckpoints } from "#src/subscriptions/checkpoints.ts";
+import { tablesFile } from "#src/subscriptions/projectionTables.ts";
+import { type Replay, rebuild } from "#src/subscriptions/rebuild.ts";
+import { type Verified, verify } from "#src/subscriptions/verify.ts";
+import { besideService } from "./support/beside.ts";
+import { progressBar } from "./support/progress.ts";
+
+const usage = `The read models. Works beside a running service.
+
+  npm run projections -- status            how far each has got
+  npm run projections -- rebuild [NAME]    fills one (or all) anew from the log beside the live tables, then swaps them
+  npm run projections -- verify [NAME]     replays one (or all) and compares every row; exit code 1 where any differs`;
+
+/** Typed wrongly: answered with how it is typed. */
+class Misuse extends Error {}
+
+const interrupted = new AbortController();
+
+function chosen(name: string | undefined): readonly Projection[] {
+  if (name === undefined) return projections;
+  const found = projections.filter((projection) => projection.name === name);
+  if (found.length > 0) return found;
+  throw new Misuse(`There is no projection ${name}: ${projections.map((projection) => projection.name).join(", ")}.`);
+}
+
+async function status({ database, store }: Composition): Promise<void> {
+  const names = projections.map(({ name }) => name);
+  const [stored, head] = [await loadCheckpoints(database, names), await store.head()];
+  const shown = projections.map(({ name, version }) => {
+    const checkpoint = stored.get(name);
+    if (!checkpoint) return { projection: name, version, position: 0, head, lag: head, state: "not made yet" };
+    const { position } = checkpoint;
+    const state = checkpoint.version === version ? "" : `tables of version ${checkpoint.version}`;
+    return { projection: name, version, position, head, lag: Math.max(0, head - position), state };
+  });
+  console.table(shown);
+}
+
+async function withProgress(
+  { database, store }: Composition,
+  label: string,
+  work: (replay: Replay) => Promise<void>,
+): Promise<void> {
+  const bar = progressBar(label, await store.head());
+  const onProgress = (position: number, events: number): void => bar.update(position, events);
+  try {
+    await work({ database, store, tablesSql: tablesFile, signal: interrupted.signal, onProgress });
+  } finally {
+    bar.stop();
+  }
+}
+
+async function rebuildAll(composition: Composition, wanted: readonly Projection[]): Promise<void> {
+  for (const projection of wanted) {
+    await withProgress(composition, projection.name, (replay) => rebuild(replay, projection));
+    console.log(`${projection.name}: rebuilt`);
+  }
+}
+
+async function verifyAll(composition: Composition, wanted: readonly Projection[]): Promise<void> {
+  await requireTables(composition, wanted);
+  for (const projection of wanted) {
+    let found: Verified | undefined;
+    await withProgress(composition, projection.name, async (replay) => {
+      found = await verify(replay, projection);
+    });
+    tell(projection.name, found!);
+    if (found!.differing > 0) process.exitCode = 1;
+  }
+}
+
+function tell(name: string, { position, rows, differing, differences }: Verified): void {
+  console.log(
+    `${name}: ${rows} rows at position ${position}, ${differing === 0 ? "equal" : `${differing} differences`}`,
+  );
+  for (const { table, side, row } of differences) console.log(`  ${table}, only in ${side}: ${row}`);
+  if (differing > differences.length) console.log(`  and ${differing - differences.length} more`);
+}
+
+async function requireTables({ database }: Composition, wanted: readonly Projection[]): Promise<void> {
+  const stored = await loadCheckpoints(
+    database,
+    wanted.map(({ name }) => name),
+  );
+  const unlike = wanted.filter(({ name, version }) => stored.get(name)?.version !== version).map(({ name }) => name);
+  if (unlike.length === 0) return;
+  throw new StartError(
+    `There are no tables of this version yet for ${unlike.join(", ")}: start the service, or rebuild.`,
+  );
+}
+
+function read(args: string[]): (composition: Composition) => Promise<void> {
+  const [command, name, ...rest] = positionalsOf(args);
+  if (rest.length > 0) throw new Misuse(`One projection at most: ${rest.join(" ")} is too much.`);
+  const wanted = chosen(name);
+  if (command === "status" && name === undefined) return status;
+  if (command === "rebuild") return (composition) => rebuildAll(composition, wanted);
+  if (command === "verify") return (composition) => verifyAll(composition, wanted);
+  throw new Misuse(
+    command === undefined ? "Say what to do." : `There is no command ${[command, name].join(" ").trim()}.`,
+  );
+}
+
+function positionalsOf(args: string[]): string[] {
+  try {
+    return parseArgs({ args, options: {}, allowPositionals: true }).positionals;
+  } catch (error) {
+    throw new Misuse((error as Error).message);
+  }
+}
+
+async function main(): Promise<void> {
+  process.once("SIGINT", () => interrupted.abort(new StartError("Interrupted: nothing was changed.")));
+  try {
+    await besideService(read(process.argv.slice(2)));
+  } catch (error) {
+    process.exitCode = 1;
+    if (error instanceof Misuse) console.error(`${error.message}\n\n${usage}`);
+    else console.error(error instanceof StartError ? error.message : error);
+  }
+}
+
+await main();

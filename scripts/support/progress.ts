@@ -1,0 +1,55 @@
+import { SingleBar } from "cli-progress";
+
+export type ProgressBar = { update(position: number, events: number): void; stop(): void };
+
+const plainEveryMs = 2_000;
+
+/** How far a replay is, with its speed: a bar on a terminal, a line every two seconds elsewhere. On standard error. */
+export function progressBar(label: string, head: number): ProgressBar {
+  let events = 0;
+  const startedAt = performance.now();
+  const speed = (): number => Math.round((events * 1000) / Math.max(1, performance.now() - startedAt));
+  const show = process.stderr.isTTY ? bar(label, head) : lines(label, head);
+  return {
+    update(position, more) {
+      events += more;
+      show.update(position, speed());
+    },
+    stop() {
+      show.stop(speed());
+    },
+  };
+}
+
+type Show = { update(position: number, speed: number): void; stop(speed: number): void };
+
+function bar(label: string, head: number): Show {
+  const format = "{label} [{bar}] {percentage}%  {value}/{total}  {speed} events/s";
+  const single = new SingleBar({ format, stream: process.stderr, hideCursor: true, etaBuffer: 1 });
+  single.start(head, 0, { label, speed: 0 });
+  return {
+    update(position, speed) {
+      single.setTotal(Math.max(head, position));
+      single.update(position, { speed });
+    },
+    stop: (speed) => {
+      single.update({ speed });
+      single.stop();
+    },
+  };
+}
+
+function lines(label: string, head: number): Show {
+  let saidAt = performance.now();
+  let last = 0;
+  const say = (speed: number): void => console.error(`${label}: ${last}/${Math.max(head, last)}, ${speed} events/s`);
+  return {
+    update(position, speed) {
+      last = position;
+      if (performance.now() - saidAt < plainEveryMs) return;
+      saidAt = performance.now();
+      say(speed);
+    },
+    stop: say,
+  };
+}

@@ -1,0 +1,126 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect } from "chai";
+import { projections } from "#projections/index.ts";
+import { systemClock } from "#src/clock.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { createProcessRunner } from "#src/subscriptions/processes.ts";
+import { createProjectionRunner } from "#src/subscriptions/projections.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { append, eventually, newEvent, quietLog } from "./support.ts";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+describe("npm run projections, npm run processes", function () {
+  this.timeout(90_000);
+  let test: TestDatabase;
+  let database: Database;
+  let store: EventStore;
+  let directory: string;
+
+  before(async () => {
+    test = await createTestDatabase();
+    database = connectDatabase(test);
+    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
+    directory = mkdtempSync(join(tmpdir(), "countersign-"));
+  });
+  after(async () => {
+    await store.close();
+    await database.close();
+    await test.drop();
+    rmSync(directory, { recursive: true });
+  });
+
+  const run = (script: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> =>
+    new Promise((resolve) => {
+      const env = {
+        ...process.env,
+        DATABASE_URL: test.serviceUrl,
+        DATABASE_OWNER_URL: test.ownerUrl,
+        DATA_DIR: directory,
+      };
+      execFile(
+        process.execPath,
+        ["--import", "tsx", `scripts/${script}.ts`, ...args],
+        { cwd: root, env },
+        (error, out, err) => resolve({ code: error ? Number(error.code) : 0, out, err }),
+      );
+    });
+
+  it("rebuilds beside a running service, finds a row changed by hand, and puts it right", async () => {
+    const runner = createProjectionRunner({
+      store,
+      database,
+      projections,
+      logger: quietLog(),
+      instanceId: randomUUID(),
+    });
+    await runner.start();
+    expect((await run("workspace", "create", "--name", "Harbour Lights")).code).to.equal(0);
+    await runner.caughtUp();
+    const clean = await run("projections", "verify");
+    expect(clean).to.include({ code: 0 });
+    expect(clean.out).to.match(/^workspaces: 1 rows at position \d+, equal$/m);
+    await database.query("update workspaces set name = 'Somebody Else'");
+    const differing = await run("projections", "verify", "workspaces");
+    expect(differing.code).to.equal(1);
+    expect(differing.out).to.match(/only in live: .*Somebody Else[\s\S]*only in replayed: .*Harbour Lights/);
+    expect(await run("projections", "rebuild", "workspaces")).to.include({ code: 0, out: "workspaces: rebuilt\n" });
+    expect((await run("projections", "verify")).code).to.equal(0);
+    expect((await run("projections", "status")).out).to.match(/'workspaces' .* 0 +│/);
+    await runner.stop();
+  });
+
+  it("lists what is parked without its content, and has it tried again", async () => {
+    let broken = true;
+    const toyRule = {
+      name: "toyRule",
+      categories: ["toy"],
+      keyOf: ({ stream }: { stream: string }) => stream,
+      on: {
+        Happened: async () => {
+          if (broken) throw new Error("the bell is broken");
+        },
+      },
+    };
+    const runner = createProcessRunner({
+      ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: "this one" },
+      ...{ processes: [toyRule], backoff: () => 1 },
+    });
+    runner.start();
+    await append(store, "toy-1", newEvent("Happened", { secret: "a letter" }));
+    await runner.idle();
+    const listed = await run("processes", "parked", "--process", "toyRule");
+    expect(listed.out).to.match(
+      /toyRule {2}toy-1 {2}event Happened at \d+, 5 tries, parked [\s\S]*the bell is broken[\s\S]*1 parked/,
+    );
+    expect(listed.out).not.to.include("a letter");
+    expect((await run("processes", "parked", "--process", "another")).out).to.equal("nothing is parked\n");
+    expect((await run("processes", "status")).out).to.match(/'toyRule' .*'this one'/);
+    broken = false;
+    const id = /^(\d+) {2}toyRule/.exec(listed.out)![1]!;
+    expect((await run("processes", "retry", id)).code).to.equal(0);
+    await eventually(async () => (await database.query("select 1 from work.parked")).rows.length === 0);
+    expect((await run("processes", "retry", "--all")).code).to.equal(1);
+    await runner.stop();
+  });
+
+  it("says how it is typed where it is typed wrongly", async () => {
+    for (const [script, ...args] of [
+      ["projections", "rebuild", "nonsense"],
+      ["projections", "remake"],
+      ["processes", "retry"],
+      ["processes", "retry", "one"],
+    ] as const) {
+      const { code, err } = await run(script, ...args);
+      expect(code).to.equal(1);
+      expect(err).to.include(`npm run ${script} -- status`);
+    }
+  });
+});
