@@ -124,13 +124,13 @@ export async function updateIdentity(
 
 export async function deleteIdentity(
   deps: Dependencies,
-  { workspaceId, identityId }: { workspaceId: string; identityId: string },
+  { workspaceId, identityId, mayLoosen }: { workspaceId: string; identityId: string; mayLoosen: boolean },
   cause: Cause,
 ): Promise<{ position: number }> {
   const stream = identityStream(identityId);
   const { state } = await deps.load(identityDecider, stream);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
-  return deps.handle(identityDecider, stream, { type: "DeleteIdentity" }, cause);
+  return deps.handle(identityDecider, stream, { type: "DeleteIdentity", mayLoosen }, cause);
 }
 
 function requireLocalPart(localPart: string): void {

@@ -90,9 +90,10 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         answers: Deleted,
         load: find,
       },
-      async ({ workspaceId, params, cause }) => {
+      async ({ workspaceId, params, apiKey, cause }) => {
         const identityId = params.identity_id;
-        const { position } = await deleteIdentity(deps, { workspaceId, identityId }, cause);
+        const mayLoosen = apiKey.scopes.includes("write:approvals");
+        const { position } = await deleteIdentity(deps, { workspaceId, identityId, mayLoosen }, cause);
         await deps.readAfter(position, identityId);
         return { id: identityId, deleted: true };
       },

@@ -16,7 +16,8 @@ export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
   /** `mayLoosen`: the caller may change approval channels or drop require_human_approval while that switch is on (decisions 2). */
   | { type: "UpdateIdentity"; changes: Partial<IdentitySettings>; mayLoosen: boolean }
-  | { type: "DeleteIdentity" };
+  /** Deleting and making it again would be a way around that switch, so it takes the same right. */
+  | { type: "DeleteIdentity"; mayLoosen: boolean };
 
 const initial: Identity = {
   exists: false,
@@ -61,19 +62,20 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
   }
   if (!identity.exists || identity.deleted) throw new Rejected("not_found", "no such identity");
   if (command.type === "DeleteIdentity") {
+    if (identity.requireHumanApproval && !command.mayLoosen) throw needsApprovalsScope("deleting it");
     return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
   }
   const given = { ...command.changes, ...usualDelay({ ...identity, ...command.changes }) };
   const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];
   if (identity.requireHumanApproval && !command.mayLoosen && loosens(changes)) {
-    throw new Rejected(
-      "insufficient_scope",
-      "this identity requires human approval: changing its approval channels or that switch needs the scope write:approvals",
-    );
+    throw needsApprovalsScope("changing its approval channels or that switch");
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
 }
+
+const needsApprovalsScope = (doing: string): Rejected =>
+  new Rejected("insufficient_scope", `this identity requires human approval: ${doing} needs the scope write:approvals`);
 
 const usualDelay = ({
   secondaryApprovalChannel,

@@ -196,9 +196,16 @@ describe("an identity", () => {
     given(identityDecider, created())
       .when(update({ displayName: "Help" }))
       .thenTypes("IdentityUpdated");
-    given(identityDecider, created()).when({ type: "DeleteIdentity" }).thenTypes("IdentityDeleted");
+    given(identityDecider, created()).when({ type: "DeleteIdentity", mayLoosen: false }).thenTypes("IdentityDeleted");
+    const guarded = created({ requireHumanApproval: true });
+    given(identityDecider, guarded)
+      .when({ type: "DeleteIdentity", mayLoosen: false })
+      .thenRejected("insufficient_scope");
+    given(identityDecider, guarded).when({ type: "DeleteIdentity", mayLoosen: true }).thenTypes("IdentityDeleted");
     const deleted: IdentityEvent = { type: "IdentityDeleted", data: { emailAddress: "support@agents.localhost" } };
-    given(identityDecider, created(), deleted).when({ type: "DeleteIdentity" }).thenRejected("not_found");
+    given(identityDecider, created(), deleted)
+      .when({ type: "DeleteIdentity", mayLoosen: false })
+      .thenRejected("not_found");
     given(identityDecider)
       .when(update({ displayName: "x" }))
       .thenRejected("not_found");
