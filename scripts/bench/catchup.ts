@@ -4,7 +4,6 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { type Place, writeBatch } from "#src/subscriptions/checkpoints.ts";
-import { prefetch } from "#src/subscriptions/prefetch.ts";
 import { ensureTables, serviceRoleOf, tablesFile } from "#src/subscriptions/projectionTables.ts";
 import type { Bench } from "./index.ts";
 import { makeMailLog } from "./mailLog.ts";
@@ -77,7 +76,7 @@ async function writeBatches(
 ): Promise<number> {
   const head = await store.head();
   let events = 0;
-  for await (const batch of prefetch(store, { after: 0, batchSize, signal: new AbortController().signal })) {
+  for await (const batch of store.subscribe({ after: 0, batchSize, signal: new AbortController().signal })) {
     await write(batch);
     events += batch.events.length;
     if (batch.position >= head) break;

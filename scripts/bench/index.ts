@@ -31,7 +31,6 @@ if (unknown.length > 0 || !numbers) {
 }
 
 let server: BenchServer | undefined;
-let running: Promise<void> | undefined;
 
 await runUntilStopped({
   logger: createLogger("warn"),
@@ -43,7 +42,7 @@ await runUntilStopped({
       `${cpus().length} x ${cpu?.model.trim()}, ${gigabytes} GB, Node ${process.version}; PostgreSQL on the same machine`,
     );
     server = await startServer(createLogger("warn"));
-    running = runAll(server).then(
+    runAll(server).then(
       () => end("done"),
       (error) => {
         console.error(error);
