@@ -24,8 +24,11 @@ export function ownMessageId(value: string): string | undefined {
 export const boundedIds = (ids: string[]): string[] =>
   ids.length <= maxIds ? ids : [ids[0]!, ...ids.slice(1 - maxIds)];
 
-/** An id for a mail without one, the same for the same bytes. */
+/** An id for a mail without one, the same for the same bytes. Ours alone: nothing that leaves may name it. */
 export const derivedMessageId = (rawSha256: string): string => `<${rawSha256}@missing.local>`;
+
+/** True for an id that no mail program has seen: one derived here, or the shortened form of one too long. */
+export const isMadeHere = (messageId: string): boolean => /^<[0-9a-f]{64}@(missing|long)\.local>$/.test(messageId);
 
 function normalised(inner: string): string {
   const id = inner.replace(blanks, "");
