@@ -15,6 +15,7 @@ import type { MailProvider } from "./mail/mailProvider.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
+import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { StartError } from "./startError.ts";
@@ -27,7 +28,7 @@ export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
 export type Composition = {
   database: Database;
   store: EventStore;
-  provider: MailProvider;
+  provider: WatchedProvider;
   waitFor: WaitFor;
   deps: Dependencies;
   close(): Promise<void>;
@@ -40,9 +41,9 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const store = upcasting(createStore(config, urls, logger));
   const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser();
-  const provider = createProvider(config, database);
-  const waitFor = createWaitFor({ database, projections });
   const clock = systemClock;
+  const provider = watchCredentials(createProvider(config, database), clock);
+  const waitFor = createWaitFor({ database, projections });
   const ids = systemIds;
   const deps: Dependencies = {
     ...createHandle({ store, clock, ids }),

@@ -58,6 +58,7 @@ export async function startService(
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
         trouble: () => projectionRunner?.trouble(),
+        mailTrouble: () => provider.trouble(),
       });
     }
     if (has("smtp") && config.smtpInPort !== 0) {

@@ -39,6 +39,8 @@ export type HttpOptions = {
   checkResponses: boolean;
   /** Why the read models of this instance stand still, if they do. */
   trouble: () => string | undefined;
+  /** Why no mail can leave, where the provider said so. */
+  mailTrouble?: () => string | undefined;
 };
 
 /** Every route of the service, one list a noun. */
@@ -101,7 +103,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
 }
 
 /** The names of the checks are those of the parts, also where one fails. */
-const readiness = ({ database, store, trouble }: HttpOptions): ReadinessCheck[] => {
+const readiness = ({ database, store, trouble, mailTrouble }: HttpOptions): ReadinessCheck[] => {
   const checks: Record<string, ReadinessCheck> = {
     async database() {
       await database.query("select 1");
@@ -114,6 +116,10 @@ const readiness = ({ database, store, trouble }: HttpOptions): ReadinessCheck[] 
     async read_models() {
       const detail = trouble();
       return detail === undefined ? { name: "read_models", ok: true } : { name: "read_models", ok: false, detail };
+    },
+    async mail_provider() {
+      const detail = mailTrouble?.();
+      return detail === undefined ? { name: "mail_provider", ok: true } : { name: "mail_provider", ok: false, detail };
     },
   };
   return Object.values(checks);
