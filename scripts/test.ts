@@ -2,7 +2,6 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
@@ -45,8 +44,8 @@ await runUntilStopped({
 });
 
 async function startServer(): Promise<string> {
-  directory = await mkdtemp(join(tmpdir(), "countersign-test-"));
-  postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
+  directory = await mkdtemp(`${tmpdir()}/countersign-test-`);
+  postgres = await startEmbeddedPostgres({ dataDir: directory, logger });
   return postgres.adminUrl;
 }
 

@@ -4,7 +4,10 @@ import { migrate } from "#src/postgres/migrate.ts";
 
 const adminUrl = (): string => {
   const url = process.env.TEST_DATABASE_ADMIN_URL;
-  if (!url) throw new Error("TEST_DATABASE_ADMIN_URL is not set: run the tests by `npm test`, which starts a PostgreSQL of their own");
+  if (!url)
+    throw new Error(
+      "TEST_DATABASE_ADMIN_URL is not set: run the tests by `npm test`, which starts a PostgreSQL of their own",
+    );
   return url;
 };
 
