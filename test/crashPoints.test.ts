@@ -2,10 +2,7 @@ import { expect } from "chai";
 import { crashPoints } from "#src/crashPoints.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 
-const section = (heading: string): string =>
-  readFileSync(new URL("../README.md", import.meta.url), "utf8")
-    .split(`### ${heading}\n`)[1]
-    ?.split("\n#")[0] ?? "";
+const section = (heading: string): string => textOf("README.md").split(`### ${heading}\n`)[1]?.split("\n#")[0] ?? "";
 
 describe("crash points", () => {
   it("are listed in the README, these and no others, in order", () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { EventStore } from "../eventStore.ts";
 import { validateAppend, validateRevision, validateStream } from "../validate.ts";
 import { createReader } from "./reader.ts";
@@ -20,6 +21,7 @@ export type PostgresEventStoreOptions = {
 export function createPostgresEventStore(options: PostgresEventStoreOptions): EventStore {
   const { connectionString, timeoutMs = 5_000, readers = 8, logger: log = silent } = options;
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // every subscription listens
   const reader = createReader({ connectionString, timeoutMs, connections: readers });
   const tail = createTail({ connectionString, timeoutMs, log });
   const writer = createWriter({ connectionString, timeoutMs, log, onCommitted: tail.committed });
