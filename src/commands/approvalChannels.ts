@@ -102,11 +102,12 @@ export function maskedChannel(
   return { type: channel.type, config: Object.fromEntries(config) };
 }
 
-/** True for an address of the sandbox domain or of any identity: an agent may read what arrives there. */
+/** True for an address of the sandbox domain, of any identity or of the approval mail itself: an agent may read what arrives there. */
 export async function isHostedHere(deps: Dependencies, address: string): Promise<boolean> {
   const folded = address.toLowerCase();
   const { sandboxDomain } = deps.settings;
   if (sandboxDomain !== null && folded.endsWith(`@${sandboxDomain.toLowerCase()}`)) return true;
   const untagged = folded.replace(/\+[^@]*(?=@)/, "");
+  if (folded === deps.settings.approvalsFrom.toLowerCase()) return true;
   return (await identityByAddress(deps.reads, [folded, untagged])).length > 0;
 }

@@ -1,0 +1,15 @@
+import { expect } from "chai";
+import { isHostedHere } from "#src/commands/approvalChannels.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+
+describe("an approver's mailbox", () => {
+  const deps = {
+    settings: { sandboxDomain: null, approvalsFrom: "Approvals@mail.firm.example" },
+    reads: { query: async () => ({ rows: [], rowCount: 0 }) },
+  } as unknown as Dependencies;
+
+  it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {
+    expect(await isHostedHere(deps, "approvals@MAIL.firm.example")).to.equal(true);
+    expect(await isHostedHere(deps, "boss@mail.firm.example")).to.equal(false);
+  });
+});
