@@ -40,7 +40,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   });
   const store = upcasting(createStore(config, urls, logger));
   const keyRing = createKeyRing(config.secretsKeys);
-  const parser = createMailParser();
+  const parser = createMailParser({ workers: 1 });
   const clock = systemClock;
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
