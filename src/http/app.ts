@@ -45,7 +45,7 @@ export function createApp(options: AppOptions): Express {
   app.use("/v1", apiHeaders());
   app.use(onlySound(unknown));
   mount(app, options.routes, serveOptions);
-  const document = openApi(options.routes, options.info);
+  const document = openApi(options.routes, options.info, options.idempotency !== undefined);
   app.get("/openapi.json", (_, response) => send(response, reply({ json: document })));
   app.get("/docs", docsPage(document));
   app.use(healthRoutes(options.readiness ?? []));

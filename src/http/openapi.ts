@@ -15,13 +15,13 @@ export type Document = {
 
 export type Info = { title: string; version: string; description: string; serverUrl: string };
 
-/** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. */
-export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info): Document {
+/** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. `idempotent`: POSTs are replayed under an Idempotency-Key. */
+export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, idempotent = false): Document {
   const components = createComponents();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, components) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, components, idempotent) };
   }
   return {
     openapi: "3.1.0",
@@ -56,7 +56,7 @@ const operationIdOf = ({ method, path }: Route): string =>
     .join("_")
     .replaceAll(/[:-]/g, (mark) => (mark === "-" ? "_" : ""));
 
-function operation(route: Route, components: Components): Json {
+function operation(route: Route, components: Components, idempotent: boolean): Json {
   const { scope, options } = route;
   const needs = scope === null ? "Needs no key." : scope === "any" ? "Any key." : `Scope: \`${scope}\`.`;
   return {
@@ -66,13 +66,13 @@ function operation(route: Route, components: Components): Json {
     description: [options.description, `${needs} Rate limit class: ${route.limit}.`].filter(Boolean).join("\n\n"),
     security: scope === null ? [] : [{ apiKey: [] }],
     ...(scope === null ? {} : { "x-scope": scope }),
-    parameters: parametersOf(route, components),
+    parameters: parametersOf(route, components, idempotent),
     ...requestBodyOf(route, components),
     responses: { [options.status ?? 200]: successOf(route, components), ...errorsOf(route, components) },
   };
 }
 
-function parametersOf(route: Route, components: Components): Json[] {
+function parametersOf(route: Route, components: Components, idempotent: boolean): Json[] {
   const inPath = route.paramNames.map((name) => ({
     name,
     in: "path",
@@ -87,10 +87,10 @@ function parametersOf(route: Route, components: Components): Json[] {
     ...(description === undefined ? {} : { description }),
     schema: components.place(schema),
   }));
-  return [...inPath, ...inQuery, ...headersOf(route)];
+  return [...inPath, ...inQuery, ...headersOf(route, idempotent)];
 }
 
-function headersOf(route: Route): Json[] {
+function headersOf(route: Route, idempotent: boolean): Json[] {
   const headers: Json[] = [];
   if (route.options.ifMatch) {
     headers.push({
@@ -102,7 +102,7 @@ function headersOf(route: Route): Json[] {
       example: '"3"',
     });
   }
-  if (route.method === "POST" && route.scope !== null) {
+  if (idempotent && route.method === "POST" && route.scope !== null) {
     headers.push({
       name: "Idempotency-Key",
       in: "header",

@@ -89,7 +89,7 @@ const info = {
 };
 
 describe("http documents and health", () => {
-  const document = openApi(routes, info);
+  const document = openApi(routes, info, true);
   const operation = (method: string, path: string) => document.paths[path]?.[method];
 
   describe("the OpenAPI document", () => {
@@ -120,6 +120,10 @@ describe("http documents and health", () => {
       expect(create.anyOf).to.deep.equal([{ required: ["body_text"] }, { required: ["body_html"] }]);
       expect(create.properties.rationale["x-max-bytes"]).to.equal(8192);
       expect(document.openapi).to.equal("3.1.0");
+    });
+
+    it("promises no replay under an Idempotency-Key where none is wired", () => {
+      expect(JSON.stringify(openApi(routes, info))).not.to.contain("Idempotency-Key");
     });
 
     it("says who may ask, with what, and what may come back", () => {
@@ -193,7 +197,7 @@ describe("http documents and health", () => {
     const ask: (typeof service)["ask"] = (line) => service.ask(line, { key: null });
 
     it("gives documents and health without a key", async () => {
-      expect((await ask("GET /openapi.json")).json).to.deep.equal(JSON.parse(JSON.stringify(document)));
+      expect((await ask("GET /openapi.json")).json).to.deep.equal(JSON.parse(JSON.stringify(openApi(routes, info))));
       expect((await ask("GET /healthz")).json).to.deep.equal({ status: "ok" });
     });
 
