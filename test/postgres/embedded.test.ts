@@ -142,7 +142,9 @@ describe("the embedded PostgreSQL", () => {
     await once(child, "exit");
     const { pgdata } = await preparePlace(dataDir);
     const lock = join(pgdata, "postmaster.pid");
-    const stranger = spawn("sleep", ["60"]);
+    // Of the same user: PostgreSQL itself sees through a process of another's.
+    const { uid, gid } = await stat(pgdata);
+    const stranger = spawn("sleep", ["60"], asRoot ? { uid, gid, cwd: "/" } : {});
     await writeFile(lock, (await readFile(lock, "utf8")).replace(/^\d+/, String(stranger.pid)));
     const server = await start(dataDir);
     await expectKept(server);
