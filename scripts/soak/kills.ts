@@ -40,8 +40,13 @@ export const kills: Proof = {
       for (const point of points) {
         for (let time = 0; time < size; time++) {
           await instance.kill("SIGKILL");
-          await again("service", { CRASH_AT: `${point}:${1 + (time % 3)}` });
-          if (await diesWithin(instance, passesWithinMs)) passed.set(point, (passed.get(point) ?? 0) + 1);
+          const armed = { CRASH_AT: `${point}:${1 + (time % 3)}` };
+          // What the last kill left undone can lead through the point before the service even says that it is ready.
+          const up = await again("service", armed).then(
+            () => true,
+            () => false,
+          );
+          if (!up || (await diesWithin(instance, passesWithinMs))) passed.set(point, (passed.get(point) ?? 0) + 1);
           report.progress(time + 1, size, point);
         }
       }

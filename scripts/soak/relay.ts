@@ -9,7 +9,7 @@ import { openWorld } from "./world.ts";
 type Case = { name: string; faults: Fault[]; ends: string; code?: string; taken: number; text?: string };
 
 /** More than one packet, so that the relay can fail in the middle of it. */
-const long = "A line of a long answer.\n".repeat(16_000);
+const long = "A line of a long answer.\n".repeat(10_000);
 
 const once = (at: Fault["at"], how: string, taken = false): Fault[] => [{ at, how, taken, times: 1 }];
 const always = (at: Fault["at"], how: string): Fault[] => [{ at, how }];

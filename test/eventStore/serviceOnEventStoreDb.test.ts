@@ -313,17 +313,21 @@ describe("The whole service on EventStoreDB in trouble", function () {
           const asked = await draftAsked(world, identity);
           await patiently(async () => {
             const { status: code } = await world.client.press(approvalLink(asked.asking, "approve"), "approve");
+            // No button any more: a press that was answered 503 had been recorded all the same.
+            if (code === 0 && (await world.client.ask(`GET /v1/drafts/${asked.draft.id}`)).status !== "pending") return;
             if (code !== 200) throw new Error(`the press was answered 503 or ${code}`.replace("503", " 503 "));
           });
           return asked;
         };
-        const all = await Promise.all(Array.from({ length: 6 }, approve));
-        for (const { draft } of all) await reaches(world.client, draft, "sent", 40_000);
-        for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
+        // Round after round, until each trouble has come at least once.
+        do {
+          const all = await Promise.all(Array.from({ length: 6 }, approve));
+          for (const { draft } of all) await reaches(world.client, draft, "sent", 40_000);
+          for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
+        } while (made <= troubles.length);
       } finally {
         clearInterval(trouble);
       }
-      expect(made).to.be.greaterThan(troubles.length);
       await expectReadModelsEqualAReplay(world);
       expect(server.calls.batchAppends, "the client's other way to append").to.equal(0);
     } finally {

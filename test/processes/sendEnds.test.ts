@@ -26,7 +26,12 @@ describe("how a send ends that did not go well", () => {
   it("holds an approved draft with the reason of any other refusal, and parks nothing", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
-    await world.node.handle(identityDecider, identityStream(identityId), { type: "DeleteIdentity", mayLoosen: false }, cause);
+    await world.node.handle(
+      identityDecider,
+      identityStream(identityId),
+      { type: "DeleteIdentity", mayLoosen: false },
+      cause,
+    );
     await world.approve(draftId);
     await world.run();
     const { status, held } = await world.state.draft(draftId);

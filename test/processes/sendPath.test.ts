@@ -332,7 +332,12 @@ describe("the hand-over", () => {
 
   it("fails a queued draft whose identity was deleted", async () => {
     const { world, draftId } = await queued();
-    await world.node.handle(identityDecider, identityStream(identityId), { type: "DeleteIdentity", mayLoosen: false }, cause);
+    await world.node.handle(
+      identityDecider,
+      identityStream(identityId),
+      { type: "DeleteIdentity", mayLoosen: false },
+      cause,
+    );
     await world.run();
     expect((await world.state.draft(draftId)).failureCode).to.equal("identity_deleted");
     expect(world.hands).to.have.length(0);
