@@ -36,7 +36,6 @@ describe("the outbox pages", () => {
   const get = (path: string) => fetch(base + path);
   const text = async (path: string) => (await get(path)).text();
 
-  // biome-ignore lint/suspicious/noExplicitAny: what came over the wire
   const json = async (path: string): Promise<any> => (await get(path)).json();
 
   async function caught(attemptId: string, { mime, envelope }: Awaited<ReturnType<typeof renderMail>>) {
