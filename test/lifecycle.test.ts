@@ -117,6 +117,8 @@ describe("the service as a process", function () {
     ]);
     const [, postmaster] = /"postmaster":(\d+)/.exec(error.message) ?? [];
     expect(postmaster).to.match(/^\d+$/);
+    // Its parent is gone: the last of it may be reaped a moment later.
+    for (let waits = 0; waits < 100 && isAlive(Number(postmaster)); waits++) await sleep(50);
     expect(isAlive(Number(postmaster))).to.equal(false);
     taken.close();
   });
