@@ -10,6 +10,8 @@ export type Cause = {
   workspaceId: string | null;
   correlationId: string;
   causationId: string;
+  /** Of a request under an Idempotency-Key: the same for every repetition. New ids derive from it (ids.ts, newId). */
+  operation?: string;
   /** The key that asked, where one did: once it is revoked, nothing is appended for it any more (invariant 7). */
   keyGuard?: { stream: string; revision: number };
 };
@@ -56,7 +58,7 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
   }
 
   async function append(stream: string, revision: number, events: Event[], cause: Cause): Promise<Appended> {
-    const { keyGuard, ...rest } = cause;
+    const { keyGuard, operation: _, ...rest } = cause;
     const metadata = { ...rest, at: deps.clock.now().toISOString() };
     const named = events.map((event) => ({ ...event, id: deps.ids.uuid(), metadata }));
     try {

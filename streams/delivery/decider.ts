@@ -39,6 +39,10 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
       return { ...delivery, phase: "refused", ...event.data };
     case "DeliveryUnknown":
       return { ...delivery, phase: "unknown", message: event.data.message };
+    case "DeliveryDelivered":
+    case "DeliveryBounced":
+    case "DeliveryComplained":
+      return delivery;
     case "DeliverySettled":
       return { ...delivery, phase: event.data.outcome, message: event.data.evidence };
   }

@@ -1,5 +1,8 @@
 import type { Event } from "../event.ts";
 
+/** What became of a mail after the provider had taken it. `evidence`: who says so, in words. */
+export type DeliveryReport = { draftId: string; threadId: string; messageId: string; evidence: string };
+
 /** One attempt to hand one mail over. At most one `DeliveryStarted` can stand here, and only its writer may hand over. */
 export type DeliveryEvent =
   | Event<
@@ -24,6 +27,9 @@ export type DeliveryEvent =
   | Event<"DeliveryAccepted", { response: string; providerId: string | null; rejectedRecipients: string[] }>
   | Event<"DeliveryRefused", { retryable: boolean; code: string; message: string }>
   | Event<"DeliveryUnknown", { message: string }>
+  | Event<"DeliveryDelivered", DeliveryReport>
+  | Event<"DeliveryBounced", DeliveryReport>
+  | Event<"DeliveryComplained", DeliveryReport>
   | Event<"DeliverySettled", { outcome: "accepted" | "refused" | "unconfirmed"; evidence: string }>;
 
 export const deliveryStream = (attemptId: string): string => `delivery-${attemptId}`;

@@ -78,6 +78,8 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
     case "DraftFailed":
       return { ...draft, status: "failed", sendRequested: false, failureCode: event.data.code };
     case "LateEvidence":
+    case "DraftRulesApplied":
+    case "DraftEscalated":
       return draft;
     case "NotifyRequested":
       return { ...draft, notified: { ...draft.notified, requestedAt: event.data.at } };

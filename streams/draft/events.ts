@@ -85,6 +85,10 @@ export type DraftEvent =
   | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
   /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed (design: the send path). */
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
+  /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` sent it back to a person before. */
+  | Event<"DraftRulesApplied", { mode: "auto" | "manual" | null }>
+  /** Nobody decided in time: the secondary channel is asked. Once per version. */
+  | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>
   | Event<"ApproversNotified", { notificationId: string }>

@@ -45,6 +45,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       const participants = joined(thread.participants, [...(from ? [from.address] : []), ...to, ...cc]);
       return { ...thread, newestNumber: number, newestWord, participants };
     }
+    case "MessageAuthenticated":
+      return thread;
     case "MessageSent": {
       const { draftId, to } = event.data;
       const drafts = { ...thread.drafts, [draftId]: { status: "sent" as const, revision: 0 } };

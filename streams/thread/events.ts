@@ -60,6 +60,18 @@ export type SendClaim = {
   quotaStream: string;
 };
 
+export type AuthenticationResult = "pass" | "fail" | "none" | "neutral" | "softfail" | "temperror" | "permerror";
+
+/** What was found out about a mail's sender. `aligned`: the address in From is proven (decisions 13). */
+export type Authentication = {
+  spf: AuthenticationResult;
+  dkim: AuthenticationResult;
+  dmarc: AuthenticationResult;
+  aligned: boolean;
+};
+
+export type ContactStatus = "unknown" | "trusted" | "blocked";
+
 export type NewestWord = { messageId: string; number: number };
 
 export type ThreadEvent =
@@ -74,6 +86,23 @@ export type ThreadEvent =
       }
     >
   | Event<"MessageReceived", InboundMessage>
+  /** Comes after the filing: what a mail is worth as a proof. `email.received` and its rules follow it, unless it is a machine's or a blocked contact's. */
+  | Event<
+      "MessageAuthenticated",
+      {
+        messageId: string;
+        /** Its filing number. */
+        number: number;
+        identityId: string;
+        classification: Classification;
+        fromEmail: string | null;
+        subject: string;
+        contactId: string | null;
+        /** As the contact stood at that moment. */
+        contactStatus: ContactStatus;
+        authentication: Authentication;
+      }
+    >
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
   | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string }>
   | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null }>
