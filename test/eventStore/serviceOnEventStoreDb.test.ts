@@ -29,8 +29,6 @@ class World {
 
   constructor(eventStoreUrl: string) {
     this.#env = {
-      HAND_OVER_SECONDS: "5",
-      DELIVERY_CONFIRM_SECONDS: "5",
       EVENT_STORE_URL: eventStoreUrl,
       SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
       NOTIFY_THROTTLE_SECONDS: "0",
@@ -97,8 +95,11 @@ async function draftAsked(world: World, identity: any, subject = `Order ${random
 }
 
 async function submit({ client }: World, identity: any, { id }: { id: string }) {
-  const thread = await patiently(() => client.ask(`GET /v1/threads/${id}`));
-  const newest = thread.messages.filter((message: any) => message.direction === "inbound").at(-1);
+  // Read models follow the log each on its own: a thread may be listed a moment before its message.
+  const newest = await until("its message", async () => {
+    const { body } = await client.api(`GET /v1/threads/${id}`);
+    return body.messages?.filter((message: any) => message.direction === "inbound").at(-1);
+  });
   const text = `Here it is: ${randomUUID()}`;
   const draft = await patiently(() =>
     client.ask("POST /v1/drafts", {
@@ -291,25 +292,30 @@ if (realServer) {
 }
 
 describe("The whole service on EventStoreDB in trouble", function () {
-  this.timeout(90_000);
+  this.timeout(150_000);
 
   it("loses nothing and sends nothing twice while the server drops, refuses, forgets to answer and restarts", async () => {
     const server = await new EventStoreDbStandIn().start();
     const world = await new World(server.url).open();
     try {
       const identity = await world.client.identity();
+      const { appendFaults } = server.calls;
       const troubles = [
         () => server.dropSubscriptions(),
-        () => server.calls.appendFaults.push({ written: false, code: status.UNAVAILABLE }),
-        () => server.calls.appendFaults.push({ written: true, code: status.UNAVAILABLE }),
-        () => server.calls.appendFaults.push({ written: true }),
+        () => appendFaults.push({ written: false, code: status.UNAVAILABLE }),
+        () => appendFaults.push({ written: true, code: status.UNAVAILABLE }),
+        () => appendFaults.push({ written: true }),
         () => server.dropSubscriptions(status.ABORTED),
-        () => server.calls.appendFaults.push({ written: false }, { written: true, code: status.INTERNAL }),
+        () => appendFaults.push({ written: false }, { written: true, code: status.INTERNAL }),
         () => void server.restart(),
         () => server.writeForeign(20),
       ];
       let made = 0;
-      const trouble = setInterval(() => troubles[made++ % troubles.length]!(), 250);
+      // An append that is never answered takes its caller 5 s. Troubles that come faster than appends meet them would pile up until
+      // every append hangs, and no claim is ever young enough to be used: so the next one comes when the last one was met.
+      const trouble = setInterval(() => {
+        if (appendFaults.length === 0) troubles[made++ % troubles.length]!();
+      }, 250);
       try {
         const approve = async () => {
           const asked = await draftAsked(world, identity);
@@ -321,26 +327,15 @@ describe("The whole service on EventStoreDB in trouble", function () {
           });
           return asked;
         };
-        const all = await Promise.all(Array.from({ length: 6 }, approve));
-        clearInterval(trouble);
-        for (const { draft, text } of all) {
-          // A hand-over whose recording was cut off is never repeated: it ends by evidence, or failed as unconfirmed.
-          const ended = await until(
-            "the draft's end",
-            async () => {
-              const { body } = await world.client.api(`GET /v1/drafts/${draft.id}`);
-              return ["sent", "failed"].includes(body.status) && body;
-            },
-            60_000,
-          );
-          const copies = await sentCopies(world.client, text);
-          if (ended.status === "sent") expect(copies, text).to.equal(1);
-          else expect([ended.failure_code, copies <= 1], text).to.deep.equal(["unconfirmed", true]);
-        }
+        // Round after round, until each trouble has come at least once.
+        do {
+          const all = await Promise.all(Array.from({ length: 6 }, approve));
+          for (const { draft } of all) await reaches(world.client, draft, "sent", 60_000);
+          for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
+        } while (made <= troubles.length);
       } finally {
         clearInterval(trouble);
       }
-      expect(made).to.be.greaterThan(0);
       await expectReadModelsEqualAReplay(world);
       expect(server.calls.batchAppends, "the client's other way to append").to.equal(0);
     } finally {
