@@ -87,7 +87,7 @@ describe("attacks on approvals", function () {
       expect(late.page).to.include("This draft changed");
     });
 
-    it("decides once: a replay, and its sister, show the outcome", async () => {
+    it("decides once: a replay, and its sister, show the outcome [5 links without a key]", async () => {
       const { id, links } = await asked();
       const fields = { decision: "reject", nonce: nonceOf(await look(links.reject), "reject"), reason: "no" };
       const late = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };

@@ -52,7 +52,7 @@ describe("http api-keys", () => {
   };
 
   describe("creation", () => {
-    it("answers the key once, and its prefix from then on", async () => {
+    it("answers the key once, and its prefix from then on [4 POST /v1/api-keys] [4 GET /v1/api-keys] [5 key format] [8 API key body]", async () => {
       const { status, json } = await create({ name: "agent" });
       expect(status).to.equal(200);
       expect(json).to.have.keys("id", "name", "key", "prefix", "scopes", "created_at");
@@ -75,7 +75,7 @@ describe("http api-keys", () => {
       expect(JSON.stringify(stored.rows)).not.to.contain(json.key);
     });
 
-    it("gives the maker's scopes unless told, and never more", async () => {
+    it("gives the maker's scopes unless told, and never more [d1 scopes of a new key]", async () => {
       const narrow = await service.workspace({ scopes: ["write:keys", "read:keys", "read:threads"] });
       const same = await create({ name: "same" }, narrow.ask);
       expect(same.json.scopes).to.have.members(["write:keys", "read:keys", "read:threads"]);
@@ -151,7 +151,7 @@ describe("http api-keys", () => {
   });
 
   describe("revocation", () => {
-    it("is for ever, of any key and of one's own", async () => {
+    it("is for ever, of any key and of one's own [4 DELETE /v1/api-keys/{id}] [5 keys made and revoked]", async () => {
       const { json: made } = await create({ name: "short-lived" });
       const own = await service.ask(`DELETE /v1/api-keys/${made.id}`, { key: made.key });
       expect([own.status, own.json]).to.deep.equal([200, { id: made.id, deleted: true }]);
@@ -175,7 +175,7 @@ describe("http api-keys", () => {
       expect((await service.ask("GET /v1/workspaces/me", { key: victim.key })).status).to.equal(200);
     });
 
-    it("meets 200 requests in flight: nothing but 401 and no event after it answered (20 rounds)", async () => {
+    it("meets 200 requests in flight: nothing but 401 and no event after it answered (20 rounds) [4 DELETE /v1/api-keys/{id}]", async () => {
       for (let round = 0; round < 20; round++) {
         const { json: made } = await create({ name: `round ${round}` });
         const begun = barrier();

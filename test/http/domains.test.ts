@@ -11,7 +11,7 @@ describe("http domains", () => {
   });
   after(() => service.close());
 
-  it("begin with the sandbox domain, verified, under an id of the workspace", async () => {
+  it("begin with the sandbox domain, verified, under an id of the workspace [4 GET /v1/domains]", async () => {
     const { status, json } = await tenant.ask("GET /v1/domains");
     expect(status).to.equal(200);
     expect(json).to.include({ total: 1, limit: 20, offset: 0 });

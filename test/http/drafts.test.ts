@@ -38,7 +38,7 @@ describe("drafts over HTTP", function () {
   const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
 
   describe("submitting", () => {
-    it("answers 201 with the pending draft, and its thread waits for a decision", async () => {
+    it("answers 201 with the pending draft, and its thread waits for a decision [4 POST /v1/drafts] [3 (none) -> pending] [3 thread -> draft_pending]", async () => {
       const draft = await submitted({ rationale: "asked", metadata: { camelCase: { a: 1 } }, cc: ["cc@x.example"] });
       expect(draft).to.include({
         status: "pending",
@@ -107,7 +107,7 @@ describe("drafts over HTTP", function () {
       }
     });
 
-    it("refuses bodies that break a rule, naming the field", async () => {
+    it("refuses bodies that break a rule, naming the field [4 drafts create body] [7 422 invalid_request]", async () => {
       const body = await received();
       const { body_text: _, ...empty } = body;
       for (const [wrong, field] of [
@@ -133,13 +133,13 @@ describe("drafts over HTTP", function () {
       expect((await workspace.ask(`GET /v1/drafts?thread_id=${body.thread_id}`)).json.total).to.equal(0);
     });
 
-    it("allows exactly the largest sizes", async () => {
+    it("allows exactly the largest sizes [8 draft metadata]", async () => {
       const metadata = { a: "x".repeat(8192 - '{"a":""}'.length) };
       const draft = await submitted({ metadata, body_text: "ü".repeat(128 * 1024), rationale: "r".repeat(8192) });
       expect(draft.metadata).to.deep.equal(metadata);
     });
 
-    it("warns, and does not block, where a newer mail has come", async () => {
+    it("warns, and does not block, where a newer mail has come [4 stale detection]", async () => {
       const body = await received();
       const inReplyTo = `q${mails}@customer.example`;
       await service.deliver(identity.address, mail({ id: `n${mails}@customer.example`, inReplyTo, text: "Hello?" }));
@@ -192,7 +192,7 @@ describe("drafts over HTTP", function () {
   });
 
   describe("listing", () => {
-    it("filters by thread, identity and status, newest first; an unknown id finds nothing", async () => {
+    it("filters by thread, identity and status, newest first; an unknown id finds nothing [4 GET /v1/drafts]", async () => {
       const draft = await submitted();
       const second = await workspace.ask("POST /v1/drafts", {
         json: {
@@ -213,7 +213,7 @@ describe("drafts over HTTP", function () {
   });
 
   describe("editing", () => {
-    it("makes a new version and keeps what it replaced", async () => {
+    it("makes a new version and keeps what it replaced [4 PATCH /v1/drafts/{id}] [4 GET /v1/drafts/{id}/versions] [3 pending -> pending]", async () => {
       const draft = await submitted({ subject_override: "Own subject" });
       const edit = { body_text: "Sent today.", subject_override: null, cc: ["c@x.example"] };
       const { status, json, headers } = await workspace.ask(`PATCH /v1/drafts/${draft.id}`, { json: edit });
@@ -288,7 +288,7 @@ describe("drafts over HTTP", function () {
   });
 
   describe("deciding", () => {
-    it("approves once, does not send, and says who decided about what", async () => {
+    it("approves once, does not send, and says who decided about what [4 POST /v1/drafts/{id}/approve] [3 pending -> approved] [3 only pending drafts are edited] [7 422 invalid_status]", async () => {
       const draft = await submitted();
       const { status, json } = await workspace.ask(`POST /v1/drafts/${draft.id}/approve`);
       expect([status, json.status]).to.deep.equal([200, "approved"]);
@@ -307,7 +307,7 @@ describe("drafts over HTTP", function () {
       expect(edit.json.message).to.contain("approved");
     });
 
-    it("rejects with a reason, for good, and frees the thread", async () => {
+    it("rejects with a reason, for good, and frees the thread [4 POST /v1/drafts/{id}/reject] [3 pending -> rejected] [3 thread draft rejected -> open]", async () => {
       const draft = await submitted();
       const { status, json } = await workspace.ask(`POST /v1/drafts/${draft.id}/reject`, { json: { reason: "rude" } });
       expect([status, json.status, json.reason]).to.deep.equal([200, "rejected", "rude"]);
@@ -322,7 +322,7 @@ describe("drafts over HTTP", function () {
       expect([long.status, long.json.error]).to.deep.equal([422, "invalid_request"]);
     });
 
-    it("leaves decisions to people where the identity says so", async () => {
+    it("leaves decisions to people where the identity says so [d2 require_human_approval]", async () => {
       const strict = await service.identity(workspace.id, { requireHumanApproval: true });
       const draft = await submitted({}, strict);
       for (const verb of ["approve", "send"]) {
@@ -333,7 +333,7 @@ describe("drafts over HTTP", function () {
   });
 
   describe("sending", () => {
-    it("queues with 202, and the draft ends sent with its message on the thread", async () => {
+    it("queues with 202, and the draft ends sent with its message on the thread [4 POST /v1/drafts/{id}/send] [3 pending -> sending] [3 sending -> sent]", async () => {
       const draft = await submitted();
       const { status, json } = await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
       expect(status).to.equal(202);
@@ -348,7 +348,7 @@ describe("drafts over HTTP", function () {
       expect([again.status, again.json.error]).to.deep.equal([422, "invalid_status"]);
     });
 
-    it("refuses with 409 where a newer mail came; the draft is stale, names it, and can be rejected", async () => {
+    it("refuses with 409 where a newer mail came; the draft is stale, names it, and can be rejected [4 stale detection] [3 pending -> stale] [7 409 stale_draft]", async () => {
       const draft = await submitted();
       const inReplyTo = `q${mails}@customer.example`;
       await service.deliver(identity.address, mail({ id: `s${mails}@customer.example`, inReplyTo, text: "Wait!" }));
@@ -362,7 +362,7 @@ describe("drafts over HTTP", function () {
       expect([rejected.status, rejected.json.status]).to.deep.equal([200, "rejected"]);
     });
 
-    it("demands write:emails", async () => {
+    it("demands write:emails [5 write:emails]", async () => {
       const draft = await submitted();
       const key = await workspace.keyOf(["write:drafts", "read:threads"]);
       await service.caughtUp();
@@ -372,7 +372,7 @@ describe("drafts over HTTP", function () {
   });
 
   describe("notifying", () => {
-    it("needs a channel, and is throttled per draft", async () => {
+    it("needs a channel, and is throttled per draft [4 POST /v1/drafts/{id}/notify] [8 POST /drafts/{id}/notify] [7 429 rate_limited]", async () => {
       const draft = await submitted();
       const none = await workspace.ask(`POST /v1/drafts/${draft.id}/notify`);
       expect([none.status, none.json.error]).to.deep.equal([422, "invalid_request"]);
@@ -388,7 +388,7 @@ describe("drafts over HTTP", function () {
     });
   });
 
-  it("answers alike for a draft of another workspace, a missing one and no id at all", async () => {
+  it("answers alike for a draft of another workspace, a missing one and no id at all [5 404 of another workspace] [7 404 not_found]", async () => {
     const draft = await submitted();
     const stranger = await service.workspace();
     const bodies = new Set<string>();

@@ -197,7 +197,7 @@ describe("http framework", () => {
       oversized: `Bearer svc_live_${"a".repeat(8000)}`,
     };
 
-    it("that are missing, malformed, unknown or too long get the same 401", async () => {
+    it("that are missing, malformed, unknown or too long get the same 401 [5 Authorization header] [5 401 unauthorized] [7 401 unauthorized]", async () => {
       const bodies = new Set<string>();
       for (const [what, header] of Object.entries(wrong)) {
         const answer = await ask("GET /v1/toys", {
@@ -225,7 +225,7 @@ describe("http framework", () => {
       expect(withNul).to.match(/^HTTP\/1.1 400 [\s\S]*"error":"invalid_request"/);
     });
 
-    it("without the scope get insufficient_scope", async () => {
+    it("without the scope get insufficient_scope [7 401 insufficient_scope]", async () => {
       const { message } = await refused("GET /v1/toys", { key: narrowKey }, 401, "insufficient_scope");
       expect(message).to.contain("read:threads");
     });
@@ -253,7 +253,7 @@ describe("http framework", () => {
       );
     });
 
-    it("counts every authenticated request, and lets 401 go before 429", async () => {
+    it("counts every authenticated request, and lets 401 go before 429 [7 429 rate_limited]", async () => {
       const counted: string[] = [];
       const limited = await serveRoutes(routes, {
         limits: (limit) => (_, response, next) => {
@@ -599,7 +599,7 @@ describe("http framework", () => {
   });
 
   describe("failures", () => {
-    it("carry what the caller can act on, and nothing else", async () => {
+    it("carry what the caller can act on, and nothing else [7 envelope] [8 402 upgrade_url]", async () => {
       const stale = await refused("GET /v1/fails/stale", {}, 409, "stale_draft");
       expect(stale).to.have.keys("error", "message", "request_id", "new_message_id");
       await refused("GET /v1/fails/taken", {}, 409, "invalid_request");

@@ -41,7 +41,7 @@ describe("http identities", () => {
     );
 
   describe("creation", () => {
-    it("answers 201 with the contract's fields and defaults", async () => {
+    it("answers 201 with the contract's fields and defaults [4 POST /v1/identities] [3 identity active] [8 thread_history_depth]", async () => {
       const asked = body();
       const { status, json } = await tenant.ask("POST /v1/identities", { json: asked });
       expect(status).to.equal(201);
@@ -150,7 +150,7 @@ describe("http identities", () => {
       expect(foreign.status).to.equal(404);
     });
 
-    it("refuses an address in use, in this workspace and any other", async () => {
+    it("refuses an address in use, in this workspace and any other [7 409 invalid_request]", async () => {
       const { local_part } = await made();
       const other = await service.workspace();
       for (const answer of [await create({ local_part }), await create({ local_part }, other)]) {
@@ -195,7 +195,7 @@ describe("http identities", () => {
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409]);
     });
 
-    it("stops at the plan's cap, also in parallel; a refused one takes no place", async () => {
+    it("stops at the plan's cap, also in parallel; a refused one takes no place [7 402 plan_limit_reached]", async () => {
       const pro = await service.workspace({ plan: "pro" });
       const { local_part } = await made();
       for (let n = 0; n < 12; n++) expect((await create({ local_part }, pro)).status).to.equal(409);
@@ -214,7 +214,7 @@ describe("http identities", () => {
   });
 
   describe("lists", () => {
-    it("filter by domain and status, newest first", async () => {
+    it("filter by domain and status, newest first [4 GET /v1/identities] [4 GET /v1/identities/{id}]", async () => {
       const of = await service.workspace();
       const [one, two, three] = [await made({}, of), await made({}, of), await made({}, of)];
       await patch(two.id, { status: "disabled" }, of);
@@ -238,7 +238,7 @@ describe("http identities", () => {
   });
 
   describe("changes", () => {
-    it("touch only what is given", async () => {
+    it("touch only what is given [4 PATCH /v1/identities/{id}]", async () => {
       const before = await made({ signature_text: "Bye", reply_to_email: "team@example.com" });
       const { json: after } = await patch(before.id, { display_name: "New", signature_text: null });
       expect({ ...after, updated_at: "" }).to.deep.equal({
@@ -352,7 +352,7 @@ describe("http identities", () => {
   });
 
   describe("deletion", () => {
-    it("answers the id, once; nothing finds it any more", async () => {
+    it("answers the id, once; nothing finds it any more [4 DELETE /v1/identities/{id}]", async () => {
       const { id } = await made();
       const deleted = await tenant.ask(`DELETE /v1/identities/${id}`);
       expect([deleted.status, deleted.json]).to.deep.equal([200, { id, deleted: true }]);

@@ -16,13 +16,13 @@ describe("threads over HTTP", function () {
 
   const newest = async () => (await workspace.ask("GET /v1/threads?limit=1")).json.data[0];
 
-  it("answers an empty list to a workspace without mail", async () => {
+  it("answers an empty list to a workspace without mail [4 GET /v1/threads] [8 list limit]", async () => {
     const other = await service.workspace();
     const { status, json } = await other.ask("GET /v1/threads");
     expect([status, json]).to.deep.equal([200, { data: [], total: 0, limit: 20, offset: 0 }]);
   });
 
-  it("lists a received mail's thread and reads it with its message", async () => {
+  it("lists a received mail's thread and reads it with its message [4 GET /v1/threads] [4 GET /v1/threads/{id}] [3 thread (none) -> open]", async () => {
     await service.deliver(identity.address, mail({ id: "first@customer.example" }));
     const { json: list } = await workspace.ask("GET /v1/threads");
     expect(list.total).to.equal(1);
@@ -36,7 +36,7 @@ describe("threads over HTTP", function () {
     expect(thread.drafts).to.deep.equal([]);
   });
 
-  it("reads the newest messages up to the identity's depth, oldest first, and all of them by the list", async () => {
+  it("reads the newest messages up to the identity's depth, oldest first, and all of them by the list [4 GET /v1/threads/{id}]", async () => {
     await service.deliver(identity.address, mail({ id: "deep-0@customer.example", subject: "Deep" }));
     for (let n = 1; n <= 4; n++) {
       const inReplyTo = `deep-${n - 1}@customer.example`;
@@ -58,7 +58,7 @@ describe("threads over HTTP", function () {
     expect(all.data.map((message: any) => message.body_text.trim())).to.deep.equal(["number 1", "number 2"]);
   });
 
-  it("filters by words, contact, date, priority, status, review flag and identity", async () => {
+  it("filters by words, contact, date, priority, status, review flag and identity [4 GET /v1/threads]", async () => {
     await service.deliver(
       identity.address,
       mail({ id: "f@x.example", from: "Zoë Miller <zoe@x.example>", subject: "Invoice", text: "about the aardvark" }),

@@ -38,7 +38,7 @@ describe("http workspaces/me", () => {
     expect(Date.parse(json.current_period_end)).to.be.greaterThan(Date.now());
   });
 
-  it("is renamed, paused and resumed; what is not given stays", async () => {
+  it("is renamed, paused and resumed; what is not given stays [4 PATCH /v1/workspaces/me]", async () => {
     expect((await patch({ name: "Acme" })).json).to.include({ name: "Acme", sending_paused: false });
     expect((await patch({ sending_paused: true })).json).to.include({ name: "Acme", sending_paused: true });
     expect((await patch({ name: null })).json).to.include({ name: "Acme", sending_paused: true });

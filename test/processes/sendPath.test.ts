@@ -260,7 +260,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
-  it("fails when its schedule is used up, and gives the quota back", async () => {
+  it("fails when its schedule is used up, and gives the quota back [3 sending -> failed]", async () => {
     const { world, draftId } = await queued();
     // Each event comes twice, and finds no connection twice.
     world.answer(later, "no connection", "no connection", later);
@@ -282,7 +282,7 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId]);
   });
 
-  it("waits while sending is paused or the identity disabled, then goes on", async () => {
+  it("waits while sending is paused or the identity disabled, then goes on [3 identity disabled]", async () => {
     for (const wait of ["paused", "disabled"] as const) {
       const { world, draftId } = await queued();
       const set = (on: boolean) =>

@@ -94,7 +94,7 @@ describe("a thread", () => {
     thread().when(claim("a1", 0)).thenRejected("not_found");
   });
 
-  it("opens again when the customer writes, asks for review when closed or by a stranger", () => {
+  it("opens again when the customer writes, asks for review when closed or by a stranger [3 needs_review]", () => {
     thread(...base, status("waiting"))
       .when(file(4))
       .thenTypes("MessageReceived", "ThreadStatusChanged");
@@ -160,7 +160,7 @@ describe("a thread", () => {
       .then();
   });
 
-  it("waits after a reply, told once", () => {
+  it("waits after a reply, told once [3 thread -> waiting]", () => {
     const tell: ThreadCommand = { type: "RecordSent", ...mailSent };
     thread(...base, claimed("a1"))
       .when(tell)
