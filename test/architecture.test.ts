@@ -12,7 +12,7 @@ const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
 const streamContracts = /^streams\/(event|upcast|(\w+\/(events|content)))\.ts$/;
 /** How read models are asked, and the shapes of what they answer. */
-const queries = /^projections\/(\w+\/(queries|attachments)|page|rows)\.ts$/;
+const queries = /^projections\/(\w+\/(queries|attachments)|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
   /^(src\/(clock|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process)|projections\/projection)\.ts$/;
@@ -23,6 +23,12 @@ const within = (folder: string) => new RegExp(`^${folder}/`);
 
 const rules: Rule[] = [
   { files: /^streams\//, rule: "streams/ imports nothing outside streams/", own: [anyStream], packages: nothing },
+  {
+    files: /^projections\/derivedId\.ts$/,
+    rule: "derived ids are made by uuid alone",
+    own: [],
+    packages: /^uuid$/,
+  },
   {
     files: /^projections\//,
     rule: "projections/ imports events and projections/, and no package",

@@ -1,0 +1,62 @@
+import { type ContactChanges, contactDecider, maxTagLength } from "#streams/contact/decider.ts";
+import { contactStream } from "#streams/contact/events.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { ContactStatus } from "#streams/thread/events.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause } from "./handle.ts";
+import { contactId } from "./ids.ts";
+
+type OfContact = { workspaceId: string; email: string };
+
+/** A contact as its own stream has it now (linearisable): unknown and without tags where nobody ever said anything about it. */
+export async function contactOf(
+  deps: Pick<Dependencies, "load">,
+  workspaceId: string,
+  email: string,
+): Promise<{ id: string; status: ContactStatus; tags: string[]; domain: string; exists: boolean }> {
+  const id = contactId(workspaceId, email);
+  const { state } = await deps.load(contactDecider, contactStream(id));
+  return { id, status: state.status, tags: [...state.tags], domain: domainOf(email), exists: state.exists };
+}
+
+/** Adds a tag; one that is there changes nothing. Throws Rejected invalid_request for a bad tag, or one too many. */
+export async function tagContact(
+  deps: Pick<Dependencies, "handle">,
+  { workspaceId, email, tag }: OfContact & { tag: string },
+  cause: Cause,
+): Promise<{ position: number }> {
+  requireTag(tag);
+  return handle(deps, { type: "TagContact", workspaceId, email, tag }, cause);
+}
+
+/** Changes what is given and leaves the rest (decisions 8). */
+export const updateContact = (
+  deps: Pick<Dependencies, "handle">,
+  { workspaceId, email, changes }: OfContact & { changes: ContactChanges },
+  cause: Cause,
+): Promise<{ position: number }> => handle(deps, { type: "UpdateContact", workspaceId, email, changes }, cause);
+
+/** Takes a contact off the lists, with all that was said about it; the next mail from there makes it anew. */
+export const deleteContact = (
+  deps: Pick<Dependencies, "handle">,
+  { workspaceId, email }: OfContact,
+  cause: Cause,
+): Promise<{ position: number }> => handle(deps, { type: "DeleteContact", workspaceId, email }, cause);
+
+type AnyCommand = Parameters<typeof contactDecider.decide>[0];
+
+const handle = (deps: Pick<Dependencies, "handle">, command: AnyCommand, cause: Cause) => {
+  const email = command.email.toLowerCase();
+  const stream = contactStream(contactId(command.workspaceId, email));
+  return deps.handle(contactDecider, stream, { ...command, email }, cause);
+};
+
+const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") + 1).toLowerCase();
+
+function requireTag(tag: string): void {
+  if (tag.trim() !== "" && tag.length <= maxTagLength && !/\p{Cc}/u.test(tag)) return;
+  throw new Rejected(
+    "invalid_request",
+    `tag: expected 1 to ${maxTagLength} characters without control characters, not only spaces`,
+  );
+}

@@ -1,0 +1,49 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import type { AssistantEvent, AssistantSettings } from "./events.ts";
+
+export type Assistant = AssistantSettings & { exists: boolean; deleted: boolean; workspaceId: string };
+
+export type AssistantCommand =
+  | { type: "CreateAssistant"; assistant: AssistantSettings & { workspaceId: string } }
+  | { type: "UpdateAssistant"; changes: Partial<AssistantSettings> }
+  | { type: "DeleteAssistant" };
+
+const initial: Assistant = {
+  exists: false,
+  deleted: false,
+  workspaceId: "",
+  name: "",
+  description: null,
+  status: "active",
+};
+
+function evolve(assistant: Assistant, event: AssistantEvent): Assistant {
+  switch (event.type) {
+    case "AssistantCreated":
+      return { ...assistant, ...event.data, exists: true };
+    case "AssistantUpdated":
+      return { ...assistant, ...event.data.changes };
+    case "AssistantDeleted":
+      return { ...assistant, deleted: true };
+  }
+}
+
+function decide(command: AssistantCommand, assistant: Assistant): AssistantEvent[] {
+  if (command.type === "CreateAssistant") {
+    return assistant.exists ? [] : [{ type: "AssistantCreated", data: command.assistant }];
+  }
+  if (!assistant.exists || assistant.deleted) throw new Rejected("not_found", "no such assistant");
+  if (command.type === "DeleteAssistant") return [{ type: "AssistantDeleted", data: {} }];
+  const differs = ([key, value]: [string, unknown]) =>
+    value !== undefined && value !== assistant[key as keyof AssistantSettings];
+  const changes = Object.fromEntries(Object.entries(command.changes).filter(differs));
+  return Object.keys(changes).length === 0 ? [] : [{ type: "AssistantUpdated", data: { changes } }];
+}
+
+export const assistantDecider: Decider<Assistant, AssistantCommand, AssistantEvent> = {
+  category: "assistant",
+  initial,
+  evolve,
+  decide,
+};
