@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { EventStore } from "../eventStore.ts";
 import { validateAppend, validateRevision, validateStream } from "../validate.ts";
 import { createReader } from "./reader.ts";
+import { createRecent } from "./recent.ts";
 import { type Log, silent } from "./recovery.ts";
 import { subscription } from "./subscription.ts";
 import { createTail } from "./tail.ts";
@@ -23,6 +24,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every subscription listens
   const reader = createReader({ connectionString, timeoutMs, connections: readers });
+  const recent = createRecent(reader);
   const tail = createTail({ connectionString, timeoutMs, log });
   const writer = createWriter({ connectionString, timeoutMs, log, onCommitted: tail.committed });
   let closed: Promise<void> | undefined;
@@ -47,7 +49,8 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     read: (stream, fromRevision = 0, maxCount) => reader.stream(stream, fromRevision, maxCount),
     readLast: (stream) => reader.last(stream),
     head: () => reader.head(),
-    subscribe: (subscribeOptions) => subscription({ reader, tail, log, closing: closing.signal }, subscribeOptions),
+    subscribe: (subscribeOptions) =>
+      subscription({ pages: recent, tail, log, closing: closing.signal }, subscribeOptions),
     close: () => (closed ??= close()),
   };
 }

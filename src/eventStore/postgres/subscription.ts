@@ -5,7 +5,7 @@ import { type Log, pauses } from "./recovery.ts";
 import type { Tail } from "./tail.ts";
 
 export type Source = {
-  reader: Reader;
+  pages: Pick<Reader, "page">;
   tail: Tail;
   log: Log;
   /** Aborted when the store closes. */
@@ -35,7 +35,7 @@ export async function* subscription(source: Source, options: SubscribeOptions): 
     const head = source.tail.head();
     const upTo = Math.min(head, after + widestPage);
     const page = await patiently(source, life.signal, () =>
-      source.reader.page({ after, upTo, categories, limit: batchSize }),
+      source.pages.page({ after, upTo, categories, limit: batchSize }),
     );
     return page && { ...page, caughtUp: page.position >= head };
   }
