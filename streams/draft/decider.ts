@@ -23,6 +23,8 @@ const initial: Draft = {
   stored: { content: null, contentBlob: null },
   rationale: null,
   sendRequested: false,
+  autoApproved: false,
+  rulesApplied: false,
   held: null,
   attemptId: null,
   tries: 0,
@@ -38,7 +40,16 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
       const { content, contentBlob, metadata: _, staleWarning: __, autoApproved, ...facts } = event.data;
       const status = autoApproved ? "approved" : "pending";
       const stored = { content, contentBlob };
-      return { ...draft, ...facts, stored, exists: true, version: 1, status, sendRequested: autoApproved };
+      return {
+        ...draft,
+        ...facts,
+        stored,
+        exists: true,
+        version: 1,
+        status,
+        sendRequested: autoApproved,
+        autoApproved,
+      };
     }
     case "DraftEdited": {
       const { version, contentSha256, rationale, content, contentBlob } = event.data;
@@ -77,8 +88,9 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
       return { ...draft, status: "sent" };
     case "DraftFailed":
       return { ...draft, status: "failed", sendRequested: false, failureCode: event.data.code };
-    case "LateEvidence":
     case "DraftRulesApplied":
+      return { ...draft, rulesApplied: true };
+    case "LateEvidence":
     case "DraftEscalated":
       return draft;
     case "NotifyRequested":
@@ -97,7 +109,7 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
   }
 }
 
-const reviewTypes = ["EditDraft", "ApproveDraft", "RejectDraft", "ReturnToPending"];
+const reviewTypes = ["EditDraft", "ApproveDraft", "RejectDraft", "ReturnToPending", "ApplyRules", "GiveUpOnRules"];
 const notificationTypes = ["RequestNotify", "AskApprovers", "RecordNotified", "RecordNotificationFailed"];
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {

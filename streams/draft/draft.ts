@@ -18,6 +18,9 @@ export type Draft = {
   rationale: string | null;
   /** Set by an approval that means to send, until that send was queued, held or given up. */
   sendRequested: boolean;
+  /** Approved on submission by its identity's auto_approve_replies: it waits for the rules of its creation. */
+  autoApproved: boolean;
+  rulesApplied: boolean;
   held: string | null;
   /** The hand-over under way (status sending). */
   attemptId: string | null;

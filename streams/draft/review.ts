@@ -22,7 +22,11 @@ export type ReviewCommand =
       tokenSha256: string | null;
     }
   | { type: "RejectDraft"; reason: string | null; ifVersion: number | null; tokenSha256: string | null }
-  | { type: "ReturnToPending"; because: string };
+  | { type: "ReturnToPending"; because: string }
+  /** The rules of draft.created have run, once. `manual` takes an auto-approval back that has not come to a send yet. */
+  | { type: "ApplyRules"; mode: "auto" | "manual" | null; because: string }
+  /** An auto-approved draft whose rules could not be run in time goes to a person. */
+  | { type: "GiveUpOnRules"; because: string };
 
 export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[] {
   switch (command.type) {
@@ -54,8 +58,21 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "ReturnToPending":
       if (draft.status !== "approved") return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
+    case "ApplyRules": {
+      if (draft.rulesApplied) return [];
+      const applied: DraftEvent = { type: "DraftRulesApplied", data: { mode: command.mode } };
+      const takenBack = command.mode === "manual" && isAutoApproval(draft);
+      return takenBack ? [{ type: "DraftReturnedToPending", data: { because: command.because } }, applied] : [applied];
+    }
+    case "GiveUpOnRules":
+      if (draft.rulesApplied || !isAutoApproval(draft)) return [];
+      return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
   }
 }
+
+/** Approved by nobody but its identity's setting, of the version that was submitted. */
+const isAutoApproval = (draft: Draft): boolean =>
+  draft.autoApproved && draft.status === "approved" && draft.version === 1 && !draft.rulesApplied;
 
 function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Draft): DraftEvent[] {
   // An identity's change reaches approved drafts too, and takes their approval back: it was for another content.

@@ -1,0 +1,51 @@
+import { type Group, type Leaf, type Operator, operators, type TriggerEvent } from "./events.ts";
+import { type Field, fieldsOf, kindOf } from "./fields.ts";
+import { listAt, objectWith, oneOf, textAt, wrong } from "./judging.ts";
+
+/** Bounds of a tree (decisions 9). */
+export const maxLeaves = 100;
+export const maxNestedGroups = 8;
+
+const forWords: readonly Operator[] = ["equals", "not_equals", "in", "not_in"];
+
+/** A rule's conditions, judged against its trigger. Throws Rejected invalid_request naming the path of what is wrong. */
+export function readConditions(trigger: TriggerEvent, value: unknown, path: string): Group {
+  const count = { leaves: 0 };
+  return readGroup(trigger, value, path, 1, count);
+}
+
+type Count = { leaves: number };
+
+function readGroup(trigger: TriggerEvent, value: unknown, path: string, depth: number, count: Count): Group {
+  const given = objectWith(value, path, ["operator", "conditions"]);
+  if (depth > maxNestedGroups) throw wrong(path, `expected at most ${maxNestedGroups} groups inside each other`);
+  if (Object.keys(given).length === 0) return {};
+  const operator = oneOf(given.operator, `${path}.operator`, ["AND", "OR"]);
+  const items = listAt(given.conditions, `${path}.conditions`);
+  const conditions = items.map((item, index) =>
+    readItem(trigger, item, `${path}.conditions[${index}]`, depth + 1, count),
+  );
+  return { operator, conditions };
+}
+
+function readItem(trigger: TriggerEvent, value: unknown, path: string, depth: number, count: Count): Group | Leaf {
+  const isLeaf = typeof value === "object" && value !== null && ["field", "op", "value"].some((name) => name in value);
+  if (!isLeaf) return readGroup(trigger, value, path, depth, count);
+  count.leaves += 1;
+  if (count.leaves > maxLeaves) throw wrong(path, `expected at most ${maxLeaves} conditions in all`);
+  const given = objectWith(value, path, ["field", "op", "value"]);
+  const field = oneOf(given.field, `${path}.field`, fieldsOf[trigger]);
+  const op = oneOf(given.op, `${path}.op`, operatorsOf(field));
+  return { field, op, value: readValue(field, op, given.value, `${path}.value`) };
+}
+
+const operatorsOf = (field: Field): readonly Operator[] => (Array.isArray(kindOf(field)) ? forWords : operators);
+
+function readValue(field: Field, op: Operator, value: unknown, path: string): string | string[] {
+  const kind = kindOf(field);
+  const one = (given: unknown, at: string): string =>
+    typeof kind === "string" ? textAt(given, at) : oneOf(given, at, kind);
+  if (op !== "in" && op !== "not_in") return one(value, path);
+  if (!Array.isArray(value)) throw wrong(path, `expected a list of strings, as ${op} compares with several`);
+  return value.map((item, index) => one(item, `${path}[${index}]`));
+}

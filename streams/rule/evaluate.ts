@@ -1,0 +1,59 @@
+import type { Group, Leaf, Operator } from "./events.ts";
+import { type Field, isClaimed, isField, kindOf } from "./fields.ts";
+
+/** What is known, by field. A field may have several values (tags, recipients); one that is missing has none. */
+export type Facts = ReadonlyMap<Field, readonly string[]>;
+
+type Positive = Exclude<Operator, "not_equals" | "not_contains" | "not_in">;
+
+const oppositeOf: Partial<Record<Operator, Positive>> = {
+  not_equals: "equals",
+  not_contains: "contains",
+  not_in: "in",
+};
+
+/** Walks a tree of conditions. An empty group passes; the negative operators are true wherever their positive is not. */
+export function passes(item: Group | Leaf, facts: Facts): boolean {
+  if (isLeaf(item)) return leafPasses(item, facts);
+  const items = itemsOf(item);
+  if (items.length === 0) return true;
+  return item.operator === "OR"
+    ? items.some((inner) => passes(inner, facts))
+    : items.every((inner) => passes(inner, facts));
+}
+
+/** Whether some condition asks about what a sender merely claims (decisions 8). */
+export function asksForClaims(item: Group | Leaf): boolean {
+  return isLeaf(item) ? isClaimed(item.field) : itemsOf(item).some(asksForClaims);
+}
+
+export const isLeaf = (item: Group | Leaf): item is Leaf => Object.hasOwn(item, "field");
+const itemsOf = (group: Group): readonly (Group | Leaf)[] =>
+  Object.hasOwn(group, "conditions") ? (group.conditions ?? []) : [];
+
+function leafPasses({ field, op, value }: Leaf, facts: Facts): boolean {
+  if (!isField(field)) return false;
+  const opposite = oppositeOf[op];
+  const known = facts.get(field) ?? [];
+  if (opposite !== undefined) return !known.some((fact) => holds(field, opposite, fact, value));
+  return known.some((fact) => holds(field, op as Positive, fact, value));
+}
+
+function holds(field: Field, op: Positive, fact: string, value: string | string[]): boolean {
+  const values = typeof value === "string" ? [value] : value;
+  switch (op) {
+    case "equals":
+    case "in":
+      return values.some((one) => comparable(field, one) === comparable(field, fact));
+    case "contains":
+      return values.some((one) => folded(fact).includes(folded(one)));
+    case "starts_with":
+      return values.some((one) => folded(fact).startsWith(folded(one)));
+    case "ends_with":
+      return values.some((one) => folded(fact).endsWith(folded(one)));
+  }
+}
+
+/** Addresses and domains compare without case, everything else exactly; parts of a text always without case (decisions 9). */
+const comparable = (field: Field, text: string): string => (kindOf(field) === "address" ? folded(text) : text);
+const folded = (text: string): string => text.toLowerCase();

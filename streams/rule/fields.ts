@@ -1,0 +1,46 @@
+import type { TriggerEvent } from "./events.ts";
+
+/** What a condition may ask about: free text, an address or domain (compared without case), or one of a few words. */
+type Kind = "text" | "address" | readonly string[];
+
+const kinds = {
+  "message.from_email": "address",
+  "message.to_emails": "address",
+  "message.subject": "text",
+  "message.body_text": "text",
+  "thread.subject": "text",
+  "thread.status": ["open", "waiting", "draft_pending", "closed"],
+  "contact.status": ["unknown", "trusted", "blocked"],
+  "contact.tag": "text",
+  "contact.domain": "address",
+  "identity.id": "text",
+} as const satisfies Record<string, Kind>;
+
+export type Field = keyof typeof kinds;
+
+export const kindOf = (field: Field): Kind => kinds[field];
+export const isField = (name: string): name is Field => Object.hasOwn(kinds, name);
+
+const ofDrafts = [
+  "thread.subject",
+  "thread.status",
+  "contact.status",
+  "contact.tag",
+  "contact.domain",
+  "identity.id",
+] as const;
+const ofSentMail = ["message.subject", "message.to_emails", ...ofDrafts] as const;
+
+/** The fields of each trigger (interface 4, decisions 9). */
+export const fieldsOf: Record<TriggerEvent, readonly Field[]> = {
+  "email.received": ["message.from_email", "message.subject", "message.body_text", ...ofDrafts],
+  "email.sent": ofSentMail,
+  "email.delivered": ofSentMail,
+  "draft.created": ofDrafts,
+  "draft.approved": ofDrafts,
+  "draft.sent": ofSentMail,
+  "draft.stale": ofDrafts,
+};
+
+/** True for what a stranger can claim to be: a condition on it grants nothing without proof (decisions 8). */
+export const isClaimed = (field: string): boolean => field.startsWith("contact.") || field === "message.from_email";

@@ -1,0 +1,42 @@
+import { Rejected } from "../decider.ts";
+
+/** Refusals of a rule's tree and actions: the path of what is wrong, and what was expected there. */
+export const wrong = (path: string, sentence: string): Rejected =>
+  new Rejected("invalid_request", `${path}: ${sentence}`, { field: path });
+
+/** An object of JSON, with none but these keys. Throws Rejected invalid_request. */
+export function objectWith(value: unknown, path: string, known: readonly string[]): Record<string, unknown> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrong(path, "expected an object");
+  const odd = Object.keys(value).find((name) => !known.includes(name));
+  if (odd !== undefined) {
+    const shown = /^[\w-]{1,64}$/.test(odd) ? odd : JSON.stringify(odd.slice(0, 64));
+    throw wrong(`${path}.${shown}`, `unknown field: expected ${known.join(", ")}`);
+  }
+  return value as Record<string, unknown>;
+}
+
+export function listAt(value: unknown, path: string): unknown[] {
+  if (!Array.isArray(value)) throw wrong(path, "expected an array");
+  return value;
+}
+
+export function textAt(value: unknown, path: string): string {
+  if (typeof value !== "string") throw wrong(path, "expected a string");
+  return value;
+}
+
+/** One line of 1 to `maxLength` characters. */
+export function lineAt(value: unknown, path: string, maxLength: number): string {
+  const text = textAt(value, path);
+  if (text.length < 1 || text.length > maxLength || /[\r\n]/.test(text)) {
+    throw wrong(path, `expected text without line breaks of 1 to ${maxLength} characters`);
+  }
+  return text;
+}
+
+export function oneOf<const Known extends readonly string[]>(value: unknown, path: string, known: Known) {
+  if (typeof value !== "string" || !known.includes(value)) {
+    throw wrong(path, `expected ${known.length === 1 ? known[0] : `one of ${known.join(", ")}`}`);
+  }
+  return value as Known[number];
+}

@@ -1,0 +1,69 @@
+import type { Decider } from "../decider.ts";
+import type { ActionOutcome, RuleResult, RuleRunEvent } from "./events.ts";
+
+type Evaluated = Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"];
+type Taken = Extract<RuleRunEvent, { type: "RuleActionTaken" }>["data"];
+
+export type RuleRun = {
+  /** null: nothing was evaluated. */
+  evaluated: Evaluated | null;
+  /** By `rule/index`. */
+  outcomes: Readonly<Record<string, { outcome: ActionOutcome; reason: string | null }>>;
+  modeUsedBy: string | null;
+};
+
+export type RuleRunCommand =
+  | { type: "RecordEvaluation"; evaluated: Evaluated }
+  | ({ type: "RecordAction" } & Taken)
+  | { type: "UseMode"; draftId: string };
+
+const initial: RuleRun = { evaluated: null, outcomes: {}, modeUsedBy: null };
+
+export const actionKey = (ruleId: string, index: number): string => `${ruleId}/${index}`;
+
+function evolve(run: RuleRun, event: RuleRunEvent): RuleRun {
+  switch (event.type) {
+    case "RulesEvaluated":
+      return { ...run, evaluated: event.data };
+    case "RuleActionTaken": {
+      const { ruleId, index, outcome, reason } = event.data;
+      return { ...run, outcomes: { ...run.outcomes, [actionKey(ruleId, index)]: { outcome, reason } } };
+    }
+    case "ApprovalModeUsed":
+      return { ...run, modeUsedBy: event.data.draftId };
+  }
+}
+
+function decide(command: RuleRunCommand, run: RuleRun): RuleRunEvent[] {
+  switch (command.type) {
+    case "RecordEvaluation":
+      // Whoever comes second carries out what the first one decided.
+      return run.evaluated ? [] : [{ type: "RulesEvaluated", data: command.evaluated }];
+    case "RecordAction": {
+      const { type: _, ...taken } = command;
+      const known = run.outcomes[actionKey(taken.ruleId, taken.index)];
+      const settled = known && (known.outcome !== "failed" || taken.outcome === "failed");
+      return settled ? [] : [{ type: "RuleActionTaken", data: taken }];
+    }
+    case "UseMode":
+      if (run.modeUsedBy !== null || approvalModeOf(run) === null) return [];
+      return [{ type: "ApprovalModeUsed", data: { draftId: command.draftId } }];
+  }
+}
+
+/** The approval mode that a run of email.received leaves for the next draft, and whose rule it is. */
+export function approvalModeOf({ evaluated }: RuleRun): { mode: "manual" | "auto"; rule: RuleResult } | null {
+  for (const rule of evaluated?.results ?? []) {
+    for (const { action, suppressed } of rule.actions) {
+      if (action.type === "set_approval_mode" && suppressed === null) return { mode: action.mode, rule };
+    }
+  }
+  return null;
+}
+
+export const ruleRunDecider: Decider<RuleRun, RuleRunCommand, RuleRunEvent> = {
+  category: "ruleRun",
+  initial,
+  evolve,
+  decide,
+};
