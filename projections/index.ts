@@ -1,11 +1,13 @@
 import { apiKeys } from "./apiKeys/projector.ts";
 import { chains } from "./chains/projector.ts";
 import { drafts } from "./drafts/projector.ts";
+import { feed } from "./feed/projector.ts";
 import { identities } from "./identities/projector.ts";
 import { inbound } from "./inbound/projector.ts";
 import { messages } from "./messages/projector.ts";
 import type { Projection } from "./projection.ts";
 import { threads } from "./threads/projector.ts";
+import { webhooks } from "./webhooks/projector.ts";
 import { workspaces } from "./workspaces/projector.ts";
 
 /** Every read model of the service. */
@@ -18,4 +20,6 @@ export const projections: readonly Projection[] = [
   threads,
   messages,
   drafts,
+  feed,
+  webhooks,
 ];

@@ -1,0 +1,73 @@
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { Projection, Tx } from "../projection.ts";
+import { rowsById, upsertRows } from "../rows.ts";
+import { type Known, type PublicEvent, publicEvents, publishedTypes, subjectOf } from "./publicEvents.ts";
+
+type Subject = Known & { id: string; workspace_id: string | null };
+
+const subjectColumns = ["id", "workspace_id", "thread_id", "identity_id", "message_id"];
+
+const eventColumns = [
+  "workspace_id",
+  "position",
+  "part",
+  "sequence",
+  "id",
+  "type",
+  "created_at",
+  "subject",
+  "identity_id",
+  "data",
+];
+
+/** A draft or thread that begins here. */
+function begun(event: Recorded): Subject | undefined {
+  const { threadId, identityId, messageId } = event.data as Record<string, string>;
+  const id = idOf(event.stream);
+  const common = { id, workspace_id: event.metadata.workspaceId, identity_id: identityId as string };
+  if (event.type === "ThreadOpened") return { ...common, thread_id: id, message_id: null };
+  if (event.type !== "DraftSubmitted") return undefined;
+  return { ...common, thread_id: threadId as string, message_id: messageId ?? null };
+}
+
+/** Where the numbers of these workspaces stand before the batch. */
+async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<Map<string, number>> {
+  const { rows } = await tx.query<{ id: string; last: number }>(
+    `select w.id, coalesce((
+       select f.sequence from feed_events f where f.workspace_id = w.id order by f.position desc, f.part desc limit 1
+     ), 0)::bigint as last from unnest($1::uuid[]) as w (id)`,
+    [workspaceIds],
+  );
+  return new Map(rows.map((row) => [row.id, Number(row.last)]));
+}
+
+/** What integrators are told, in log order, numbered within each workspace. */
+export const feed: Projection = {
+  name: "feed",
+  version: 1,
+  tables: ["feed_events", "feed_subjects"],
+  handles: ["ThreadOpened", ...publishedTypes],
+  async project(tx, events) {
+    const subjects = await rowsById<Subject>(tx, "feed_subjects", subjectColumns, events.map(subjectOf));
+    const fresh: Subject[] = [];
+    const made: (PublicEvent & { position: number; part: number })[] = [];
+    for (const event of events) {
+      const subject = begun(event);
+      if (subject) {
+        fresh.push(subject);
+        subjects.set(subject.id, subject);
+      }
+      const news = publicEvents(event, (id) => subjects.get(id));
+      made.push(...news.map((each, part) => ({ ...each, position: event.position, part })));
+    }
+    await upsertRows(tx, "feed_subjects", ["id"], subjectColumns, fresh);
+    if (made.length === 0) return;
+    const sequences = await lastSequences(tx, [...new Set(made.map((each) => each.workspace_id))]);
+    const rows = made.map((each) => {
+      const sequence = (sequences.get(each.workspace_id) ?? 0) + 1;
+      sequences.set(each.workspace_id, sequence);
+      return { ...each, sequence };
+    });
+    await upsertRows(tx, "feed_events", ["workspace_id", "position", "part"], eventColumns, rows);
+  },
+};

@@ -1,0 +1,142 @@
+import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import type { PublicEventType } from "#streams/webhook/events.ts";
+
+/** What a draft or a thread was said to belong to when it began. `message_id`: of a draft, the mail it becomes. */
+export type Known = { thread_id: string; identity_id: string; message_id: string | null };
+
+/** An event as integrators see it: ids and facts, no bodies (decisions 11). `data` is as the wire has it. */
+export type PublicEvent = {
+  /** The log event's own id; of a second one that the same log event makes, one derived from it. */
+  id: string;
+  type: PublicEventType;
+  created_at: string;
+  workspace_id: string;
+  /** The draft, thread or domain it is about: in order within each. */
+  subject: string;
+  identity_id: string | null;
+  data: Record<string, unknown>;
+};
+
+type Made = { type: PublicEventType; data?: Record<string, unknown> };
+type Data = Record<string, any>;
+
+/** Who did it, as far as the wire tells. */
+const actorOf = ({ metadata: { actor } }: Recorded) => ({
+  actor: { kind: actor.kind, id: actor.id, name: actor.name ?? null },
+});
+
+/** By log event: the public ones it makes. Bodies and addresses of approvers stay out. */
+const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
+  DraftSubmitted: (data, event) => [
+    {
+      type: "draft.created",
+      data: {
+        version: 1,
+        content_sha256: data.contentSha256,
+        based_on_message_id: data.basedOnMessageId,
+        stale_warning: data.staleWarning,
+        auto_approved: data.autoApproved,
+        ...actorOf(event),
+      },
+    },
+    ...(data.autoApproved ? [approved({ version: 1, contentSha256: data.contentSha256 }, autoApproval(data))] : []),
+  ],
+  DraftEdited: (data, event) => [
+    {
+      type: "draft.updated",
+      data: {
+        version: data.version,
+        content_sha256: data.contentSha256,
+        changed_fields: data.changedFields,
+        because: data.because,
+        ...actorOf(event),
+      },
+    },
+  ],
+  DraftApproved: (data, event) => [approved(data, actorOf(event))],
+  DraftRejected: (data, event) => [
+    { type: "draft.rejected", data: { version: data.version, reason: data.reason, ...actorOf(event) } },
+  ],
+  DraftQueued: (data) => [{ type: "email.sent", data: { version: data.version, content_sha256: data.contentSha256 } }],
+  DraftSent: (data) => [{ type: "draft.sent", data: { rfc_message_id: data.rfcMessageId, sent_at: data.sentAt } }],
+  DraftFailed: (data) => [{ type: "draft.failed", data: { failure_code: data.code, failure_message: data.message } }],
+  DraftMarkedStale: (data) => [{ type: "draft.stale", data: { new_message_id: data.newMessageId } }],
+  DraftEscalated: (data) => [{ type: "draft.escalated", data: { version: data.version, channel: data.channelType } }],
+  DeliveryDelivered: (data) => [{ type: "email.delivered", data: { evidence: data.evidence } }],
+  DeliveryBounced: (data) => [{ type: "email.bounced", data: { evidence: data.evidence } }],
+  DeliveryComplained: (data) => [{ type: "email.complained", data: { evidence: data.evidence } }],
+  MessageAuthenticated: (data) => (isNews(data) ? [received(data)] : []),
+  ThreadAbsorbed: (data) => [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }],
+  DomainVerified: (data) => [{ type: "domain.verified", data: { domain_name: data.domainName ?? null } }],
+  DomainLost: (data) => [{ type: "domain.lost", data: { domain_name: data.domainName ?? null } }],
+};
+
+const approved = (data: Data, actor: Record<string, unknown>): Made => ({
+  type: "draft.approved",
+  data: { version: data.version, content_sha256: data.contentSha256, ...actor },
+});
+
+/** Nobody decided: the identity's setting did. */
+const autoApproval = ({ identityId }: Data) => ({ actor: { kind: "auto", id: identityId, name: null } });
+
+/** A machine's mail and a blocked contact's trigger nothing (decisions 5). */
+const isNews = ({ classification, contactStatus }: Data): boolean =>
+  (classification === "person" || classification === "list") && contactStatus !== "blocked";
+
+const received = (data: Data): Made => ({
+  type: "email.received",
+  data: {
+    message_id: data.messageId,
+    from_email: data.fromEmail,
+    subject: data.subject,
+    classification: data.classification,
+    contact_id: data.contactId,
+    contact_status: data.contactStatus,
+    authentication: data.authentication,
+  },
+});
+
+/** The log events that make public ones. */
+export const publishedTypes: readonly string[] = Object.keys(mappings);
+
+/** The draft, thread or domain a log event is about. */
+export const subjectOf = (event: Recorded): string =>
+  categoryOf(event.stream) === "delivery" ? String(event.data.draftId) : idOf(event.stream);
+
+/** The public events that one of the log makes, in order. Pure: the same log, the same events. */
+export function publicEvents(event: Recorded, known: (id: string) => Known | undefined): PublicEvent[] {
+  const workspaceId = event.metadata.workspaceId;
+  const made = mappings[event.type]?.(event.data, event) ?? [];
+  if (workspaceId === null) return [];
+  const subject = subjectOf(event);
+  const ids = idsOf(event, subject, known(subject));
+  return made.map(({ type, data }, part) => ({
+    id: part === 0 ? event.id : derived(event.id),
+    type,
+    created_at: event.metadata.at,
+    workspace_id: workspaceId,
+    subject,
+    identity_id: (ids.identity_id as string | undefined) ?? null,
+    data: { ...ids, ...data },
+  }));
+}
+
+/** What every event of a kind names: where it belongs. */
+function idsOf(event: Recorded, subject: string, known: Known | undefined): Record<string, unknown> {
+  switch (categoryOf(event.stream)) {
+    case "domain":
+      return { domain_id: subject };
+    case "thread":
+      return { thread_id: subject, identity_id: known?.identity_id ?? event.data.identityId ?? null };
+    default: {
+      const { thread_id = null, identity_id = null, message_id = null } = known ?? {};
+      return { draft_id: subject, thread_id, identity_id, ...(isOfMail(event.type) ? { message_id } : {}) };
+    }
+  }
+}
+
+const isOfMail = (type: string): boolean =>
+  type === "DraftQueued" || type === "DraftSent" || type.startsWith("Delivery");
+
+/** The same id with its last digit turned: ids of events are random, so nobody else has it. */
+const derived = (id: string): string => id.slice(0, -1) + (15 - Number.parseInt(id.slice(-1), 16)).toString(16);

@@ -1,0 +1,76 @@
+import type { PublicEventType } from "#streams/webhook/events.ts";
+import type { Tx } from "../projection.ts";
+
+export { publishedTypes, subjectOf } from "./publicEvents.ts";
+
+/** A place in the feed: everything at or before it has been seen. */
+export type FeedPlace = { position: number; part: number };
+
+export const feedStart: FeedPlace = { position: 0, part: 0 };
+
+export type FeedRow = FeedPlace & {
+  id: string;
+  type: PublicEventType;
+  created_at: Date;
+  workspace_id: string;
+  sequence: number;
+  subject: string;
+  identity_id: string | null;
+  data: Record<string, unknown>;
+};
+
+const columns = "position, part, id, type, created_at, workspace_id, sequence, subject, identity_id, data";
+
+/** At most `limit` events after a place, oldest first; of these types alone where they are given. */
+export async function eventsAfter(
+  sql: Tx,
+  workspaceId: string,
+  { after, types, limit }: { after: FeedPlace; types?: readonly string[] | undefined; limit: number },
+): Promise<FeedRow[]> {
+  const values = [workspaceId, after.position, after.part, limit];
+  if (!types) {
+    const { rows } = await sql.query<FeedRow>(
+      `select ${columns} from feed_events where workspace_id = $1 and (position, part) > ($2, $3)
+       order by position, part limit $4`,
+      values,
+    );
+    return rows;
+  }
+  // Each type by its own index range: a rare one is not searched for among all the others.
+  const { rows } = await sql.query<FeedRow>(
+    `select found.* from unnest($5::text[]) as wanted (type) cross join lateral (
+       select ${columns} from feed_events where workspace_id = $1 and type = wanted.type and (position, part) > ($2, $3)
+       order by position, part limit $4
+     ) found order by position, part limit $4`,
+    [...values, [...new Set(types)]],
+  );
+  return rows;
+}
+
+/** The public events that the log's event at a position makes. */
+export async function eventsAt(sql: Tx, workspaceId: string, position: number): Promise<FeedRow[]> {
+  const { rows } = await sql.query<FeedRow>(
+    `select ${columns} from feed_events where workspace_id = $1 and position = $2 order by part`,
+    [workspaceId, position],
+  );
+  return rows;
+}
+
+/** Where a workspace's feed ends. */
+export async function feedEnd(sql: Tx, workspaceId: string): Promise<FeedPlace> {
+  const { rows } = await sql.query<FeedPlace>(
+    "select position, part from feed_events where workspace_id = $1 order by position desc, part desc limit 1",
+    [workspaceId],
+  );
+  return rows[0] ?? feedStart;
+}
+
+/** What goes over the wire, in a webhook as in the feed. */
+export const payloadOf = ({ id, type, created_at, workspace_id, sequence, data }: FeedRow) => ({
+  id,
+  type,
+  created_at,
+  workspace_id,
+  sequence,
+  data,
+});

@@ -1,0 +1,24 @@
+create table feed_events (
+  workspace_id uuid not null,
+  -- Where in the log it comes from, and which of that event's public ones it is: what a cursor says.
+  position bigint not null,
+  part smallint not null,
+  -- Without gaps, from 1.
+  sequence bigint not null,
+  id uuid not null,
+  type text not null,
+  created_at timestamptz not null,
+  subject uuid not null,
+  identity_id uuid,
+  data json not null,
+  primary key (workspace_id, position, part)
+);
+create index on feed_events (workspace_id, type, position, part);
+-- What events of drafts and threads do not say themselves.
+create table feed_subjects (
+  id uuid primary key,
+  workspace_id uuid not null,
+  thread_id uuid not null,
+  identity_id uuid not null,
+  message_id uuid
+);

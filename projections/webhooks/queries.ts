@@ -1,0 +1,56 @@
+import type { WebhookStatus } from "#streams/webhook/events.ts";
+import { page } from "../page.ts";
+import type { Tx } from "../projection.ts";
+
+export type WebhookRow = {
+  id: string;
+  workspace_id: string;
+  url: string;
+  events: string[];
+  identity_ids: string[] | null;
+  description: string | null;
+  status: WebhookStatus;
+  disabled_reason: string | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = `id, workspace_id, url, events, identity_ids, description, status, disabled_reason, created_at, updated_at`;
+
+export async function webhookById(sql: Tx, workspaceId: string, id: string): Promise<WebhookRow | undefined> {
+  const { rows } = await sql.query<WebhookRow>(
+    `select ${columns} from webhooks where workspace_id = $1 and id = $2 and deleted_at is null`,
+    [workspaceId, id],
+  );
+  return rows[0];
+}
+
+/** Newest first. */
+export const listWebhooks = (sql: Tx, workspaceId: string, window: { limit: number; offset: number }) =>
+  page<WebhookRow>(sql, {
+    select: columns,
+    from: "webhooks",
+    where: ["workspace_id = $1", "deleted_at is null"],
+    values: [workspaceId],
+    orderBy: "created_at desc, id",
+    ...window,
+  });
+
+/** Those that want to hear of something, and when they began to. */
+export type Listener = {
+  id: string;
+  events: string[];
+  identity_ids: string[] | null;
+  /** Of their creation: earlier events are not for them. */
+  created_position: number;
+};
+
+/** The active webhooks of a workspace. */
+export async function listeningWebhooks(sql: Tx, workspaceId: string): Promise<Listener[]> {
+  const { rows } = await sql.query<Listener>(
+    `select id, events, identity_ids, created_position from webhooks
+     where workspace_id = $1 and deleted_at is null and status = 'active' order by created_at desc, id`,
+    [workspaceId],
+  );
+  return rows;
+}

@@ -1,0 +1,87 @@
+import { type Decider, Rejected } from "../decider.ts";
+import type { WebhookEvent, WebhookSecret, WebhookSettings } from "./events.ts";
+
+export type Webhook = {
+  exists: boolean;
+  deleted: boolean;
+  workspaceId: string;
+  settings: WebhookSettings;
+  secret: WebhookSecret;
+  /** Secrets that were replaced, newest first, and until when they sign as well. */
+  previous: readonly { secret: WebhookSecret; until: string }[];
+};
+
+export type WebhookCommand =
+  | { type: "CreateWebhook"; webhook: WebhookSettings & { workspaceId: string; secret: WebhookSecret } }
+  | { type: "UpdateWebhook"; changes: Partial<WebhookSettings> }
+  | { type: "RotateSecret"; secret: WebhookSecret; previousUntil: string }
+  | { type: "DisableWebhook"; because: string }
+  | { type: "DeleteWebhook" };
+
+/** Every secret kept signs: a header of more signatures than this helps nobody. */
+const maxPrevious = 4;
+
+function decide(command: WebhookCommand, webhook: Webhook): WebhookEvent[] {
+  if (command.type === "CreateWebhook") {
+    return webhook.exists ? [] : [{ type: "WebhookCreated", data: command.webhook }];
+  }
+  if (!webhook.exists || webhook.deleted) throw new Rejected("not_found", "no such webhook");
+  switch (command.type) {
+    case "UpdateWebhook": {
+      const changes = changed(webhook.settings, command.changes);
+      return Object.keys(changes).length === 0 ? [] : [{ type: "WebhookUpdated", data: { changes } }];
+    }
+    case "RotateSecret": {
+      const { secret, previousUntil } = command;
+      const known = [webhook.secret, ...webhook.previous.map((each) => each.secret)].some(({ id }) => id === secret.id);
+      return known ? [] : [{ type: "WebhookSecretRotated", data: { secret, previousUntil } }];
+    }
+    case "DisableWebhook":
+      return webhook.settings.status === "disabled"
+        ? []
+        : [{ type: "WebhookDisabled", data: { because: command.because } }];
+    case "DeleteWebhook":
+      return [{ type: "WebhookDeleted", data: {} }];
+  }
+}
+
+const changed = (settings: WebhookSettings, changes: Partial<WebhookSettings>): Partial<WebhookSettings> =>
+  Object.fromEntries(
+    Object.entries(changes).filter(
+      ([name, value]) => JSON.stringify(value) !== JSON.stringify(settings[name as keyof WebhookSettings]),
+    ),
+  );
+
+function evolve(webhook: Webhook, event: WebhookEvent): Webhook {
+  switch (event.type) {
+    case "WebhookCreated": {
+      const { workspaceId, secret, ...settings } = event.data;
+      return { exists: true, deleted: false, workspaceId, settings, secret, previous: [] };
+    }
+    case "WebhookUpdated":
+      return { ...webhook, settings: { ...webhook.settings, ...event.data.changes } };
+    case "WebhookSecretRotated": {
+      const { secret, previousUntil: until } = event.data;
+      const previous = [{ secret: webhook.secret, until }, ...webhook.previous].slice(0, maxPrevious);
+      return { ...webhook, secret, previous };
+    }
+    case "WebhookDisabled":
+      return { ...webhook, settings: { ...webhook.settings, status: "disabled" } };
+    case "WebhookDeleted":
+      return { ...webhook, deleted: true };
+  }
+}
+
+export const webhookDecider: Decider<Webhook, WebhookCommand, WebhookEvent> = {
+  category: "webhook",
+  initial: {
+    exists: false,
+    deleted: false,
+    workspaceId: "",
+    settings: { url: "", events: [], identityIds: null, description: null, status: "active" },
+    secret: { id: "", sealed: "" },
+    previous: [],
+  },
+  evolve,
+  decide,
+};

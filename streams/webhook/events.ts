@@ -1,0 +1,48 @@
+import type { Event } from "../event.ts";
+
+/** The kinds of events that integrators are told of: webhooks and the event feed (decisions 11). */
+export const publicEventTypes = [
+  "email.received",
+  "email.sent",
+  "email.delivered",
+  "email.bounced",
+  "email.complained",
+  "draft.created",
+  "draft.updated",
+  "draft.approved",
+  "draft.rejected",
+  "draft.sent",
+  "draft.failed",
+  "draft.stale",
+  "draft.escalated",
+  "thread.merged",
+  "domain.verified",
+  "domain.lost",
+] as const;
+
+export type PublicEventType = (typeof publicEventTypes)[number];
+
+export type WebhookStatus = "active" | "disabled";
+
+/** What can be set. `identityIds` null: events of every identity, and those that belong to none. */
+export type WebhookSettings = {
+  url: string;
+  events: PublicEventType[];
+  identityIds: string[] | null;
+  description: string | null;
+  status: WebhookStatus;
+};
+
+/** `sealed`: the `whsec_…` text under the key ring (src/secrets/keyRing.ts). */
+export type WebhookSecret = { id: string; sealed: string };
+
+export type WebhookEvent =
+  | Event<"WebhookCreated", WebhookSettings & { workspaceId: string; secret: WebhookSecret }>
+  | Event<"WebhookUpdated", { changes: Partial<WebhookSettings> }>
+  /** The secret before signs as well until then (ISO 8601). */
+  | Event<"WebhookSecretRotated", { secret: WebhookSecret; previousUntil: string }>
+  /** The service itself stopped delivering, for example because the receiver answered 410. */
+  | Event<"WebhookDisabled", { because: string }>
+  | Event<"WebhookDeleted", Record<string, never>>;
+
+export const webhookStream = (id: string): string => `webhook-${id}`;
