@@ -1,5 +1,7 @@
 import { apiKeys } from "./apiKeys/projector.ts";
+import { assistants } from "./assistants/projector.ts";
 import { chains } from "./chains/projector.ts";
+import { contacts } from "./contacts/projector.ts";
 import { drafts } from "./drafts/projector.ts";
 import { feed } from "./feed/projector.ts";
 import { identities } from "./identities/projector.ts";
@@ -22,4 +24,6 @@ export const projections: readonly Projection[] = [
   drafts,
   feed,
   webhooks,
+  contacts,
+  assistants,
 ];

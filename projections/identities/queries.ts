@@ -58,6 +58,19 @@ export function listIdentities(sql: Tx, workspaceId: string, filter: IdentityFil
   });
 }
 
+/** A living identity that names this assistant, if any. */
+export async function identityOfAssistant(
+  sql: Tx,
+  workspaceId: string,
+  assistantId: string,
+): Promise<string | undefined> {
+  const { rows } = await sql.query<{ id: string }>(
+    "select id from identities where workspace_id = $1 and assistant_id = $2 and deleted_at is null order by id limit 1",
+    [workspaceId, assistantId],
+  );
+  return rows[0]?.id;
+}
+
 /** The living identity an address belongs to, whatever its workspace: for mail coming in. Addresses are stored in lower case. */
 export async function identityByAddress(
   sql: Tx,

@@ -7,6 +7,7 @@ import { type IdentitySettings, identityStream } from "#streams/identity/events.
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import { isHostedHere, sealChannels, wireNames } from "./approvalChannels.ts";
+import { requireAssistant } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { sandboxDomainId } from "./ids.ts";
@@ -35,7 +36,7 @@ export async function createIdentity(
   requireLocalPart(localPart);
   await requireNotHostedHere(deps, identity);
   const sealed = { ...identity, ...sealChannels(deps, workspaceId, identity, null) };
-  requireNoAssistant(identity);
+  await requireAssistant(deps, workspaceId, identity.assistantId);
   const emailAddress = `${localPart}@${sendingDomain(deps, workspaceId, domainId)}`;
   if (emailAddress === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
   const identityId = (await interruptedCreation(deps, workspaceId, emailAddress)) ?? deps.ids.uuid();
@@ -112,7 +113,7 @@ export async function updateIdentity(
   const { state } = await deps.load(identityDecider, stream);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
   await requireNotHostedHere(deps, changes);
-  requireNoAssistant(changes);
+  await requireAssistant(deps, workspaceId, changes.assistantId);
   const sealed = (identity: Identity) => ({ ...changes, ...sealChannels(deps, workspaceId, changes, identity) });
   return deps.handle(
     identityDecider,
@@ -139,11 +140,6 @@ function requireLocalPart(localPart: string): void {
     "invalid_request",
     "local_part: expected 1 to 64 lower-case letters, digits and _ + - and single dots between them",
   );
-}
-
-/** No assistant can be made yet, so none can be named (decisions 0: a missing id in a body is not_found). */
-function requireNoAssistant({ assistantId }: Partial<IdentitySettings>): void {
-  if (assistantId) throw new Rejected("not_found", "assistant_id: no such assistant", { field: "assistant_id" });
 }
 
 /** The domain an identity may be made on: today the sandbox domain, which stands verified in every workspace. */

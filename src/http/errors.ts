@@ -24,6 +24,7 @@ export const statuses = {
   sending_paused: 422,
   cold_send_not_allowed: 422,
   loop_guarded: 422,
+  assistant_disabled: 422,
   idempotency_mismatch: 422,
   rate_limited: 429,
   internal_error: 500,

@@ -8,6 +8,10 @@ export const formats: Record<string, { expected: string; test: (text: string) =>
     test: (text) => isDate(text) || isDateTime(text),
   },
   "email-address": { expected: "one plain e-mail address", test: (text) => isAddress(text) },
+  "visible-line": {
+    expected: "text without control characters, not only spaces",
+    test: (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),
+  },
   "single-line": { expected: "text without line breaks", test: (text) => !/[\r\n]/.test(text) },
 };
 

@@ -8,7 +8,9 @@ import type { Database } from "#src/postgres/database.ts";
 import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
 import { createApp } from "./app.ts";
 import { approvalPages } from "./approvalPages/router.ts";
+import { assistantRoutes } from "./assistants.ts";
 import { createAuthenticate } from "./authenticate.ts";
+import { contactRoutes } from "./contacts.ts";
 import { type HttpDependencies, httpDependencies } from "./dependencies.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./draftHistories.ts";
@@ -54,6 +56,8 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...draftRoutes(deps),
   ...draftHistoryRoutes(deps),
   ...inboundRoutes(deps),
+  ...contactRoutes(deps),
+  ...assistantRoutes(deps),
 ];
 
 /** Starts the HTTP role. Throws StartError where it cannot listen. */

@@ -23,6 +23,10 @@ export const EmailAddress = Type.String({ format: "email-address" });
 export const HeaderText = (maxBytes: number, options: Record<string, unknown> = {}) =>
   Type.String({ format: "single-line", maxBytes, ...options });
 
+/** A name or a tag: something to be read, on one line. Counted in characters. */
+export const VisibleLine = (maxLength: number, options: Record<string, unknown> = {}) =>
+  Type.String({ format: "visible-line", minLength: 1, maxLength, ...options });
+
 export const Text = (maxBytes: number, options: Record<string, unknown> = {}) => Type.String({ maxBytes, ...options });
 
 /** Free-form JSON, counted as JSON.stringify writes it. */

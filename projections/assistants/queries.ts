@@ -1,0 +1,39 @@
+import { conditions, page } from "../page.ts";
+import type { Tx } from "../projection.ts";
+
+/** The Assistant of the wire (decisions 8). */
+export type AssistantRow = {
+  id: string;
+  workspace_id: string;
+  name: string;
+  description: string | null;
+  status: "active" | "disabled";
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = "id, workspace_id, name, description, status, created_at, updated_at";
+
+export async function assistantById(sql: Tx, workspaceId: string, id: string): Promise<AssistantRow | undefined> {
+  const { rows } = await sql.query<AssistantRow>(
+    `select ${columns} from assistants where workspace_id = $1 and id = $2 and deleted_at is null`,
+    [workspaceId, id],
+  );
+  return rows[0];
+}
+
+export type AssistantFilter = { status?: string; limit: number; offset: number };
+
+/** Newest first. */
+export function listAssistants(sql: Tx, workspaceId: string, filter: AssistantFilter) {
+  const { where, values } = conditions(workspaceId, [["status = {n}", filter.status]]);
+  return page<AssistantRow>(sql, {
+    select: columns,
+    from: "assistants",
+    where: [...where, "deleted_at is null"],
+    values,
+    orderBy: "created_at desc, id",
+    limit: filter.limit,
+    offset: filter.offset,
+  });
+}

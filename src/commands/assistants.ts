@@ -1,0 +1,80 @@
+import { identityOfAssistant } from "#projections/identities/queries.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { type Assistant, assistantDecider } from "#streams/assistant/decider.ts";
+import { type AssistantSettings, assistantStream } from "#streams/assistant/events.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause } from "./handle.ts";
+import { newId } from "./ids.ts";
+
+type Named = { workspaceId: string; assistantId: string };
+
+export async function createAssistant(
+  deps: Dependencies,
+  assistant: AssistantSettings & { workspaceId: string },
+  cause: Cause,
+): Promise<{ assistantId: string; position: number }> {
+  const assistantId = newId(deps, cause, "assistant");
+  const command = { type: "CreateAssistant", assistant } as const;
+  const { position } = await deps.handle(assistantDecider, assistantStream(assistantId), command, cause);
+  return { assistantId, position };
+}
+
+/** Changes what is given and leaves the rest. Throws Rejected not_found. */
+export async function updateAssistant(
+  deps: Dependencies,
+  { workspaceId, assistantId, changes }: Named & { changes: Partial<AssistantSettings> },
+  cause: Cause,
+): Promise<{ position: number }> {
+  await loadAssistant(deps, { workspaceId, assistantId });
+  return deps.handle(assistantDecider, assistantStream(assistantId), { type: "UpdateAssistant", changes }, cause);
+}
+
+/** Only one that no identity names: a link never points at nothing. Throws Rejected not_found, and invalid_request as a conflict. */
+export async function deleteAssistant(
+  deps: Dependencies,
+  { workspaceId, assistantId }: Named,
+  cause: Cause,
+): Promise<{ position: number }> {
+  await loadAssistant(deps, { workspaceId, assistantId });
+  if (!(await deps.projected(await deps.store.head()))) throw new Unavailable("the read models lag behind");
+  const identityId = await identityOfAssistant(deps.reads, workspaceId, assistantId);
+  if (identityId !== undefined) {
+    const sentence = `identity ${identityId} names this assistant: give it another assistant_id, or null, first`;
+    throw new Rejected("invalid_request", sentence, { conflict: true });
+  }
+  return deps.handle(assistantDecider, assistantStream(assistantId), { type: "DeleteAssistant" }, cause);
+}
+
+/** For ids in a body: throws Rejected not_found naming the field where this workspace has no such assistant (decisions 0). */
+export async function requireAssistant(
+  deps: Pick<Dependencies, "load">,
+  workspaceId: string,
+  assistantId: string | null | undefined,
+): Promise<void> {
+  if (!assistantId) return;
+  await loadAssistant(deps, { workspaceId, assistantId }).catch((error) => {
+    if (!(error instanceof Rejected)) throw error;
+    throw new Rejected("not_found", "assistant_id: no such assistant", { field: "assistant_id" });
+  });
+}
+
+/** A disabled assistant's identities write nothing new; what people decide about its earlier drafts stands. */
+export async function requireAssistantActive(
+  deps: Pick<Dependencies, "load">,
+  { assistantId }: { assistantId: string | null },
+): Promise<void> {
+  if (assistantId === null) return;
+  const { state } = await deps.load(assistantDecider, assistantStream(assistantId));
+  if (state.status === "active") return;
+  throw new Rejected("assistant_disabled", "the assistant of this identity is disabled: set its status to active");
+}
+
+async function loadAssistant(
+  deps: Pick<Dependencies, "load">,
+  { workspaceId, assistantId }: Named,
+): Promise<Assistant> {
+  const { state } = await deps.load(assistantDecider, assistantStream(assistantId));
+  if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;
+  throw new Rejected("not_found", "no such assistant");
+}

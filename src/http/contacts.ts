@@ -1,0 +1,67 @@
+import { contactById, listContacts } from "#projections/contacts/queries.ts";
+import { deleteContact, updateContact } from "#src/commands/contacts.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { type Route, route } from "./route.ts";
+import { Deleted } from "./schemas/common.ts";
+import { Contact, ContactList, ContactQuery, UpdateContact } from "./schemas/contacts.ts";
+
+export function contactRoutes(deps: HttpDependencies): Route[] {
+  const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
+    contactById(deps.reads, workspaceId, params.id);
+
+  return [
+    route(
+      "GET /v1/contacts",
+      {
+        scope: "read:contacts",
+        limit: "read",
+        summary: "List contacts: everybody who wrote",
+        description: "Whoever wrote last comes first. A contact is made by its first mail.",
+        query: ContactQuery,
+        answers: ContactList,
+      },
+      ({ workspaceId, query }) => listContacts(deps.reads, workspaceId, query),
+    ),
+    route(
+      "GET /v1/contacts/:id",
+      { scope: "read:contacts", limit: "read", summary: "Read a contact", answers: Contact, load },
+      async ({ loaded }) => loaded,
+    ),
+    route(
+      "PATCH /v1/contacts/:id",
+      {
+        scope: "write:contacts",
+        limit: "write",
+        summary: "Change a contact's name, status or tags",
+        description: "Only what is given changes. Trust and blocking count from the next mail on.",
+        body: UpdateContact,
+        answers: Contact,
+        load,
+      },
+      async ({ workspaceId, params, loaded, body, cause }) => {
+        const { position } = await updateContact(deps, { workspaceId, email: loaded.email, changes: body }, cause);
+        await deps.readAfter(position, params.id);
+        const row = await contactById(deps.reads, workspaceId, params.id);
+        if (!row) throw new Rejected("not_found", "this contact was deleted a moment ago");
+        return row;
+      },
+    ),
+    route(
+      "DELETE /v1/contacts/:id",
+      {
+        scope: "write:contacts",
+        limit: "write",
+        summary: "Delete a contact",
+        description: "With its status and tags. Its mail stays; the next mail from that address makes it anew.",
+        answers: Deleted,
+        load,
+      },
+      async ({ workspaceId, params, loaded, cause }) => {
+        const { position } = await deleteContact(deps, { workspaceId, email: loaded.email }, cause);
+        await deps.readAfter(position, params.id);
+        return { id: params.id, deleted: true };
+      },
+    ),
+  ];
+}

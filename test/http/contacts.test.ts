@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { contactId } from "#src/commands/ids.ts";
+import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+
+describe("contacts over HTTP [d8 contacts]", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+  let mails = 0;
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    identity = await service.identity(workspace.id);
+  });
+  after(() => service.stop());
+
+  const write = (from: string, to = identity) =>
+    service.deliver(to.address, mail({ id: `c${++mails}@customer.example`, from }));
+  const idOf = (email: string) => contactId(workspace.id, email);
+  const read = async (email: string) => (await workspace.ask(`GET /v1/contacts/${idOf(email)}`)).json;
+  const listed = async (query: string) =>
+    (await workspace.ask(`GET /v1/contacts?limit=100&${query}`)).json.data.map(({ email }: any) => email);
+  const edit = (email: string, json: unknown) => workspace.ask(`PATCH /v1/contacts/${idOf(email)}`, { json });
+
+  it("are made by their first mail, in lower case, and seen again with every other", async () => {
+    await write("Carla@Shop.Example");
+    const first = await read("carla@shop.example");
+    expect(first).to.include({
+      id: idOf("carla@shop.example"),
+      workspace_id: workspace.id,
+      email: "carla@shop.example",
+      name: null,
+      domain: "shop.example",
+      status: "unknown",
+    });
+    expect(first.tags).to.deep.equal([]);
+    expect(first.first_seen_at).to.equal(first.last_seen_at);
+    await write('"Carla Customer" <carla@shop.example>');
+    await write('"Somebody Else" <CARLA@shop.example>');
+    const later = await read("carla@shop.example");
+    expect(later).to.include({ id: first.id, name: "Carla Customer", first_seen_at: first.first_seen_at });
+    expect(Date.parse(later.last_seen_at)).to.be.greaterThan(Date.parse(first.last_seen_at));
+  });
+
+  it("are the primary contact of the threads they opened", async () => {
+    await write("opener@shop.example");
+    const { json } = await workspace.ask("GET /v1/threads?contact=opener@shop.example");
+    expect(json.data[0].primary_contact_id).to.equal((await read("opener@shop.example")).id);
+  });
+
+  it("are listed with who wrote last at the front, page by page", async () => {
+    for (const name of ["one", "two", "three"]) await write(`${name}@order.example`);
+    await write("one@order.example");
+    const order = ["one@order.example", "three@order.example", "two@order.example"];
+    expect(await listed("domain=Order.Example")).to.deep.equal(order);
+    const { json } = await workspace.ask("GET /v1/contacts?domain=order.example&limit=1&offset=1");
+    expect(json).to.include({ total: 3, limit: 1, offset: 1 });
+    expect(json.data[0].email).to.equal(order[1]);
+  });
+
+  it("are found by part of name or address, status, tag and domain, and by all of them together", async () => {
+    await write('"Émile Zola" <emile@books.example>');
+    await write("percent%under_score@books.example");
+    await edit("emile@books.example", { status: "trusted", tags: ["author", "Author"] });
+    expect(await listed("q=ZOLA")).to.deep.equal(["emile@books.example"]);
+    expect(await listed("q=mile@BOOKS")).to.deep.equal(["emile@books.example"]);
+    expect(await listed("q=%25")).to.deep.equal(["percent%under_score@books.example"]);
+    expect(await listed("q=r_s")).to.deep.equal(["percent%under_score@books.example"]);
+    expect(await listed("domain=books.example&status=trusted&tag=Author&q=emile")).to.have.length(1);
+    expect(await listed("tag=AUTHOR")).to.deep.equal([]);
+    expect(await listed("domain=book.example")).to.deep.equal([]);
+    expect(await listed("q='%20or%201=1--")).to.deep.equal([]);
+  });
+
+  it("change in what is given, and nothing else", async () => {
+    await write('"Written Name" <edit@shop.example>');
+    const { json: named } = await edit("edit@shop.example", { name: "Ed" });
+    expect(named).to.include({ name: "Ed", status: "unknown" });
+    await write('"Written Name" <edit@shop.example>');
+    const { json: tagged } = await edit("edit@shop.example", { tags: ["vip", "vip", "eu"] });
+    expect(tagged).to.deep.include({ name: "Ed", status: "unknown", tags: ["vip", "eu"] });
+    expect((await edit("edit@shop.example", { tags: [] })).json.tags).to.deep.equal([]);
+    expect((await edit("edit@shop.example", {})).json.name).to.equal("Ed");
+    expect((await edit("edit@shop.example", { name: null })).json.name).to.equal(null);
+    await write('"Third Name" <edit@shop.example>');
+    expect((await read("edit@shop.example")).name).to.equal("Third Name");
+  });
+
+  it("say which field is wrong, and how", async () => {
+    await write("bounds@shop.example");
+    const wrong: [unknown, string][] = [
+      [{ status: "evil" }, "status"],
+      [{ name: "" }, "name"],
+      [{ name: "a\u0007b" }, "name"],
+      [{ name: "x".repeat(257) }, "name"],
+      [{ tags: "vip" }, "tags"],
+      [{ tags: [" "] }, "tags[0]"],
+      [{ tags: ["ok", "a\nb"] }, "tags[1]"],
+      [{ tags: ["x".repeat(65)] }, "tags[0]"],
+      [{ tags: Array.from({ length: 51 }, (_, n) => `t${n}`) }, "tags"],
+      [{ email: "other@shop.example" }, "email"],
+    ];
+    for (const [json, field] of wrong) {
+      const answer = await edit("bounds@shop.example", json);
+      expect(answer.status, JSON.stringify(json)).to.equal(422);
+      expect(answer.json).to.include({ error: "invalid_request", field });
+    }
+    const most = { name: "x".repeat(256), tags: Array.from({ length: 50 }, (_, n) => `${n}`.padEnd(64, "ü")) };
+    expect((await edit("bounds@shop.example", most)).json).to.deep.include(most);
+    for (const query of ["status=evil", "tag=", "q=", "domian=x", "limit=101"]) {
+      expect((await workspace.ask(`GET /v1/contacts?${query}`)).status, query).to.equal(422);
+    }
+  });
+
+  it("go from the lists when deleted, with all that was said about them, and are made anew by the next mail", async () => {
+    await write('"Gone" <gone@shop.example>');
+    const before = (await edit("gone@shop.example", { status: "blocked", tags: ["spam"], name: "Renamed" })).json;
+    const { status, json } = await workspace.ask(`DELETE /v1/contacts/${before.id}`);
+    expect(status).to.equal(200);
+    expect(json).to.deep.equal({ id: before.id, deleted: true });
+    expect((await workspace.ask(`GET /v1/contacts/${before.id}`)).status).to.equal(404);
+    expect((await workspace.ask(`DELETE /v1/contacts/${before.id}`)).status).to.equal(404);
+    expect((await edit("gone@shop.example", { name: "x" })).status).to.equal(404);
+    expect(await listed("q=gone@")).to.deep.equal([]);
+    await write('"Gone Again" <gone@shop.example>');
+    const anew = await read("gone@shop.example");
+    expect(anew).to.deep.include({ id: before.id, name: "Gone Again", status: "unknown", tags: [] });
+    expect(Date.parse(anew.first_seen_at)).to.be.greaterThan(Date.parse(before.last_seen_at));
+  });
+
+  it("of another workspace look like none", async () => {
+    await write("private@shop.example");
+    const stranger = await service.workspace();
+    const id = idOf("private@shop.example");
+    const missing = await stranger.ask(`GET /v1/contacts/${randomUUID()}`);
+    for (const line of [`GET /v1/contacts/${id}`, `DELETE /v1/contacts/${id}`, "GET /v1/contacts/not-a-uuid"]) {
+      const answer = await stranger.ask(line);
+      expect(answer.status, line).to.equal(404);
+      expect({ ...answer.json, request_id: "" }).to.deep.equal({ ...missing.json, request_id: "" });
+    }
+    expect((await stranger.ask(`PATCH /v1/contacts/${id}`, { json: { status: "trusted" } })).status).to.equal(404);
+    expect((await stranger.ask("GET /v1/contacts")).json).to.include({ total: 0 });
+    // The same address is another contact there.
+    const theirs = await service.identity(stranger.id);
+    await write("private@shop.example", theirs);
+    await edit("private@shop.example", { status: "blocked" });
+    const { json } = await stranger.ask("GET /v1/contacts?q=private");
+    expect(json.data.map(({ id, status }: any) => ({ id, status }))).to.deep.equal([
+      { id: contactId(stranger.id, "private@shop.example"), status: "unknown" },
+    ]);
+  });
+
+  it("need their scopes [5 scopes]", async () => {
+    const reader = await workspace.keyOf(["read:contacts"]);
+    const writer = await workspace.keyOf(["write:contacts"]);
+    await write("scoped@shop.example");
+    const path = `/v1/contacts/${idOf("scoped@shop.example")}`;
+    const tries: [string, string, number][] = [
+      ["GET /v1/contacts", reader, 200],
+      ["GET /v1/contacts", writer, 401],
+      [`GET ${path}`, reader, 200],
+      [`GET ${path}`, writer, 401],
+      [`PATCH ${path}`, reader, 401],
+      [`PATCH ${path}`, writer, 200],
+      [`DELETE ${path}`, reader, 401],
+      [`DELETE ${path}`, writer, 200],
+    ];
+    await service.caughtUp();
+    for (const [line, key, status] of tries) {
+      const json = line.startsWith("PATCH") ? { json: {} } : {};
+      expect((await workspace.ask(line, { key, ...json })).status, line).to.equal(status);
+    }
+  });
+});
