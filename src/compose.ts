@@ -6,10 +6,12 @@ import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createFreshClaims } from "./commands/freshClaims.ts";
 import { createHandle } from "./commands/handle.ts";
 import type { Config } from "./config.ts";
+import { createNodeResolver } from "./dns/nodeResolver.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
+import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
 import { createMailParser } from "./mail/in/parse.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
@@ -42,6 +44,8 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser({ workers: 1 });
   const clock = systemClock;
+  const resolver = createNodeResolver({ servers: config.dnsServers });
+  const authenticator = createMailAuthenticator(resolver, clock);
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
   const ids = systemIds;
@@ -54,6 +58,8 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     reads: database,
     projected: (position) => waitFor.projected(position),
     parser,
+    resolver,
+    authenticator,
     keyRing,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     freshClaims: createFreshClaims(clock),
@@ -67,7 +73,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     deps,
     async close() {
       waitFor.close();
-      await Promise.all([provider.close(), parser.close()]);
+      await Promise.all([provider.close(), parser.close(), authenticator.close()]);
       await store.close();
       await database.close();
     },

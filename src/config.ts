@@ -5,6 +5,7 @@ import { crashPoints } from "./crashPoints.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
 import {
   createReader,
+  dnsServer,
   domainName,
   Expected,
   hostName,
@@ -89,7 +90,7 @@ function settingsFrom({ read, given }: Reader) {
     smtpInHost: read("SMTP_IN_HOST", hostName, "127.0.0.1"),
     inboundMxHost: read("INBOUND_MX_HOST", hostName, "localhost"),
     /** Undefined: the system's. */
-    dnsServers: read("DNS_SERVERS", listOf(hostName), undefined),
+    dnsServers: read("DNS_SERVERS", listOf(dnsServer), undefined),
     sandboxDomain,
     approvalsFrom: read("APPROVALS_FROM", mailAddress, `approvals@${sandboxDomain ?? new URL(publicUrl).hostname}`),
     sendgrid: {

@@ -1,3 +1,5 @@
+import { isIP } from "node:net";
+
 /** Settings come as text. A parser answers the value, or throws Expected with what should have stood there. */
 export class Expected extends Error {}
 
@@ -54,6 +56,15 @@ export const domainName: Parser<string> = (value) => {
 
 export const hostName: Parser<string> = (value) => {
   if (!/^[A-Za-z0-9.:_-]+$/.test(value)) throw new Expected("a host name or an IP address");
+  return value;
+};
+
+/** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
+export const dnsServer: Parser<string> = (value) => {
+  const [, bracketed, plain, port] =
+    /^(?:\[([^\]]+)\]|([^:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(value) ?? [];
+  const sound = bracketed === undefined ? isIP(plain ?? "") !== 0 : isIP(bracketed) === 6;
+  if (!sound || Number(port ?? 53) > 65_535 || Number(port ?? 53) === 0) throw new Expected("an IP address or IP:port");
   return value;
 };
 

@@ -106,10 +106,11 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection = {
   name: "messages",
-  version: 2,
+  version: 3,
   tables: ["messages", "message_thread_merges"],
   handles: [
     "MessageReceived",
+    "MessageAuthenticated",
     "ThreadAbsorbed",
     "DraftQueued",
     "DraftSent",
@@ -123,11 +124,24 @@ export const messages: Projection = {
       return event.type === "DraftQueued" ? [outboundRow(event, event.data as unknown as Queued)] : [];
     });
     await upsertRows(tx, "messages", ["id"], columns, rows);
+    await noteAuthentications(tx, events);
     await followDeliveries(tx, events);
     const written = rows.map((row) => row.id as string);
     await followMerges(tx, { table: "messages", merges: "message_thread_merges" }, events, written);
   },
 };
+
+async function noteAuthentications(tx: Tx, events: readonly Recorded[]): Promise<void> {
+  const known = events
+    .filter((event) => event.type === "MessageAuthenticated")
+    .map(({ data }) => [data.messageId, { id: data.messageId, authentication: data.authentication }] as const);
+  if (known.length === 0) return;
+  await tx.query(
+    `update messages set authentication = a.authentication
+     from json_to_recordset($1::json) as a (id uuid, authentication json) where messages.id = a.id`,
+    [jsonRows([...new Map(known).values()])],
+  );
+}
 
 const statusOf: Record<string, (data: Record<string, unknown>) => string | null> = {
   DraftSent: () => "sent",

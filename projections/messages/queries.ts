@@ -1,3 +1,4 @@
+import type { Authentication } from "#streams/thread/events.ts";
 import { page } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { StoredAttachment } from "./attachments.ts";
@@ -35,13 +36,15 @@ export type MessageRow = {
   raw_sha256: string | null;
   attachments: StoredAttachment[];
   quarantined: boolean;
+  /** Null until it is known. */
+  authentication: Authentication | null;
   created_at: Date;
 };
 
 const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, from_email,
   from_name, to_emails, cc_emails, bcc_emails, reply_to, subject, body_text, body_html, extracted_text, body_blob,
   content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
-  raw_sha256, attachments, quarantined, created_at`;
+  raw_sha256, attachments, quarantined, authentication, created_at`;
 
 export async function messageById(sql: Tx, workspaceId: string, id: string): Promise<MessageRow | undefined> {
   const { rows } = await sql.query<MessageRow>(`select ${columns} from messages where workspace_id = $1 and id = $2`, [

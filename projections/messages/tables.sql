@@ -29,6 +29,8 @@ create table messages (
   attachments json not null,
   quarantined boolean not null,
   created_at timestamptz not null,
+  -- Comes by an event of its own, after the mail.
+  authentication json,
   -- Of a body that lies in a blob: what full-text search shall find of it.
   search_excerpt text,
   search tsvector not null generated always as (

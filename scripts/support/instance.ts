@@ -32,6 +32,8 @@ export async function startInstance(environment: Record<string, string>): Promis
       PORT: String(port),
       PUBLIC_URL: `http://127.0.0.1:${port}`,
       SMTP_IN_PORT: String(smtpPort),
+      // Nobody answers there: nothing of what these drive asks an outside host.
+      DNS_SERVERS: "127.0.0.1:9",
       RATE_LIMIT_READ: "off",
       RATE_LIMIT_WRITE: "off",
       RATE_LIMIT_SEND: "off",

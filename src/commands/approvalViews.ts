@@ -72,7 +72,7 @@ async function answeredMessage(deps: Dependencies, message: MessageRow): Promise
     subject: message.subject,
     newText,
     quotedText: whole.startsWith(newText.trimEnd()) ? whole.slice(newText.trimEnd().length).trim() : "",
-    authentication: null,
+    authentication: message.authentication,
     attachments: message.attachments.map((attachment) => attachment.filename),
   };
 }

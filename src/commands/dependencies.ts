@@ -1,7 +1,9 @@
 import type { Tx } from "#projections/projection.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/clock.ts";
+import type { Resolver } from "#src/dns/resolver.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
@@ -20,6 +22,8 @@ export type Dependencies = Handle & {
   /** Waits until the read models have reached a position of the log; false where they did not in time. */
   projected(position: number): Promise<boolean>;
   parser: Pick<MailParser, "parse">;
+  resolver: Resolver;
+  authenticator: Pick<MailAuthenticator, "authenticate">;
   keyRing: KeyRing;
   messageIds: MessageIds;
   freshClaims: FreshClaims;

@@ -64,6 +64,7 @@ async function fileMessage(
     messageId: decision.messageId,
     identityId,
     deliveryId: decision.deliveryId,
+    inboxRevision: decision.inboxRevision,
     number: decision.number,
     receivedAt: event.metadata.at,
     rfcMessageId: headers.messageId,

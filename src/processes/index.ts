@@ -1,5 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { authenticateMail } from "./authenticateMail.ts";
 import { deliverDraft } from "./deliverDraft.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { finishSends } from "./finishSends.ts";
@@ -23,6 +24,7 @@ export type ProcessSettings = {
 /** Every rule of the service. */
 export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   fileInboundEmail(deps),
+  authenticateMail(deps),
   notifyApprovers(deps, settings.provider),
   sendApproved(deps),
   deliverDraft(deps, {

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
 import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
 import { absorb, fileMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
@@ -11,6 +12,7 @@ export type DraftOutcome = "pending" | "approved" | "sending" | "rejected" | "st
 export type ThreadCommand =
   | ThreadFiling
   | ThreadSending
+  | ThreadAuthentication
   | { type: "UpdateThread"; status?: ThreadStatus; needsReview?: boolean; priority?: Priority; because: string }
   | { type: "NoteDraft"; draftId: string; outcome: DraftOutcome; draftRevision: number };
 
@@ -26,6 +28,8 @@ const initial: Thread = {
   mergeNumber: 0,
   absorbed: [],
   newestNumber: 0,
+  openedBy: null,
+  unauthenticated: [],
   newestWord: null,
   participants: [],
   drafts: {},
@@ -43,10 +47,14 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       const { number, messageId, classification, from, to, cc } = event.data;
       const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
       const participants = joined(thread.participants, [...(from ? [from.address] : []), ...to, ...cc]);
-      return { ...thread, newestNumber: number, newestWord, participants };
+      const openedBy = isFirst(thread) ? number : thread.openedBy;
+      const unauthenticated = [...thread.unauthenticated, number];
+      return { ...thread, newestNumber: number, newestWord, participants, openedBy, unauthenticated };
     }
-    case "MessageAuthenticated":
-      return thread;
+    case "MessageAuthenticated": {
+      const { number } = event.data;
+      return { ...thread, unauthenticated: thread.unauthenticated.filter((each) => each !== number) };
+    }
     case "MessageSent": {
       const { draftId, to } = event.data;
       const drafts = { ...thread.drafts, [draftId]: { status: "sent" as const, revision: 0 } };
@@ -75,12 +83,17 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
   }
 }
 
+/** Nobody wrote here yet, neither they nor we. */
+const isFirst = ({ newestNumber, participants, drafts }: Thread): boolean =>
+  newestNumber === 0 && participants.length === 0 && Object.keys(drafts).length === 0;
+
 function absorbed(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadAbsorbed" }>["data"]): Thread {
   const words = [thread.newestWord, data.newestWord].filter((word) => word !== null);
   return {
     ...thread,
     absorbed: [...thread.absorbed, data.absorbedId],
     newestNumber: Math.max(thread.newestNumber, data.newestNumber),
+    unauthenticated: [...thread.unauthenticated, ...(data.unauthenticated ?? [])],
     newestWord: words.sort((a, b) => b.number - a.number)[0] ?? null,
     participants: joined(thread.participants, data.participants),
     drafts: { ...thread.drafts, ...data.drafts },
@@ -122,6 +135,8 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
       return update(command, thread);
     case "NoteDraft":
       return noteDraft(command, thread);
+    case "AuthenticateMessage":
+      return authenticateMessage(command, thread);
   }
 }
 

@@ -28,6 +28,8 @@ export type InboundMessage = {
   identityId: string;
   messageId: string;
   deliveryId: string;
+  /** The mail's revision in inbox-<identity>, where its envelope stands. Absent in older events. */
+  inboxRevision?: number;
   /** The filing number (streams/filing): newer mail has a higher one. */
   number: number;
   receivedAt: string;
@@ -68,6 +70,8 @@ export type Authentication = {
   dkim: AuthenticationResult;
   dmarc: AuthenticationResult;
   aligned: boolean;
+  /** The chain of seals of those who passed it on; noted, proves nothing. Absent in older events. */
+  arc?: "pass" | "fail" | "none";
 };
 
 export type ContactStatus = "unknown" | "trusted" | "blocked";
@@ -124,6 +128,8 @@ export type ThreadEvent =
         drafts: Record<string, NotedDraft>;
         claims: SendClaim[];
         needsReview: boolean;
+        /** Filing numbers of its mails whose authentication is still to come. Absent in older events. */
+        unauthenticated?: number[];
       }
     >;
 

@@ -21,7 +21,11 @@ export type ThreadFiling =
       drafts: Readonly<Record<string, NotedDraft>>;
       claims: SendClaim[];
       needsReview: boolean;
+      unauthenticated: readonly number[];
     };
+
+/** So many fit into the event of a merge; a thread that has more of them waiting is somebody's flood. */
+const maxUnauthenticated = 10_000;
 
 export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage" }>, thread: Thread): ThreadEvent[] {
   const { message, opens } = command;
@@ -56,10 +60,13 @@ function reviewReason(
 
 export function absorb(command: Extract<ThreadFiling, { type: "AbsorbThread" }>, thread: Thread): ThreadEvent[] {
   if (thread.absorbed.includes(command.absorbedId)) return [];
-  const { type: _, participants, drafts, ...rest } = command;
-  const events: ThreadEvent[] = [
-    { type: "ThreadAbsorbed", data: { ...rest, participants: [...participants], drafts: { ...drafts } } },
-  ];
+  const { type: _, participants, drafts, unauthenticated, ...rest } = command;
+  const lists = {
+    participants: [...participants],
+    drafts: { ...drafts },
+    unauthenticated: unauthenticated.slice(-maxUnauthenticated),
+  };
+  const events: ThreadEvent[] = [{ type: "ThreadAbsorbed", data: { ...rest, ...lists } }];
   if (command.needsReview && !thread.needsReview) {
     events.push({ type: "ThreadReviewSet", data: { needsReview: true, reason: "the merged thread needed review" } });
   }

@@ -114,6 +114,8 @@ export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } =
           unreadable: null,
         }),
       },
+      resolver: undefined as never,
+      authenticator: undefined as never,
       keyRing: undefined as never,
       messageIds: createMessageIds(Buffer.alloc(32, 7)),
       freshClaims: createFreshClaims(clock),

@@ -230,6 +230,7 @@ describe("a thread", () => {
       drafts: { other: { status: "pending" as const, revision: 1 } },
       claims: [claimOf("a1")],
       needsReview: true,
+      unauthenticated: [4],
     };
     const absorb: ThreadCommand = { type: "AbsorbThread", ...other };
     thread(...base)

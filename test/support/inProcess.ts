@@ -34,6 +34,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     PUBLIC_URL: "http://localhost:8080",
     DATABASE_URL: testDatabase.serviceUrl,
     DATABASE_OWNER_URL: testDatabase.ownerUrl,
+    // Nobody answers there: no test asks an outside host.
+    DNS_SERVERS: "127.0.0.1:9",
     SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
     ...Object.fromEntries(limits),
     ...environment,

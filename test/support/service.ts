@@ -61,6 +61,8 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       PORT: String(await freePort()),
       SMTP_IN_PORT: String(await freePort()),
       DATA_DIR: dataDir,
+      // Nobody answers there: no test asks an outside host.
+      DNS_SERVERS: "127.0.0.1:9",
       ...(database && { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl }),
       ...options.env,
     },

@@ -31,8 +31,7 @@ export async function presentMessage(blobs: Blobs, row: MessageRow): Promise<Wir
     in_reply_to: whole.in_reply_to,
     references: whole.reference_ids,
     classification: whole.classification as WireMessage["classification"],
-    // Filled by its own event once the checks are done (decisions 5); none is recorded yet.
-    authentication: null,
+    authentication: shownAuthentication(whole.authentication),
     delivery_status: whole.delivery_status as WireMessage["delivery_status"],
     draft_id: whole.draft_id,
     attachments: await Promise.all(whole.attachments.map((attachment) => presentAttachment(blobs, attachment))),
@@ -44,6 +43,10 @@ export async function presentMessage(blobs: Blobs, row: MessageRow): Promise<Wir
 
 export const presentMessages = (blobs: Blobs, rows: readonly MessageRow[]): Promise<WireMessage[]> =>
   Promise.all(rows.map((row) => presentMessage(blobs, row)));
+
+/** The chain of those who passed a mail on is kept in the log and not shown: it proves nothing here. */
+const shownAuthentication = (known: MessageRow["authentication"]): WireMessage["authentication"] =>
+  known && { spf: known.spf, dkim: known.dkim, dmarc: known.dmarc, aligned: known.aligned };
 
 const presentAttachment = async (blobs: Blobs, attachment: StoredAttachment) => ({
   id: attachment.id,

@@ -1,0 +1,38 @@
+import { registrableDomain } from "#src/dns/names.ts";
+import type { Resolver } from "#src/dns/resolver.ts";
+
+/** What a domain asks of mail in its name, as far as it matters here: whether a subdomain's word counts. */
+export type DmarcPolicy =
+  | { kind: "policy"; strictDkim: boolean; strictSpf: boolean }
+  | { kind: "none" }
+  | { kind: "temperror" };
+
+/** The policy of a From domain: its own record, else its registrable domain's (RFC 7489, 6.6.3). */
+export async function findDmarcPolicy(resolver: Pick<Resolver, "txt">, domain: string): Promise<DmarcPolicy> {
+  const own = await policyAt(resolver, domain);
+  const parent = registrableDomain(domain);
+  if (own.kind !== "none" || parent === null || parent === domain) return own;
+  return policyAt(resolver, parent);
+}
+
+async function policyAt(resolver: Pick<Resolver, "txt">, domain: string): Promise<DmarcPolicy> {
+  const lookup = await resolver.txt(`_dmarc.${domain}`);
+  if (lookup.outcome === "temporary_failure") return { kind: "temperror" };
+  if (lookup.outcome === "missing") return { kind: "none" };
+  const records = lookup.records.map(tagsOf).filter((tags) => tags[0]?.[0] === "v" && tags[0][1] === "DMARC1");
+  // None, or several: both are no policy.
+  if (records.length !== 1) return { kind: "none" };
+  const tags = new Map(records[0]);
+  const isStrict = (name: string): boolean => tags.get(name)?.toLowerCase() === "s";
+  return { kind: "policy", strictDkim: isStrict("adkim"), strictSpf: isStrict("aspf") };
+}
+
+const tagsOf = (record: string): [name: string, value: string][] =>
+  record
+    .split(";")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== "")
+    .map((tag) => {
+      const [name = "", ...value] = tag.split("=");
+      return [name.trim().toLowerCase(), value.join("=").trim()];
+    });

@@ -1,0 +1,24 @@
+/** What was found out about a mail by asking DNS and doing sums, before anybody judges what it proves. */
+
+export type SpfResult = "pass" | "fail" | "softfail" | "neutral" | "none" | "temperror" | "permerror";
+export type DkimResult = "pass" | "fail" | "neutral" | "temperror" | "permerror";
+export type ArcResult = "pass" | "fail" | "none";
+
+export type Findings = {
+  /** `domain`: of the envelope's sender, or of the greeting where there is none. */
+  spf: { result: SpfResult; domain: string };
+  /** One per signature. `pass` only of those that cover all of the body and the From field. */
+  signatures: { result: DkimResult; domain: string }[];
+  /** Noted and no more: a chain proves something only to who trusts its sealers, and nobody's are trusted here. */
+  arc: ArcResult;
+  /** Every address that stands in a From field, as this reader reads it. */
+  from: string[];
+};
+
+/** A mail as it came: the bytes, and what was said around them. */
+export type ReceivedMail = {
+  raw: Buffer;
+  /** "" for the null sender. */
+  envelopeFrom: string;
+  remote: { ip: string; helo: string };
+};

@@ -1,0 +1,60 @@
+import { asciiName, domainOfAddress, registrableDomain } from "#src/dns/names.ts";
+import type { Authentication, AuthenticationResult } from "#streams/thread/events.ts";
+import type { DmarcPolicy } from "./dmarc.ts";
+import type { Findings } from "./findings.ts";
+
+/** The sender as the service reads and shows it: the proof has to be of this address and no other. */
+export type ClaimedSender = { address: string | null; fromCount: number };
+
+/**
+ * What the findings prove about the sender. Alignment is compared here, domain by domain: the library takes strict for relaxed
+ * (decisions 13, RFC 7489 section 3.1). A mail with more than one From proves nothing, nor does one that another reader reads otherwise.
+ */
+export function judge({ address, fromCount }: ClaimedSender, findings: Findings, policy: DmarcPolicy): Authentication {
+  const { spf, arc } = findings;
+  const dkim = dkimOf(findings);
+  const only = { spf: spf.result, dkim, arc };
+  if (address === null) return { ...only, dmarc: "none", aligned: false };
+  if (fromCount !== 1 || findings.from.length !== 1 || !sameAddress(findings.from[0] as string, address)) {
+    return { ...only, dmarc: "permerror", aligned: false };
+  }
+  const dmarc = dmarcOf(domainOfAddress(address), findings, policy);
+  const strict = policy.kind === "policy" && { dkim: policy.strictDkim, spf: policy.strictSpf };
+  const proven = alignedWith(domainOfAddress(address), findings, "pass", strict || relaxed);
+  return { ...only, dmarc, aligned: dmarc === "pass" || (dmarc === "none" && proven) };
+}
+
+type Strictness = { dkim: boolean; spf: boolean };
+const relaxed: Strictness = { dkim: false, spf: false };
+
+function dmarcOf(domain: string, findings: Findings, policy: DmarcPolicy): AuthenticationResult {
+  if (policy.kind !== "policy") return policy.kind;
+  const strict = { dkim: policy.strictDkim, spf: policy.strictSpf };
+  if (alignedWith(domain, findings, "pass", strict)) return "pass";
+  // What could not be looked up might have been the proof.
+  return alignedWith(domain, findings, "temperror", strict) ? "temperror" : "fail";
+}
+
+/** Whether a check that ended like this speaks for the domain. */
+const alignedWith = (domain: string, { spf, signatures }: Findings, result: "pass" | "temperror", strict: Strictness) =>
+  signatures.some((each) => each.result === result && isAligned(each.domain, domain, strict.dkim)) ||
+  (spf.result === result && isAligned(spf.domain, domain, strict.spf));
+
+function isAligned(checked: string, from: string, strict: boolean): boolean {
+  const [one, other] = [asciiName(checked), asciiName(from)];
+  if (one === "" || other === "") return false;
+  if (one === other) return true;
+  const registered = registrableDomain(one);
+  return !strict && registered !== null && registered === registrableDomain(other);
+}
+
+const bestFirst = ["pass", "temperror", "fail", "permerror", "neutral"] as const;
+
+const dkimOf = ({ signatures }: Findings): AuthenticationResult =>
+  bestFirst.find((result) => signatures.some((signature) => signature.result === result)) ?? "none";
+
+const sameAddress = (one: string, other: string): boolean => {
+  const folded = (address: string) =>
+    `${address.slice(0, address.lastIndexOf("@")).toLowerCase()}@${domainOfAddress(address)}`;
+  return folded(one) === folded(other);
+};

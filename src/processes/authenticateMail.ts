@@ -1,0 +1,25 @@
+import { authenticateMessage } from "#src/commands/authentication.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { idOf } from "#streams/event.ts";
+import type { InboundMessage } from "#streams/thread/events.ts";
+import { causedBy } from "./cause.ts";
+import type { Process } from "./process.ts";
+
+/**
+ * What a mail proves about its sender is found out after its filing, in order per thread, and becomes an event of its own: filing and sending
+ * never wait for it. Never given up: what is wrong with a mail is a result, so only infrastructure can be in the way.
+ */
+export const authenticateMail = (deps: Dependencies): Process => ({
+  name: "authenticateMail",
+  categories: ["thread"],
+  keyOf: (event) => idOf(event.stream),
+  on: {
+    MessageReceived: (event) => {
+      const workspaceId = event.metadata.workspaceId as string;
+      const message = event.data as InboundMessage;
+      const cause = causedBy(event, "authenticateMail");
+      return authenticateMessage(deps, { workspaceId, threadId: idOf(event.stream), message }, cause);
+    },
+  },
+  givingUp: "never",
+});

@@ -1,0 +1,27 @@
+import type { ThreadEvent } from "./events.ts";
+import type { Thread } from "./thread.ts";
+
+/** What was found out about a mail's sender, which comes after the mail. */
+export type ThreadAuthentication = {
+  type: "AuthenticateMessage";
+  message: Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
+};
+
+/**
+ * Once per filing. A mail that joined a thread asks for review where DMARC does not pass (decisions 5), unless the domain has no policy
+ * and its address is proven by SPF or DKIM all the same (decisions 13): else nearly every small domain's answers would. A machine's mail
+ * is nobody's word, and asks for nothing.
+ */
+export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
+  if (!thread.unauthenticated.includes(message.number)) return [];
+  const events: ThreadEvent[] = [{ type: "MessageAuthenticated", data: message }];
+  const automatic = message.classification === "auto_reply" || message.classification === "bounce";
+  const joined = message.number !== thread.openedBy;
+  if (joined && !automatic && !message.authentication.aligned && !thread.needsReview) {
+    events.push({
+      type: "ThreadReviewSet",
+      data: { needsReview: true, reason: "a sender whose address is not proven" },
+    });
+  }
+  return events;
+}
