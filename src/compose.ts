@@ -96,16 +96,12 @@ function createProvider(config: Config, database: Database): MailProvider {
   return createOutboxProvider(database);
 }
 
-/** Outbound mails a period, by plan (interface 8). */
-const outboundCaps = { builder_pack: 50, pro: 5_000, agency: 15_000 };
-
 const settingsOf = (config: Config): Settings => ({
   sandboxDomain: config.sandboxDomain,
   approvalsFrom: config.approvalsFrom,
   publicUrl: config.publicUrl,
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,
-  outboundCaps,
   barrierTimeoutMs: 5_000,
   slackAllowedHosts: config.slack.allowedHosts,
 });

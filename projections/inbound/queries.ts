@@ -49,13 +49,3 @@ export async function inboundById(
   );
   return rows[0];
 }
-
-/** Mails stored for an agent to read, in all or since a time (decisions 10: the inbound counter). */
-export async function countFiledInbound(sql: Tx, workspaceId: string, since: Date | null): Promise<number> {
-  const { rows } = await sql.query<{ count: number }>(
-    `select count(*)::int as count from inbound
-     where workspace_id = $1 and disposition in ('threaded', 'quarantined') and ($2::timestamptz is null or received_at >= $2)`,
-    [workspaceId, since],
-  );
-  return rows[0]?.count ?? 0;
-}

@@ -117,6 +117,9 @@ export const messages: Projection = {
     "DraftFailed",
     "DraftMarkedStale",
     "LateEvidence",
+    "DeliveryDelivered",
+    "DeliveryBounced",
+    "DeliveryComplained",
   ],
   async project(tx, events) {
     const rows = events.flatMap((event) => {
@@ -149,26 +152,38 @@ const statusOf: Record<string, (data: Record<string, unknown>) => string | null>
   LateEvidence: (data) => (data.outcome === "accepted" ? "sent" : "failed"),
   // A draft that ends stale never left: its message never was.
   DraftMarkedStale: () => null,
+  DeliveryDelivered: () => "delivered",
+  DeliveryBounced: () => "bounced",
+  DeliveryComplained: () => "complained",
 };
+
+/** What was reported of a mail overrides what was known when it left, and a worse report a better one, in whatever order they come. */
+const reported = ["delivered", "bounced", "complained"];
+const rank = (status: string | null | undefined): number => reported.indexOf(status ?? "");
+const rankSql = (status: string): string => `coalesce(array_position(array['${reported.join("','")}'], ${status}), 0)`;
 
 async function followDeliveries(tx: Tx, events: readonly Recorded[]): Promise<void> {
   const outcomes = new Map<string, { draft_id: string; status: string | null; sent_at?: unknown; rfc_id?: unknown }>();
   for (const event of events) {
     const outcome = statusOf[event.type];
     if (!outcome) continue;
-    const draftId = idOf(event.stream);
+    const status = outcome(event.data);
+    const draftId = rank(status) < 0 ? idOf(event.stream) : (event.data.draftId as string);
+    const before = outcomes.get(draftId);
     const { sentAt, rfcMessageId } = event.data as { sentAt?: string; rfcMessageId?: string };
     outcomes.set(draftId, {
-      ...outcomes.get(draftId),
+      ...before,
       draft_id: draftId,
-      status: outcome(event.data),
+      status: before && rank(before.status) > rank(status) ? before.status : status,
       ...(sentAt ? { sent_at: sentAt, rfc_id: rfcMessageId } : {}),
     });
   }
   if (outcomes.size === 0) return;
   const all = [...outcomes.values()];
   await tx.query(
-    `update messages set delivery_status = o.status, sent_at = coalesce(o.sent_at, messages.sent_at),
+    `update messages set delivery_status =
+         case when ${rankSql("o.status")} >= ${rankSql("messages.delivery_status")} then o.status else messages.delivery_status end,
+       sent_at = coalesce(o.sent_at, messages.sent_at),
        rfc_message_id = coalesce(o.rfc_id, messages.rfc_message_id)
      from json_to_recordset($1::json) as o (draft_id uuid, status text, sent_at timestamptz, rfc_id text)
      where messages.draft_id = o.draft_id and o.status is not null`,

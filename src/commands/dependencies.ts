@@ -10,6 +10,7 @@ import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { FreshClaims } from "./freshClaims.ts";
 import type { Handle } from "./handle.ts";
+import type { PlanLimits } from "./planLimits.ts";
 
 /** What the commands work with; src/main.ts and the tests put it together. */
 export type Dependencies = Handle & {
@@ -36,8 +37,8 @@ export type Settings = {
   publicUrl: string;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
-  /** Outbound mails a period, by plan. */
-  outboundCaps: Record<Plan, number>;
+  /** Other limits than the contract's (planLimits.ts). */
+  planLimits?: Record<Plan, PlanLimits>;
   /** How long a send waits for acknowledged mail to be filed before it answers 503. */
   barrierTimeoutMs: number;
   /** Hosts (or host:port) of webhook URLs of Slack channels; hooks.slack.com unless told. */

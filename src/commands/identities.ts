@@ -4,15 +4,13 @@ import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import { isHostedHere, sealChannels, wireNames } from "./approvalChannels.ts";
 import { requireAssistant } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { sandboxDomainId } from "./ids.ts";
-import { planLimits } from "./planLimits.ts";
-import { type HolderState, takeSlot, vacateSlot } from "./slots.ts";
+import { capOf } from "./plans.ts";
+import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "./slots.ts";
 
 /** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
 const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
@@ -68,8 +66,7 @@ async function takeIdentitySlot(
   emailAddress: string,
   cause: Cause,
 ): Promise<void> {
-  const { state: workspace } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
-  const cap = workspace.betaOverride ? null : planLimits[workspace.plan].identities;
+  const cap = await capOf(deps, workspaceId, "identities");
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
   const ours = await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
@@ -89,6 +86,10 @@ async function holderState(deps: Dependencies, identityId: string): Promise<Hold
   if (!identity.exists) return "unborn";
   return identity.deleted ? "gone" : "alive";
 }
+
+/** False for an identity above the plan's cap: it can be read, and neither sends nor receives (decisions 10). */
+export const identityWorks = (deps: Dependencies, workspaceId: string, identityId: string): Promise<boolean> =>
+  worksUnderPlan(deps, { workspaceId, kind: "identities", holderId: identityId }, (id) => holderState(deps, id));
 
 const addressInUse = (): Rejected =>
   new Rejected("invalid_request", "local_part: this address is already in use; choose another", { conflict: true });

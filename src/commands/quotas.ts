@@ -1,48 +1,51 @@
 import { Rejected } from "#streams/decider.ts";
 import { quotaDecider } from "#streams/quota/decider.ts";
 import { quotaStream } from "#streams/quota/events.ts";
-import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
+import { lifetime } from "./periods.ts";
+import { type CurrentPlan, currentPlan } from "./plans.ts";
 
 type Reservation = { quotaStream: string; reservationId: string };
 
-/** The quota stream of the period a workspace is in now: one for its whole life on the free plan, else one a month. */
-export async function quotaStreamOf(deps: Dependencies, workspaceId: string): Promise<string> {
-  const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
-  return quotaStream(workspaceId, periodOf(state, deps.clock.now()));
+/** Sends and mail stored for an agent are counted apart. */
+export type Direction = "outbound" | "inbound";
+
+/** One stream for a workspace's whole life on the free plan, else one a period. */
+const streamOf = (workspaceId: string, direction: Direction, period: string): string =>
+  quotaStream(workspaceId, direction === "outbound" ? period : `inbound-${period}`);
+
+const presentStream = (workspaceId: string, direction: Direction, { period }: CurrentPlan): string =>
+  streamOf(workspaceId, direction, period?.name ?? lifetime);
+
+/** The stream on which a send of this moment is counted. */
+export const quotaStreamOf = async (deps: Dependencies, workspaceId: string): Promise<string> =>
+  presentStream(workspaceId, "outbound", await currentPlan(deps, workspaceId));
+
+const capOn = ({ betaOverride, limits }: CurrentPlan, direction: Direction): number | null => {
+  if (betaOverride) return null;
+  return direction === "outbound" ? limits.emailsPerPeriod : limits.inboundPerPeriod;
+};
+
+/** What a lifetime's counters hold beside its own stream: the mail of all periods before (decisions 10). */
+async function countedBefore(
+  deps: Dependencies,
+  workspaceId: string,
+  direction: Direction,
+  { earlier }: CurrentPlan,
+): Promise<number> {
+  let sum = 0;
+  for (const period of earlier) {
+    sum += (await deps.load(quotaDecider, streamOf(workspaceId, direction, period))).state.used;
+  }
+  return sum;
 }
 
-/** `lifetime`, or the number of whole months (UTC) since the workspace was created (decisions 10). */
-export function periodOf(workspace: Pick<Workspace, "plan" | "createdAt">, now: Date): string {
-  if (workspace.plan === "builder_pack") return "lifetime";
-  return `month${wholeMonths(new Date(workspace.createdAt), now)}`;
-}
-
-/** When the present period began and when it ends; null where it is the workspace's whole life. */
-export function periodBounds(
-  workspace: Pick<Workspace, "plan" | "createdAt">,
-  now: Date,
-): { start: Date; end: Date } | null {
-  if (workspace.plan === "builder_pack") return null;
-  const from = new Date(workspace.createdAt);
-  const months = wholeMonths(from, now);
-  return { start: monthsAfter(from, months), end: monthsAfter(from, months + 1) };
-}
-
-function wholeMonths(from: Date, now: Date): number {
-  const months = (now.getUTCFullYear() - from.getUTCFullYear()) * 12 + now.getUTCMonth() - from.getUTCMonth();
-  return now < monthsAfter(from, months) ? months - 1 : months;
-}
-
-/** The same day and time of day so many months on (UTC); the month's last day where it is shorter. */
-function monthsAfter(from: Date, months: number): Date {
-  const [year, month] = [from.getUTCFullYear(), from.getUTCMonth() + months];
-  const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();
-  const at = new Date(from);
-  at.setUTCFullYear(year, month, Math.min(from.getUTCDate(), lastDay));
-  return at;
+/** Mails of this period, outbound ones on their way included. */
+export async function usedNow(deps: Dependencies, workspaceId: string, direction: Direction): Promise<number> {
+  const plan = await currentPlan(deps, workspaceId);
+  const { state } = await deps.load(quotaDecider, presentStream(workspaceId, direction, plan));
+  return state.used + (await countedBefore(deps, workspaceId, direction, plan));
 }
 
 /** Reserves one outbound mail. Throws Rejected plan_limit_reached; repeating it reserves no second one. */
@@ -52,9 +55,10 @@ export async function reserveQuota(
   { quotaStream, reservationId }: Reservation,
   cause: Cause,
 ): Promise<void> {
-  const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
-  const cap = state.betaOverride ? null : deps.settings.outboundCaps[state.plan];
-  await deps.handle(quotaDecider, quotaStream, { type: "ReserveQuota", reservationId, cap }, cause);
+  const plan = await currentPlan(deps, workspaceId);
+  const cap = capOn(plan, "outbound");
+  const elsewhere = cap === null ? 0 : await countedBefore(deps, workspaceId, "outbound", plan);
+  await deps.handle(quotaDecider, quotaStream, { type: "ReserveQuota", reservationId, cap, elsewhere }, cause);
 }
 
 export async function releaseQuota(
@@ -65,16 +69,29 @@ export async function releaseQuota(
   await deps.handle(quotaDecider, quotaStream, { type: "ReleaseQuota", reservationId }, cause);
 }
 
-/** Throws Rejected plan_limit_reached where no outbound mail is left. Only a look: the reservation decides. */
-export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
-  const { state: workspace } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
-  const cap = workspace.betaOverride ? null : deps.settings.outboundCaps[workspace.plan];
-  if (cap === null || (await sentThisPeriod(deps, workspaceId)) < cap) return;
-  throw new Rejected("plan_limit_reached", `the plan's ${cap} outbound mails are used up: upgrade the plan`);
+/**
+ * Counts inbound mails that are about to be stored for an agent, as many as the plan has room for, from the first. Answers which of them are
+ * counted; repeating it counts none twice.
+ */
+export async function countInbound(
+  deps: Dependencies,
+  workspaceId: string,
+  deliveryIds: readonly string[],
+  cause: Cause,
+): Promise<Set<string>> {
+  if (deliveryIds.length === 0) return new Set();
+  const plan = await currentPlan(deps, workspaceId);
+  const cap = capOn(plan, "inbound");
+  const elsewhere = cap === null ? 0 : await countedBefore(deps, workspaceId, "inbound", plan);
+  const stream = presentStream(workspaceId, "inbound", plan);
+  const command = { type: "ReserveThoseThatFit", reservationIds: deliveryIds, cap, elsewhere } as const;
+  const { state } = await deps.handle(quotaDecider, stream, command, { ...cause, workspaceId });
+  return new Set(deliveryIds.filter((id) => state.reservations.get(id) === "reserved"));
 }
 
-/** Outbound mails of this period, those on their way included. */
-export async function sentThisPeriod(deps: Dependencies, workspaceId: string): Promise<number> {
-  const { state } = await deps.load(quotaDecider, await quotaStreamOf(deps, workspaceId));
-  return state.used;
+/** Throws Rejected plan_limit_reached where no outbound mail is left. Only a look: the reservation decides. */
+export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
+  const cap = capOn(await currentPlan(deps, workspaceId), "outbound");
+  if (cap === null || (await usedNow(deps, workspaceId, "outbound")) < cap) return;
+  throw new Rejected("plan_limit_reached", `the plan's ${cap} outbound mails are used up: upgrade the plan`);
 }

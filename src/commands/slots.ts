@@ -3,6 +3,8 @@ import { slotsDecider } from "#streams/slots/decider.ts";
 import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
+import type { PlanLimits } from "./planLimits.ts";
+import { capOf } from "./plans.ts";
 
 type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
 
@@ -43,6 +45,32 @@ export async function takeSlot(
     if (vacated.length === 0) throw error;
     return take(vacated);
   }
+}
+
+/**
+ * Whether a thing may do its work under the plan of this moment: of those above a cap that became smaller, the newest stop first, and work
+ * again when there is room (decisions 10). What holds no slot is not counted.
+ */
+export async function worksUnderPlan(
+  deps: Dependencies,
+  { workspaceId, kind, holderId }: Slot & { kind: SlotKind & keyof PlanLimits },
+  stateOf: (holderId: string) => Promise<HolderState>,
+): Promise<boolean> {
+  const [cap, { state: slots }] = await Promise.all([
+    capOf(deps, workspaceId, kind),
+    deps.load(slotsDecider, slotsStream(workspaceId, kind)),
+  ]);
+  if (cap === null || slots.size <= cap || !slots.has(holderId)) return true;
+  const oldestFirst = [...slots].sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1));
+  const older = oldestFirst
+    .slice(
+      0,
+      oldestFirst.findIndex(([id]) => id === holderId),
+    )
+    .map(([id]) => id);
+  if (older.length < cap) return true;
+  const states = await Promise.all(older.map(stateOf));
+  return states.filter((state) => state === "alive").length < cap;
 }
 
 /** For an id that will never be made. */

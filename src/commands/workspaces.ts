@@ -1,7 +1,8 @@
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { type Plan, type PlanStatus, workspaceStream } from "#streams/workspace/events.ts";
+import { type PlanChanges, type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
+import { type Plan, workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
+import { calendarMonth } from "./periods.ts";
 
 export type NewWorkspace = { name: string; plan: Plan; betaOverride: boolean };
 
@@ -37,8 +38,24 @@ export const updateWorkspace = (
   cause: Cause,
 ) => deps.handle(workspaceDecider, workspaceStream(workspaceId), { type: "UpdateWorkspace", ...changes }, cause);
 
+/** Sets what is given of a plan; what is absent stays. A canceled one keeps its limits until the paid period ends (decisions 10). */
 export const setPlan = (
   deps: Dependencies,
-  { workspaceId, ...changes }: { workspaceId: string; plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean },
+  { workspaceId, ...changes }: { workspaceId: string } & PlanChanges,
   cause: Cause,
-) => deps.handle(workspaceDecider, workspaceStream(workspaceId), { type: "SetPlan", ...changes }, cause);
+) =>
+  deps.handle(
+    workspaceDecider,
+    workspaceStream(workspaceId),
+    (workspace) => ({ type: "SetPlan" as const, ...withPaidUntil(workspace, changes, deps.clock.now()) }),
+    cause,
+  );
+
+/** Where the payment processor names no periods, the calendar month in which a plan is canceled is the one that was paid. */
+function withPaidUntil(workspace: Workspace, changes: PlanChanges, now: Date): PlanChanges {
+  const { planStatus, currentPeriodStart = workspace.currentPeriodStart, currentPeriodEnd } = changes;
+  const unsaid = planStatus !== undefined && planStatus !== workspace.planStatus && currentPeriodEnd === undefined;
+  if (!unsaid || currentPeriodStart !== null || !workspace.exists) return changes;
+  const paidUntil = planStatus === "canceled" ? calendarMonth(workspace.createdAt, now).end.toISOString() : null;
+  return { ...changes, currentPeriodEnd: paidUntil };
+}

@@ -1,9 +1,7 @@
-import { countFiledInbound } from "#projections/inbound/queries.ts";
 import { workspaceById } from "#projections/workspaces/queries.ts";
-import { periodBounds, sentThisPeriod } from "#src/commands/quotas.ts";
+import { currentPlan } from "#src/commands/plans.ts";
+import { usedNow } from "#src/commands/quotas.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./route.ts";
 import { UpdateWorkspace, Workspace } from "./schemas/workspaces.ts";
@@ -34,21 +32,27 @@ export const workspaceRoutes = (deps: HttpDependencies): Route[] => [
   ),
 ];
 
-/** The Workspace of the contract. Without a payment processor its periods are counted from its creation (decisions 10). */
+/** The Workspace of the contract, its plan as it holds at this moment (decisions 10). */
 async function shownWorkspace(deps: HttpDependencies, workspaceId: string) {
-  const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
-  const period = periodBounds(state, deps.clock.now());
-  const [row, sent, received] = await Promise.all([
-    workspaceById(deps.reads, workspaceId),
-    sentThisPeriod(deps, workspaceId),
-    countFiledInbound(deps.reads, workspaceId, period?.start ?? null),
+  const [row, usage] = await Promise.all([workspaceById(deps.reads, workspaceId), planAndUsage(deps, workspaceId)]);
+  return { ...row, ...usage };
+}
+
+/** What Workspace and Subscription both say of a plan. */
+export async function planAndUsage(deps: HttpDependencies, workspaceId: string) {
+  const [{ plan, status, betaOverride, trialEndsAt, period }, sent, received] = await Promise.all([
+    currentPlan(deps, workspaceId),
+    usedNow(deps, workspaceId, "outbound"),
+    usedNow(deps, workspaceId, "inbound"),
   ]);
   return {
-    ...row,
-    emails_sent_this_period: sent,
-    inbound_received_this_period: received,
-    trial_ends_at: null,
+    plan,
+    plan_status: status,
+    beta_override: betaOverride,
+    trial_ends_at: trialEndsAt,
     current_period_start: period?.start ?? null,
     current_period_end: period?.end ?? null,
+    emails_sent_this_period: sent,
+    inbound_received_this_period: received,
   };
 }

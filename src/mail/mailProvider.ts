@@ -35,6 +35,8 @@ export type ReadyConnection = {
 
 export type MailProvider = {
   readonly name: "outbox" | "smtp" | "sendgrid";
+  /** It is the mailbox itself: what it takes is delivered. */
+  readonly isMailbox?: true;
   /** Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached, its CredentialsRefused when it does not let us in. */
   connect(): Promise<ReadyConnection>;
   /** What the provider's own record says of an attempt, where it keeps one; undefined: nothing is known there (no proof of absence). */

@@ -1,12 +1,15 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { authenticateMail } from "./authenticateMail.ts";
+import { concludeSettled } from "./concludeSettled.ts";
+import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliverDraft } from "./deliverDraft.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { finishSends } from "./finishSends.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import type { Process } from "./process.ts";
+import { recordBounces } from "./recordBounces.ts";
 import { recoverClaims } from "./recoverClaims.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
 import { releaseAddress } from "./releaseAddress.ts";
@@ -35,6 +38,9 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
     handOverSeconds: settings.handOverSeconds,
   }),
   finishSends(deps),
+  concludeSettled(deps),
+  confirmDelivery(deps, settings.provider),
+  recordBounces(deps),
   recoverClaims(deps),
   noteDrafts(deps),
   refreshDraftContents(deps),

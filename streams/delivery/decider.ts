@@ -10,6 +10,8 @@ export type Delivery = {
   retryable: boolean;
   message: string;
   code: string;
+  /** What became of it, as far as anybody said: each is recorded once. */
+  reports: readonly ReportEvent["type"][];
 };
 
 type Outcome = Extract<
@@ -17,13 +19,20 @@ type Outcome = Extract<
   { type: "DeliveryNotHandedOver" | "DeliveryAccepted" | "DeliveryRefused" | "DeliveryUnknown" }
 >;
 
+/** What a mailbox, or somebody on the way there, said about a mail that was handed over. */
+export type ReportEvent = Extract<
+  DeliveryEvent,
+  { type: "DeliveryDelivered" | "DeliveryBounced" | "DeliveryComplained" }
+>;
+
 export type DeliveryCommand =
   | { type: "StartDelivery"; started: Started }
   | { type: "AbandonDelivery"; draftId: string; because: string }
   | { type: "RecordOutcome"; outcome: Outcome }
+  | { type: "ReportDelivery"; report: ReportEvent }
   | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
 
-const initial: Delivery = { phase: "none", started: null, retryable: false, message: "", code: "" };
+const initial: Delivery = { phase: "none", started: null, retryable: false, message: "", code: "", reports: [] };
 
 function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
   switch (event.type) {
@@ -42,7 +51,7 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
     case "DeliveryDelivered":
     case "DeliveryBounced":
     case "DeliveryComplained":
-      return delivery;
+      return { ...delivery, reports: [...delivery.reports, event.type] };
     case "DeliverySettled":
       return { ...delivery, phase: event.data.outcome, message: event.data.evidence };
   }
@@ -59,6 +68,8 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
       return [{ type: "DeliveryAbandoned", data: { draftId: command.draftId, because: command.because } }];
     case "RecordOutcome":
       return recordOutcome(command.outcome, delivery);
+    case "ReportDelivery":
+      return report(command.report, delivery);
     case "SettleDelivery":
       if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
       if (command.outcome === delivery.phase) return [];
@@ -68,13 +79,23 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
 
 /** The provider's answer. One that comes after somebody gave up waiting is evidence, and settles. */
 function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
-  if (delivery.phase === "started") return [outcome];
+  if (delivery.phase === "started") {
+    const reported = outcome.type === "DeliveryUnknown" && delivery.reports.length > 0;
+    return reported ? [outcome, settled("accepted", "what became of the mail was reported before")] : [outcome];
+  }
   if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
   if (outcome.type === "DeliveryAccepted") return [settled("accepted", outcome.data.response)];
   if (outcome.type === "DeliveryRefused" || outcome.type === "DeliveryNotHandedOver") {
     return [settled("refused", outcome.data.message)];
   }
   return [];
+}
+
+/** Whoever can say what became of a mail proves that it was taken. Of an attempt that never started nothing can have become. */
+function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
+  if (delivery.started === null || delivery.reports.includes(reported.type)) return [];
+  const unsettled = delivery.phase === "unknown" || delivery.phase === "unconfirmed";
+  return unsettled ? [reported, settled("accepted", reported.data.evidence)] : [reported];
 }
 
 const settled = (outcome: "accepted" | "refused", evidence: string): DeliveryEvent => ({

@@ -31,6 +31,8 @@ const initial: Draft = {
   reservation: null,
   abandoned: [],
   failureCode: null,
+  lateEvidence: null,
+  escalatedVersion: 0,
   notified: { requestedAt: null, open: {}, answered: [] },
 };
 
@@ -88,11 +90,12 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
       return { ...draft, status: "sent" };
     case "DraftFailed":
       return { ...draft, status: "failed", sendRequested: false, failureCode: event.data.code };
+    case "LateEvidence":
+      return { ...draft, lateEvidence: event.data.outcome };
+    case "DraftEscalated":
+      return { ...draft, escalatedVersion: event.data.version };
     case "DraftRulesApplied":
       return { ...draft, rulesApplied: true };
-    case "LateEvidence":
-    case "DraftEscalated":
-      return draft;
     case "NotifyRequested":
       return { ...draft, notified: { ...draft.notified, requestedAt: event.data.at } };
     case "ApproversAsked": {
@@ -110,7 +113,13 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
 }
 
 const reviewTypes = ["EditDraft", "ApproveDraft", "RejectDraft", "ReturnToPending", "ApplyRules", "GiveUpOnRules"];
-const notificationTypes = ["RequestNotify", "AskApprovers", "RecordNotified", "RecordNotificationFailed"];
+const notificationTypes = [
+  "EscalateDraft",
+  "RequestNotify",
+  "AskApprovers",
+  "RecordNotified",
+  "RecordNotificationFailed",
+];
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {

@@ -28,6 +28,10 @@ export type Draft = {
   reservation: { quotaStream: string; reservationId: string } | null;
   abandoned: readonly string[];
   failureCode: string | null;
+  /** What was found out after it had failed as unconfirmed. */
+  lateEvidence: "accepted" | "refused" | null;
+  /** The newest version that went to the secondary channel; 0 before any. */
+  escalatedVersion: number;
   notified: Notified;
 };
 

@@ -5,6 +5,8 @@ import type { Asked, DraftEvent } from "./events.ts";
 export type NotificationCommand =
   /** `throttleSeconds` 0: no throttle. Counted between requests (decisions 4). */
   | { type: "RequestNotify"; at: string; throttleSeconds: number }
+  /** Nobody decided about this version in time. */
+  | { type: "EscalateDraft"; version: number; channelType: string }
   | { type: "AskApprovers"; asked: Asked }
   | { type: "RecordNotified"; notificationId: string }
   | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean };
@@ -13,6 +15,11 @@ export function decideNotification(command: NotificationCommand, draft: Draft): 
   switch (command.type) {
     case "RequestNotify":
       return requestNotify(command, draft);
+    case "EscalateDraft": {
+      const { version, channelType } = command;
+      if (draft.status !== "pending" || version !== draft.version || draft.escalatedVersion >= version) return [];
+      return [{ type: "DraftEscalated", data: { version, channelType } }];
+    }
     case "AskApprovers":
       if (draft.status !== "pending" || command.asked.version !== draft.version) return [];
       return [{ type: "ApproversAsked", data: command.asked }];

@@ -58,6 +58,7 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
       ];
     case "RecordLateEvidence":
       if (draft.status !== "failed" || draft.attemptId !== command.attemptId) return [];
+      if (draft.lateEvidence === command.outcome) return [];
       return [{ type: "LateEvidence", data: { attemptId: command.attemptId, outcome: command.outcome } }];
   }
 }

@@ -10,10 +10,16 @@ export type Filing = {
   filedUpTo: number;
   /** Decided and not yet carried out, oldest first. */
   pending: FilingDecision[];
+  /** Filed as markers without content, and not released yet, oldest first. */
+  held: readonly FilingDecision[];
 };
+
+export const isHeld = ({ disposition }: Pick<FilingDecision, "disposition">): boolean =>
+  disposition === "held_over_quota" || disposition === "held_identity_disabled";
 
 export type FilingCommand =
   | { type: "DecideFiling"; decisions: FilingDecision[] }
+  | { type: "DecideRelease"; decisions: FilingDecision[] }
   | { type: "MarkFiled"; number: number; inboxRevision: number };
 
 function evolve(filing: Filing, event: FilingEvent): Filing {
@@ -24,6 +30,7 @@ function evolve(filing: Filing, event: FilingEvent): Filing {
         lastNumber: event.data.number,
         decidedUpTo: Math.max(filing.decidedUpTo, event.data.inboxRevision),
         pending: [...filing.pending, event.data],
+        held: heldAfter(filing.held, event.data),
       };
     case "MailFiled":
       return {
@@ -34,20 +41,35 @@ function evolve(filing: Filing, event: FilingEvent): Filing {
   }
 }
 
+function heldAfter(held: readonly FilingDecision[], decision: FilingDecision): readonly FilingDecision[] {
+  if (decision.releases !== undefined) return held.filter(({ number }) => number !== decision.releases);
+  return isHeld(decision) ? [...held, decision] : held;
+}
+
 function decide(command: FilingCommand, filing: Filing): FilingEvent[] {
   if (command.type === "MarkFiled") {
-    if (command.inboxRevision <= filing.filedUpTo) return [];
+    const newly = filing.pending.some(({ number }) => number <= command.number);
+    if (!newly && command.inboxRevision <= filing.filedUpTo) return [];
     return [{ type: "MailFiled", data: { number: command.number, inboxRevision: command.inboxRevision } }];
   }
+  if (command.type === "DecideRelease") return release(command.decisions, filing);
   const next = command.decisions[0];
   // Somebody else decided these meanwhile: what is recorded counts, not what this filer thought.
   if (!next || next.inboxRevision !== filing.decidedUpTo + 1 || next.number !== filing.lastNumber + 1) return [];
   return command.decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 
+/** Only where everything decided before stands in its thread, and all of these are held still: merges in between would change where they go. */
+function release(decisions: readonly FilingDecision[], filing: Filing): FilingEvent[] {
+  if (decisions[0]?.number !== filing.lastNumber + 1 || filing.pending.length > 0) return [];
+  const held = new Set(filing.held.map(({ number }) => number));
+  if (!decisions.every(({ releases }) => releases !== undefined && held.has(releases))) return [];
+  return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
+}
+
 export const filingDecider: Decider<Filing, FilingCommand, FilingEvent> = {
   category: "filing",
-  initial: { lastNumber: 0, decidedUpTo: -1, filedUpTo: -1, pending: [] },
+  initial: { lastNumber: 0, decidedUpTo: -1, filedUpTo: -1, pending: [], held: [] },
   evolve,
   decide,
 };

@@ -27,6 +27,11 @@ export type FilingDecision = {
   contentDigest: string;
   /** Why a person should look at the thread; null where nobody needs to. */
   reviewReason: string | null;
+  /**
+   * Where this releases a mail that was held: the number of its first, contentless filing. The message keeps its id, and counts as newer
+   * by its new number. Absent everywhere else.
+   */
+  releases?: number;
   /** In a bounce of ours: the outbound message it reports. */
   bouncedAttemptId: string | null;
 };

@@ -9,8 +9,11 @@ import type { QuotaEvent } from "./events.ts";
 export type Quota = { used: number; reservations: Map<string, "reserved" | "released"> };
 
 export type QuotaCommand =
-  /** `cap` null: no limit. */
-  { type: "ReserveQuota"; reservationId: string; cap: number | null } | { type: "ReleaseQuota"; reservationId: string };
+  /** `cap` null: no limit. `elsewhere`: what counts against it beside this stream. */
+  | { type: "ReserveQuota"; reservationId: string; cap: number | null; elsewhere?: number }
+  /** As many of these as fit, from the first; what they are for is known by their ids afterwards. */
+  | { type: "ReserveThoseThatFit"; reservationIds: readonly string[]; cap: number | null; elsewhere?: number }
+  | { type: "ReleaseQuota"; reservationId: string };
 
 const initial: Quota = { used: 0, reservations: new Map() };
 
@@ -30,6 +33,7 @@ function evolve(quota: Quota, event: QuotaEvent): Quota {
 }
 
 function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
+  if (command.type === "ReserveThoseThatFit") return reserveThoseThatFit(command, quota);
   const { reservationId } = command;
   const known = quota.reservations.get(reservationId);
   if (command.type === "ReleaseQuota") {
@@ -37,10 +41,19 @@ function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
   }
   if (known === "reserved") return [];
   if (known === "released") throw new Rejected("send_in_progress", "this send was given up");
-  if (command.cap !== null && quota.used >= command.cap) {
+  if (command.cap !== null && quota.used + (command.elsewhere ?? 0) >= command.cap) {
     throw new Rejected("plan_limit_reached", `the plan's ${command.cap} outbound mails are used up: upgrade the plan`);
   }
   return [{ type: "QuotaReserved", data: { reservationId } }];
+}
+
+function reserveThoseThatFit(
+  { reservationIds, cap, elsewhere = 0 }: Extract<QuotaCommand, { type: "ReserveThoseThatFit" }>,
+  quota: Quota,
+): QuotaEvent[] {
+  const fresh = [...new Set(reservationIds)].filter((id) => !quota.reservations.has(id));
+  const room = cap === null ? fresh.length : Math.max(0, cap - elsewhere - quota.used);
+  return fresh.slice(0, room).map((reservationId) => ({ type: "QuotaReserved", data: { reservationId } }));
 }
 
 export const quotaDecider: Decider<Quota, QuotaCommand, QuotaEvent> = {

@@ -2,7 +2,7 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
 import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
-import { absorb, fileMessage, type ThreadFiling } from "./filing.ts";
+import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 import type { Thread } from "./thread.ts";
 
@@ -55,6 +55,11 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       const { number } = event.data;
       return { ...thread, unauthenticated: thread.unauthenticated.filter((each) => each !== number) };
     }
+    case "MessageHeld": {
+      const { number, messageId, classification } = event.data;
+      const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
+      return { ...thread, newestNumber: number, newestWord };
+    }
     case "MessageSent": {
       const { draftId, to } = event.data;
       const drafts = { ...thread.drafts, [draftId]: { status: "sent" as const, revision: 0 } };
@@ -84,8 +89,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
 }
 
 /** Nobody wrote here yet, neither they nor we. */
-const isFirst = ({ newestNumber, participants, drafts }: Thread): boolean =>
-  newestNumber === 0 && participants.length === 0 && Object.keys(drafts).length === 0;
+const isFirst = ({ openedBy, participants, drafts }: Thread): boolean =>
+  openedBy === null && participants.length === 0 && Object.keys(drafts).length === 0;
 
 function absorbed(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadAbsorbed" }>["data"]): Thread {
   const words = [thread.newestWord, data.newestWord].filter((word) => word !== null);
@@ -114,13 +119,17 @@ function joined(known: readonly string[], more: readonly string[]): readonly str
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
   if (thread.mergedInto !== null) {
     // A thread is frozen only once everything decided before stands in it: whoever files here now repeats what was done.
-    if (["FreezeThread", "FileMessage", "AbsorbThread"].includes(command.type)) return [];
+    if (["FreezeThread", "FileMessage", "HoldMessage", "AbsorbThread"].includes(command.type)) return [];
     throw new Rejected("thread_merged", "this thread was merged into another", { survivorId: thread.mergedInto });
   }
-  if (!thread.exists && command.type !== "FileMessage") throw new Rejected("not_found", "no such thread");
+  if (!thread.exists && command.type !== "FileMessage" && command.type !== "HoldMessage") {
+    throw new Rejected("not_found", "no such thread");
+  }
   switch (command.type) {
     case "FileMessage":
       return fileMessage(command, thread);
+    case "HoldMessage":
+      return holdMessage(command, thread);
     case "FreezeThread":
       return [{ type: "ThreadFrozen", data: { survivorId: command.survivorId, number: command.number } }];
     case "AbsorbThread":

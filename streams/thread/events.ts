@@ -53,6 +53,23 @@ export type InboundMessage = {
   quarantined: boolean;
 };
 
+/**
+ * A mail that is held: the customer's newer word, of which nothing is shown before it is released. `MessageReceived` with the same id and a
+ * higher number is its release.
+ */
+export type HeldMessage = {
+  identityId: string;
+  messageId: string;
+  deliveryId: string;
+  /** Its filing number as a marker. */
+  number: number;
+  receivedAt: string;
+  classification: Classification;
+  from: { name: string; address: string } | null;
+  /** Nothing else is on the thread yet: it is not to be seen either. */
+  opensThread: boolean;
+};
+
 /** A right to hand one draft over once, recorded where the customer's mail is recorded too. */
 export type SendClaim = {
   draftId: string;
@@ -90,6 +107,7 @@ export type ThreadEvent =
       }
     >
   | Event<"MessageReceived", InboundMessage>
+  | Event<"MessageHeld", HeldMessage>
   /** Comes after the filing: what a mail is worth as a proof. `email.received` and its rules follow it, unless it is a machine's or a blocked contact's. */
   | Event<
       "MessageAuthenticated",

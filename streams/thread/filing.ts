@@ -1,4 +1,4 @@
-import type { InboundMessage, NewestWord, NotedDraft, SendClaim, ThreadEvent } from "./events.ts";
+import type { HeldMessage, InboundMessage, NewestWord, NotedDraft, SendClaim, ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
 /** Mail arriving on a thread, and threads becoming one. Carried out from filing decisions, possibly more than once. */
@@ -9,6 +9,11 @@ export type ThreadFiling =
       /** Where the mail opens the thread. */
       opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
       reviewReason: string | null;
+    }
+  | {
+      type: "HoldMessage";
+      held: Omit<HeldMessage, "opensThread">;
+      opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
     }
   | { type: "FreezeThread"; survivorId: string; number: number }
   | {
@@ -45,6 +50,14 @@ export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage"
   return events;
 }
 
+export function holdMessage(command: Extract<ThreadFiling, { type: "HoldMessage" }>, thread: Thread): ThreadEvent[] {
+  const { held, opens } = command;
+  if (held.number <= thread.newestNumber) return [];
+  const opensThread = !thread.exists && opens !== null;
+  const marker: ThreadEvent = { type: "MessageHeld", data: { ...held, opensThread } };
+  return opensThread ? [{ type: "ThreadOpened", data: opens }, marker] : [marker];
+}
+
 function reviewReason(
   command: Extract<ThreadFiling, { type: "FileMessage" }>,
   thread: Thread,
@@ -53,6 +66,8 @@ function reviewReason(
   if (command.reviewReason !== null) return command.reviewReason;
   if (!thread.exists || automatic) return null;
   if (thread.status === "closed") return "new mail on a closed thread";
+  // Nobody took part in a thread that began with held mail.
+  if (thread.participants.length === 0) return null;
   const from = command.message.from?.address.toLowerCase();
   if (from === undefined || !thread.participants.includes(from)) return "a sender who never took part in this thread";
   return null;

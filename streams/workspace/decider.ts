@@ -1,8 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { Plan, PlanStatus, WorkspaceEvent } from "./events.ts";
+import type { PaidPeriod, Plan, PlanStatus, WorkspaceEvent } from "./events.ts";
 
-export type Workspace = {
+export type Workspace = PaidPeriod & {
   exists: boolean;
   name: string;
   plan: Plan;
@@ -10,14 +10,21 @@ export type Workspace = {
   betaOverride: boolean;
   createdAt: string;
   sendingPaused: boolean;
+  /** True once it was ever on a plan with periods: their counters belong to a lifetime's. */
+  everPaid: boolean;
+  /** The starts (ISO) of all periods the payment processor ever named. */
+  periodStarts: readonly string[];
 };
 
 type Created = Extract<WorkspaceEvent, { type: "WorkspaceCreated" }>["data"];
 
+/** What is absent stays. */
+export type PlanChanges = { plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean } & Partial<PaidPeriod>;
+
 export type WorkspaceCommand =
   | { type: "CreateWorkspace"; workspace: Created }
   | { type: "UpdateWorkspace"; name?: string; sendingPaused?: boolean }
-  | { type: "SetPlan"; plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean };
+  | ({ type: "SetPlan" } & PlanChanges);
 
 const initial: Workspace = {
   exists: false,
@@ -27,24 +34,46 @@ const initial: Workspace = {
   betaOverride: false,
   createdAt: "",
   sendingPaused: false,
+  trialEndsAt: null,
+  currentPeriodStart: null,
+  currentPeriodEnd: null,
+  everPaid: false,
+  periodStarts: [],
 };
 
 function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
   switch (event.type) {
     case "WorkspaceCreated": {
       const { slug: _, ...facts } = event.data;
-      return { ...workspace, ...facts, exists: true };
+      return { ...workspace, ...facts, exists: true, everPaid: facts.plan !== "builder_pack" };
     }
     case "WorkspaceRenamed":
       return { ...workspace, name: event.data.name };
     case "PlanSet":
-      return { ...workspace, ...event.data };
+      return planSet(workspace, event.data);
     case "SendingPaused":
       return { ...workspace, sendingPaused: true };
     case "SendingResumed":
       return { ...workspace, sendingPaused: false };
   }
 }
+
+function planSet(workspace: Workspace, data: Extract<WorkspaceEvent, { type: "PlanSet" }>["data"]): Workspace {
+  const { periodStarts, everPaid } = workspace;
+  const start = data.currentPeriodStart;
+  const isNew = typeof start === "string" && !periodStarts.includes(start);
+  return {
+    ...workspace,
+    ...data,
+    everPaid: everPaid || data.plan !== "builder_pack",
+    periodStarts: isNew ? [...periodStarts, start] : periodStarts,
+  };
+}
+
+const planFieldsOf = (workspace: Workspace) => {
+  const { plan, planStatus, betaOverride, trialEndsAt, currentPeriodStart, currentPeriodEnd } = workspace;
+  return { plan, planStatus, betaOverride, trialEndsAt, currentPeriodStart, currentPeriodEnd };
+};
 
 function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent[] {
   if (command.type === "CreateWorkspace") {
@@ -55,12 +84,11 @@ function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent
     case "UpdateWorkspace":
       return update(command, workspace);
     case "SetPlan": {
-      const plan = command.plan ?? workspace.plan;
-      const planStatus = command.planStatus ?? workspace.planStatus;
-      const betaOverride = command.betaOverride ?? workspace.betaOverride;
-      const same =
-        plan === workspace.plan && planStatus === workspace.planStatus && betaOverride === workspace.betaOverride;
-      return same ? [] : [{ type: "PlanSet", data: { plan, planStatus, betaOverride } }];
+      const { type: _, ...changes } = command;
+      const before = planFieldsOf(workspace);
+      const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+      const after = { ...before, ...given };
+      return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: "PlanSet", data: after }];
     }
   }
 }

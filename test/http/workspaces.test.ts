@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { periodBounds, periodOf, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/quotas.ts";
+import { calendarMonth, periodNow, planNow } from "#src/commands/periods.ts";
+import { planLimits } from "#src/commands/planLimits.ts";
+import { countInbound, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/quotas.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { type Nouns, operator, serveNouns, type Tenant } from "./nounsSupport.ts";
 
@@ -91,8 +93,7 @@ describe("http workspaces/me", () => {
         reservationId,
       })),
     );
-    const settings = { ...service.deps.settings, outboundCaps: { builder_pack: 2, pro: 2, agency: 2 } };
-    const deps = { ...service.deps, settings };
+    const { deps } = service;
     for (const reservation of reservations) await reserveQuota(deps, workspaceId, reservation, operator);
     expect(await sent()).to.include({ emails_sent_this_period: 2 });
     await releaseQuota(deps, reservations[0]!, operator);
@@ -104,36 +105,66 @@ describe("http workspaces/me", () => {
 
   it("counts inbound mail that was stored for an agent, in its period", async () => {
     const { workspaceId, ask } = await service.workspace();
-    const row = (id: number, disposition: string, receivedAt: string) => [
-      `0193a0aa-0000-7000-8000-${String(id).padStart(12, "0")}`,
-      workspaceId,
-      receivedAt,
-      disposition,
-    ];
-    const now = new Date().toISOString();
-    for (const values of [
-      row(1, "threaded", now),
-      row(2, "quarantined", now),
-      row(3, "duplicate", now),
-      row(4, "held_over_quota", now),
-      row(5, "threaded", "2020-01-01T00:00:00Z"),
-    ]) {
-      await service.database.query(
-        `insert into inbound (id, workspace_id, identity_id, received_at, position, inbox_revision, envelope_from, envelope_to,
-           disposition, rfc_message_id, raw_sha256, size_bytes) values ($1, $2, $1, $3, 1, 0, '', '', $4, '', '', 0)`,
-        values,
-      );
-    }
-    expect((await ask("GET /v1/workspaces/me")).json.inbound_received_this_period).to.equal(2);
-    const { position } = await setPlan(service.deps, { workspaceId, plan: "builder_pack" }, operator);
-    await service.deps.projected(position);
-    expect((await ask("GET /v1/workspaces/me")).json.inbound_received_this_period).to.equal(3);
+    const { deps } = service;
+    const received = async () => (await ask("GET /v1/workspaces/me")).json.inbound_received_this_period;
+    await countInbound(deps, workspaceId, ["one", "two"], operator);
+    await countInbound(deps, workspaceId, ["two"], operator);
+    expect(await received()).to.equal(2);
+    await setPlan(deps, { workspaceId, plan: "pro", ...period("2026-01-02", "2026-02-02") }, operator);
+    expect(await received()).to.equal(0);
+    await countInbound(deps, workspaceId, ["three"], operator);
+    expect(await received()).to.equal(1);
   });
+
+  it("shows the fields of trial and period as the payment processor has them [2 Workspace]", async () => {
+    const { workspaceId, ask } = await service.workspace({ plan: "builder_pack" });
+    const times = { ...period("2026-01-02", "2026-02-02"), trialEndsAt: "2026-02-01T00:00:00.000Z" };
+    const set = { workspaceId, plan: "pro", planStatus: "trialing", ...times } as const;
+    const { position } = await setPlan(service.deps, set, operator);
+    await service.deps.projected(position);
+    const { json } = await ask("GET /v1/workspaces/me");
+    expect(json).to.include({
+      plan: "pro",
+      plan_status: "trialing",
+      trial_ends_at: times.trialEndsAt,
+      current_period_start: times.currentPeriodStart,
+      current_period_end: times.currentPeriodEnd,
+    });
+  });
+
+  it("[8 builder_pack] a canceled plan whose paid period is over counts all mail ever sent [d10 canceled]", async () => {
+    const { workspaceId, ask } = await service.workspace({ plan: "pro" });
+    const { deps } = service;
+    const reserve = async (id: string) => {
+      const quotaStream = await quotaStreamOf(deps, workspaceId);
+      await reserveQuota(deps, workspaceId, { quotaStream, reservationId: id }, operator);
+    };
+    for (let n = 0; n < 40; n++) await reserve(`calendar ${n}`);
+    await setPlan(deps, { workspaceId, ...period("2026-01-02", "2026-02-02") }, operator);
+    for (let n = 0; n < 9; n++) await reserve(`period ${n}`);
+    const { position } = await setPlan(deps, { workspaceId, planStatus: "canceled" }, operator);
+    await deps.projected(position);
+    expect((await ask("GET /v1/workspaces/me")).json).to.include({
+      plan: "builder_pack",
+      plan_status: "canceled",
+      emails_sent_this_period: 49,
+      current_period_start: null,
+      current_period_end: null,
+    });
+    await reserve("the last one");
+    const refused = await reserve("one too many").catch((error: Error) => error);
+    expect(refused).to.have.property("code", "plan_limit_reached");
+  });
+});
+
+const period = (start: string, end: string) => ({
+  currentPeriodStart: `${start}T00:00:00.000Z`,
+  currentPeriodEnd: `${end}T00:00:00.000Z`,
 });
 
 describe("periods", () => {
   const bounds = (createdAt: string, now: string) => {
-    const period = periodBounds({ plan: "pro", createdAt }, new Date(now))!;
+    const period = calendarMonth(createdAt, new Date(now));
     return [period.start.toISOString(), period.end.toISOString()];
   };
 
@@ -152,14 +183,53 @@ describe("periods", () => {
   });
 
   it("follow each other without a gap, each under its own number", () => {
-    const workspace = { plan: "pro", createdAt: "2024-02-29T23:30:00.000Z" } as const;
-    let now = new Date(workspace.createdAt);
+    const createdAt = "2024-02-29T23:30:00.000Z";
+    let now = new Date(createdAt);
     for (let month = 0; month < 60; month++) {
-      const { start, end } = periodBounds(workspace, now)!;
+      const { start, end, name } = calendarMonth(createdAt, now);
       expect(start.getTime()).to.equal(now.getTime());
-      expect(periodOf(workspace, now)).to.equal(`month${month}`);
-      expect(periodOf(workspace, new Date(end.getTime() - 1))).to.equal(`month${month}`);
+      expect(name).to.equal(`month${month}`);
+      expect(calendarMonth(createdAt, new Date(end.getTime() - 1)).name).to.equal(`month${month}`);
       now = end;
     }
+  });
+
+  const paid = {
+    plan: "pro",
+    planStatus: "canceled",
+    createdAt: "2025-01-01T00:00:00.000Z",
+    currentPeriodStart: "2026-01-02T00:00:00.000Z",
+    currentPeriodEnd: "2026-02-02T00:00:00.000Z",
+  } as const;
+
+  it("[3 plan_status] a canceled plan holds until the paid period ends, every other status keeps it [d10 canceled]", () => {
+    const [before, after] = [new Date("2026-02-01T23:59:59.999Z"), new Date("2026-02-02T00:00:00.000Z")];
+    expect([planNow(paid, before), planNow(paid, after)]).to.deep.equal(["pro", "builder_pack"]);
+    expect(periodNow(paid, after)).to.equal(null);
+    for (const planStatus of ["trialing", "active", "past_due"] as const) {
+      expect(planNow({ ...paid, planStatus }, after), planStatus).to.equal("pro");
+    }
+    expect(planNow({ ...paid, currentPeriodEnd: null }, before)).to.equal("builder_pack");
+  });
+
+  it("are the payment processor's where it names them, each with counters of its own", () => {
+    const active = { ...paid, planStatus: "active" } as const;
+    const first = periodNow(active, new Date("2026-01-15T00:00:00.000Z"))!;
+    const next = { currentPeriodStart: "2026-02-02T00:00:00.000Z", currentPeriodEnd: "2026-03-02T00:00:00.000Z" };
+    const second = periodNow({ ...active, ...next }, new Date("2026-02-15T00:00:00.000Z"))!;
+    expect([first.start.toISOString(), first.end.toISOString()]).to.deep.equal([
+      paid.currentPeriodStart,
+      paid.currentPeriodEnd,
+    ]);
+    expect(second.name).not.to.equal(first.name);
+  });
+
+  it("[8 builder_pack] [8 pro] [8 agency] have the contract's caps", () => {
+    const rows = Object.entries(planLimits).map(([plan, limits]) => [plan, ...Object.values(limits)]);
+    expect(rows).to.deep.equal([
+      ["builder_pack", 50, 50, 1, 0, 1],
+      ["pro", 5_000, 10_000, 10, 25, 3],
+      ["agency", 15_000, 30_000, 50, 100, 10],
+    ]);
   });
 });

@@ -5,6 +5,7 @@ import { contentSha256 } from "#src/commands/contents.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { createFreshClaims } from "#src/commands/freshClaims.ts";
 import { type Cause, createHandle } from "#src/commands/handle.ts";
+import { planLimits } from "#src/commands/planLimits.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
@@ -51,7 +52,8 @@ export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>;
  * The send path without its surroundings: one log in memory, any number of instances on it, a clock that only tests move (each look at the
  * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice.
  */
-export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } = {}) {
+export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2 } = {}) {
+  const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap };
   const log = createMemoryEventStore();
   const blobs = memoryBlobs();
   let ms = Date.parse("2026-01-01T00:00:00Z");
@@ -125,7 +127,7 @@ export async function createSendWorld({ cap = 50, tickMs = 1, deliveries = 2 } =
         publicUrl: "http://localhost",
         approvalLinkHours: 72,
         notifyThrottleSeconds: 60,
-        outboundCaps: { builder_pack: cap, pro: cap, agency: cap },
+        planLimits: { builder_pack: limits, pro: limits, agency: limits },
         barrierTimeoutMs: 5_000,
       },
     };

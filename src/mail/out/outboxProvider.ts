@@ -18,6 +18,7 @@ export function createOutboxProvider(database: Database): OutboxProvider {
   };
   return {
     name: "outbox",
+    isMailbox: true,
     async connect() {
       await database.query("select 1");
       let used = false;

@@ -1,0 +1,162 @@
+import { expect } from "chai";
+import { reportDelivery } from "#src/commands/deliveryReports.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { concludeSettled } from "#src/processes/concludeSettled.ts";
+import { confirmDelivery } from "#src/processes/confirmDelivery.ts";
+import { deliveryStream } from "#streams/delivery/events.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
+
+const context = {
+  timers: { set: async () => {}, cancel: async () => {} },
+  attempt: 1,
+  signal: new AbortController().signal,
+};
+
+async function sent(world: SendWorld): Promise<{ draftId: string; attemptId: string }> {
+  const draftId = await world.submit();
+  await world.approve(draftId);
+  await world.drain();
+  return { draftId, attemptId: (await world.state.draft(draftId)).attemptId as string };
+}
+
+const typesOn = (world: SendWorld, stream: string) =>
+  world.log.all.filter((event) => event.stream === stream).map(({ type }) => type);
+
+describe("reports of what became of a mail", () => {
+  it("are recorded once each, and a bounce after a delivery too", async () => {
+    const world = await createSendWorld();
+    const { attemptId } = await sent(world);
+    for (const outcome of ["delivered", "bounced", "delivered", "bounced", "complained"] as const) {
+      await reportDelivery(world.node, { attemptId, outcome, evidence: "test" }, cause);
+    }
+    expect(typesOn(world, deliveryStream(attemptId))).to.deep.equal([
+      "DeliveryStarted",
+      "DeliveryAccepted",
+      "DeliveryDelivered",
+      "DeliveryBounced",
+      "DeliveryComplained",
+    ]);
+  });
+
+  it("say nothing of an attempt that never started", async () => {
+    const world = await createSendWorld();
+    const length = world.log.all.length;
+    const report = { attemptId: "33333333-3333-7333-8333-333333333333", outcome: "delivered", evidence: "?" } as const;
+    expect(await reportDelivery(world.node, report, cause)).to.equal(false);
+    expect(world.log.all.length).to.equal(length);
+  });
+
+  const unknown = { kind: "unknown", message: "the connection was lost" } as const;
+  const conclude = async (world: SendWorld) => {
+    const process = concludeSettled(world.node);
+    for (const event of world.log.all) await process.on[event.type]?.(structuredClone(event), context);
+  };
+
+  it("settle what nobody knew: the draft is sent", async () => {
+    const world = await createSendWorld();
+    world.answer(unknown);
+    const { draftId, attemptId } = await sent(world);
+    await reportDelivery(world.node, { attemptId, outcome: "bounced", evidence: "a bounce" }, cause);
+    await conclude(world);
+    expect((await world.state.draft(draftId)).status).to.equal("sent");
+  });
+
+  it("are evidence for one that had failed as unconfirmed, once", async () => {
+    const world = await createSendWorld();
+    world.answer(unknown);
+    const { draftId, attemptId } = await sent(world);
+    await world.run();
+    expect((await world.state.draft(draftId)).failureCode).to.equal("unconfirmed");
+    await reportDelivery(world.node, { attemptId, outcome: "delivered", evidence: "an event" }, cause);
+    await conclude(world);
+    await conclude(world);
+    expect((await world.state.draft(draftId)).status).to.equal("failed");
+    expect(world.log.all.filter(({ type }) => type === "LateEvidence")).to.have.length(1);
+  });
+
+  it("come at once from a provider that is the mailbox, and from no other", async () => {
+    for (const isMailbox of [true, undefined] as const) {
+      const world = await createSendWorld();
+      const { attemptId } = await sent(world);
+      const provider = { name: "outbox", ...(isMailbox && { isMailbox }) } as MailProvider;
+      const process = confirmDelivery(world.node, provider);
+      for (const event of [...world.log.all]) await process.on[event.type]?.(structuredClone(event), context);
+      const delivered = typesOn(world, deliveryStream(attemptId)).includes("DeliveryDelivered");
+      expect(delivered).to.equal(isMailbox === true);
+    }
+  });
+});
+
+describe("delivery_status of an outbound message", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  before(async () => {
+    service = await startInProcess();
+  });
+  after(() => service.stop());
+
+  it("becomes delivered, then bounced by the report of our own mail, and stays so [d5 bounce]", async () => {
+    const { ask, id } = await service.workspace();
+    const identity = await service.identity(id);
+    await service.deliver(identity.address, mail({ id: "question@x.example" }));
+    const thread = (await ask("GET /v1/threads")).json.data[0];
+    const { messages } = (await ask(`GET /v1/threads/${thread.id}`)).json;
+    const draft = (
+      await ask("POST /v1/drafts", {
+        json: {
+          thread_id: thread.id,
+          identity_id: identity.id,
+          based_on_message_id: messages[0].id,
+          body_text: "Here.",
+        },
+      })
+    ).json;
+    const { status } = await ask(`POST /v1/drafts/${draft.id}/send`);
+    expect(status).to.equal(202);
+    const outbound = async () =>
+      (await ask(`GET /v1/threads/${thread.id}`)).json.messages.find(
+        (message: any) => message.direction === "outbound",
+      );
+    await until(async () => (await outbound())?.delivery_status === "delivered");
+    const { rfc_message_id: rfcMessageId, sent_at: sentAt } = await outbound();
+    expect(sentAt).to.be.a("string");
+    await service.deliver(identity.address, bounceOf(rfcMessageId));
+    await until(async () => (await outbound()).delivery_status === "bounced");
+    const { attemptId } = service.deps.messageIds.open(rfcMessageId)!;
+    await reportDelivery(
+      service.deps,
+      { attemptId, outcome: "delivered", evidence: "late" },
+      { ...cause, workspaceId: id },
+    );
+    await service.caughtUp();
+    expect(await outbound()).to.include({ delivery_status: "bounced", rfc_message_id: rfcMessageId, sent_at: sentAt });
+    const { json } = await ask(`GET /v1/drafts/${draft.id}`);
+    expect(json.status).to.equal("sent");
+    const history = (await ask(`GET /v1/drafts/${draft.id}/history?limit=100`)).json.data.map(({ type }: any) => type);
+    expect(history).to.include.members(["DeliveryDelivered", "DeliveryBounced"]);
+  });
+});
+
+const bounceOf = (rfcMessageId: string): string =>
+  [
+    "Message-ID: <report@mx.example>",
+    "From: MAILER-DAEMON@mx.example",
+    "Subject: Undelivered mail",
+    "Date: Mon, 16 Nov 2026 10:05:00 +0000",
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+    "",
+    "--b",
+    "Content-Type: message/delivery-status",
+    "",
+    "Action: failed",
+    "Status: 5.1.1",
+    "",
+    "--b",
+    "Content-Type: text/rfc822-headers",
+    "",
+    `Message-ID: ${rfcMessageId}`,
+    "",
+    "--b--",
+    "",
+  ].join("\r\n");
