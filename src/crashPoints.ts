@@ -3,6 +3,7 @@
  * two steps of filing and sending can be tried for real. The list stands in the README.
  */
 export const crashPoints = [
+  "http:effect-done",
   "inbound:blob-stored",
   "inbound:received",
   "filing:decided",

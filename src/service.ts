@@ -57,6 +57,8 @@ export async function startService(
         ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
+        rateLimits: config.rateLimits,
+        idempotencyHours: config.idempotencyHours,
         trouble: () => projectionRunner?.trouble(),
         mailTrouble: () => provider.trouble(),
       });

@@ -31,6 +31,8 @@ export type Metadata = {
   /** The id of the event (or request) this one follows from. */
   causationId: string;
   at: string;
+  /** `<operation>/<command>`, where a request under an Idempotency-Key caused it: its repetition recognises its own effect. */
+  operation?: string;
 };
 
 /** An event as a decider makes it: what happened, without identity, time or place. `data` is JSON. */

@@ -1,9 +1,10 @@
-import { createHash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { apiKeyDecider } from "#streams/apiKey/decider.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
+import { newId } from "./ids.ts";
 import { type HolderState, takeSlot } from "./slots.ts";
 
 const keyStart = "svc_live_";
@@ -21,14 +22,31 @@ export async function createApiKey(
   { workspaceId, name, scopes }: { workspaceId: string; name: string; scopes: readonly string[] },
   cause: Cause,
 ): Promise<{ id: string; key: string; prefix: string; position: number }> {
-  const id = deps.ids.uuid();
+  const id = newId(deps, cause, "apiKey");
   await takeKeySlot(deps, { workspaceId, id }, { ...cause, workspaceId });
-  const key = keyStart + randomText(deps, keyLength);
-  const prefix = key.slice(0, prefixLength);
-  const created = { workspaceId, name, prefix, hash: hashKey(key), scopes: [...scopes] };
+  const keys = newKeys(deps, cause);
+  const [first] = keys;
+  const created = { workspaceId, name, prefix: prefixOf(first), hash: hashKey(first), scopes: [...scopes] };
   const command = { type: "CreateApiKey" as const, ...created };
-  const { position } = await deps.handle(apiKeyDecider, apiKeyStream(id), command, { ...cause, workspaceId });
-  return { id, key, prefix, position };
+  const { state, position } = await deps.handle(apiKeyDecider, apiKeyStream(id), command, { ...cause, workspaceId });
+  const key = keys.find((candidate) => hashKey(candidate) === state.hash);
+  if (key === undefined) throw new Error(`API key ${id} was made under a secret key that is gone from the ring`);
+  return { id, key, prefix: prefixOf(key), position };
+}
+
+const prefixOf = (key: string): string => key.slice(0, prefixLength);
+
+/**
+ * The text of a new key. Under an operation its repetition comes to the same one, if a ring key has been added meanwhile by one of the
+ * further texts: the log keeps but the hash, and whoever was cut off has to be told.
+ */
+function newKeys(deps: Dependencies, { operation }: Cause): [string, ...string[]] {
+  if (operation === undefined) return [keyStart + textOf((length) => deps.ids.random(length))];
+  const texts = deps.keyRing.deriveKeys("api-keys").map((secret) => {
+    let block = 0;
+    return keyStart + textOf(() => createHmac("sha512", secret).update(`${operation} ${block++}`).digest());
+  });
+  return texts as [string, ...string[]];
 }
 
 /** From the moment this is recorded the key appends nothing (its requests carry a guard on this stream). */
@@ -71,12 +89,12 @@ async function takeKeySlot(
 }
 
 /** Evenly distributed over the alphabet: bytes that would favour its beginning are dropped. */
-function randomText(deps: Dependencies, length: number): string {
+function textOf(randomBytes: (length: number) => Buffer): string {
   const limit = 256 - (256 % alphabet.length);
   let text = "";
-  while (text.length < length) {
-    for (const byte of deps.ids.random(length)) {
-      if (byte < limit && text.length < length) text += alphabet[byte % alphabet.length];
+  while (text.length < keyLength) {
+    for (const byte of randomBytes(keyLength)) {
+      if (byte < limit && text.length < keyLength) text += alphabet[byte % alphabet.length];
     }
   }
   return text;

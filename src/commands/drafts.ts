@@ -116,8 +116,8 @@ export async function sendDraft(
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
   await loadDraft(deps, workspaceId, draftId);
-  const { position, threadId } = await queueSend(deps, draftId, "api_key", cause);
-  return { position, threadId, queuedAt: deps.clock.now().toISOString() };
+  const { position, threadId, queuedAt } = await queueSend(deps, draftId, "api_key", cause);
+  return { position, threadId, queuedAt };
 }
 
 /** Has the approvers notified once more. Throws Rejected rate_limited, invalid_status, invalid_request (no channel). */
@@ -134,8 +134,8 @@ export async function notifyAgain(
   const at = deps.clock.now().toISOString();
   const { notifyThrottleSeconds: throttleSeconds } = deps.settings;
   const command = { type: "RequestNotify", at, throttleSeconds } as const;
-  const { position } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  return { position, channel: identity.approvalChannel.type, notifiedAt: at };
+  const { state, position } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  return { position, channel: identity.approvalChannel.type, notifiedAt: state.notified.requestedAt ?? at };
 }
 
 async function notePosition(

@@ -10,8 +10,10 @@ export type Cause = {
   workspaceId: string | null;
   correlationId: string;
   causationId: string;
-  /** Of a request under an Idempotency-Key: the same for every repetition. New ids derive from it (ids.ts, newId). */
+  /** Of a request under an Idempotency-Key: the same for every repetition. New ids derive from it (ids.ts, newId); its events carry it. */
   operation?: string;
+  /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
+  repeated?: boolean;
   /** The key that asked, where one did: once it is revoked, nothing is appended for it any more (invariant 7). */
   keyGuard?: { stream: string; revision: number };
 };
@@ -20,6 +22,12 @@ export type Handled<State> = Loaded<State> & {
   /** False where the command found its effect already there. */
   changed: boolean;
 };
+
+/** How an event is marked as the effect of a command under an operation; undefined without one. */
+export const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
+  operation === undefined ? undefined : `${operation}/${command}`;
+
+const pageSize = 500;
 
 type AnyDecider<State, Command, E extends Event> = Decider<State, Command, E>;
 
@@ -57,9 +65,16 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
     return turn;
   }
 
-  async function append(stream: string, revision: number, events: Event[], cause: Cause): Promise<Appended> {
-    const { keyGuard, operation: _, ...rest } = cause;
-    const metadata = { ...rest, at: deps.clock.now().toISOString() };
+  async function append(
+    stream: string,
+    revision: number,
+    events: Event[],
+    cause: Cause,
+    mark: string | undefined,
+  ): Promise<Appended> {
+    const { keyGuard, operation: _, repeated: __, ...rest } = cause;
+    const at = deps.clock.now().toISOString();
+    const metadata = { ...rest, at, ...(mark === undefined ? {} : { operation: mark }) };
     const named = events.map((event) => ({ ...event, id: deps.ids.uuid(), metadata }));
     try {
       return await deps.store.append(stream, revision, named, keyGuard ? { unlessMoved: keyGuard } : {});
@@ -71,16 +86,34 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
     }
   }
 
+  /** Whether the stream holds an event of this mark. Asked only for repetitions: the stream is read from its start. */
+  async function holds(stream: string, mark: string): Promise<boolean> {
+    for (let from = 0; ; from += pageSize) {
+      const events = await deps.store.read(stream, from, pageSize);
+      if (events.some(({ metadata }) => metadata.operation === mark)) return true;
+      if (events.length < pageSize) return false;
+    }
+  }
+
   async function decideAndAppend<State, Command, E extends Event>(
     decider: AnyDecider<State, Command, E>,
     stream: string,
     command: Command | ((state: State) => Command),
     cause: Cause,
   ): Promise<Handled<State>> {
-    let loaded = cache.peek<State>(stream) ?? (await cache.refresh(decider, stream));
-    let fresh = false;
-    const decide = (state: State): E[] =>
-      decider.decide(typeof command === "function" ? (command as (state: State) => Command)(state) : command, state);
+    const commandOn = (state: State): Command =>
+      typeof command === "function" ? (command as (state: State) => Command)(state) : command;
+    const decide = (state: State): E[] => decider.decide(commandOn(state), state);
+    const markOn = (state: State) => effectMark(cause, (commandOn(state) as { type: string }).type);
+    const isOwnEffect = async ({ state }: Loaded<State>): Promise<boolean> => {
+      const mark = cause.repeated ? markOn(state) : undefined;
+      return mark !== undefined && (await holds(stream, mark));
+    };
+    const asTheFirstTime = async () => ({ ...(await cache.refresh(decider, stream)), changed: true });
+
+    let fresh = cause.repeated === true;
+    let loaded = (fresh ? undefined : cache.peek<State>(stream)) ?? (await cache.refresh(decider, stream));
+    if (await isOwnEffect(loaded)) return asTheFirstTime();
     for (let conflicts = 0; ; ) {
       let events: E[] = [];
       let refusal: unknown;
@@ -98,7 +131,7 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
       if (refusal !== undefined) throw refusal;
       if (events.length === 0) return { ...loaded, changed: false };
       try {
-        const appended = await append(stream, loaded.revision, events, cause);
+        const appended = await append(stream, loaded.revision, events, cause, markOn(loaded.state));
         const state = events.reduce(decider.evolve, loaded.state);
         const now = { state, revision: appended.revision, position: appended.position };
         cache.put(stream, now);
@@ -107,6 +140,7 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
         if (!(error instanceof StreamMoved) || ++conflicts > maxConflicts) throw error;
         loaded = await cache.refresh(decider, stream);
         fresh = true;
+        if (await isOwnEffect(loaded)) return asTheFirstTime();
       }
     }
   }

@@ -8,7 +8,7 @@ import { isHostedHere, sealChannels, wireNames } from "./approvalChannels.ts";
 import { requireAssistant } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
-import { sandboxDomainId } from "./ids.ts";
+import { newId, sandboxDomainId } from "./ids.ts";
 import { capOf } from "./plans.ts";
 import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "./slots.ts";
 
@@ -37,7 +37,8 @@ export async function createIdentity(
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const emailAddress = `${localPart}@${sendingDomain(deps, workspaceId, domainId)}`;
   if (emailAddress === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
-  const identityId = (await interruptedCreation(deps, workspaceId, emailAddress)) ?? deps.ids.uuid();
+  const identityId =
+    (await interruptedCreation(deps, workspaceId, emailAddress, cause)) ?? newId(deps, cause, "identity");
   await takeIdentitySlot(deps, workspaceId, identityId, emailAddress, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.handle(identityDecider, identityStream(identityId), command, cause);
@@ -51,11 +52,13 @@ async function interruptedCreation(
   deps: Dependencies,
   workspaceId: string,
   emailAddress: string,
+  cause: Cause,
 ): Promise<string | undefined> {
   const { state: address } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(emailAddress)));
   if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
   const { state: identity } = await deps.load(identityDecider, identityStream(address.identityId));
-  if (identity.exists) throw addressInUse();
+  // Whether a repetition is about the very identity it made, its stream can tell.
+  if (identity.exists && !cause.repeated) throw addressInUse();
   return address.identityId;
 }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { crashPoint } from "#src/crashPoints.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
@@ -7,6 +8,7 @@ import { type Authorisation, draftStream } from "#streams/draft/events.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause, Handled } from "./handle.ts";
+import { contentChanged, outcomeOfFirst } from "./outcomeOfFirst.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "./quotas.ts";
 import { refreshContent } from "./refreshContent.ts";
 import { requireKeysMayDecide, requireSendingAllowed } from "./sendingAllowed.ts";
@@ -15,7 +17,11 @@ import { noteDraft, onThread } from "./threads.ts";
 /** How long a send waits for a competing send of the same draft to be decided. */
 const competitorMs = 2_000;
 
-export type Queued = Handled<Draft> & { threadId: string; attemptId: string };
+/** Longer than it takes until a claim whose maker was cut off is undone (recoverClaims). */
+const recoveryMs = 10_000;
+
+/** `queuedAt`: ISO 8601. */
+export type Queued = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
 
 /** What stands between a claim and a queued draft, enough to undo it. */
 type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
@@ -23,7 +29,8 @@ type Attempt = { attemptId: string; quotaStream: string; reservationId: string; 
 /**
  * Queues a draft for delivery (design: the send path, 1 to 4): barrier, claim on the thread, quota, queue. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
- * human_approval_required, content_changed, invalid_status; and Unavailable.
+ * human_approval_required, content_changed, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
+ * end; each attempt is fenced by an id of its own.
  */
 export async function queueSend(
   deps: Dependencies,
@@ -31,18 +38,27 @@ export async function queueSend(
   kind: Authorisation["kind"],
   cause: Cause,
 ): Promise<Queued> {
-  const deadline = deps.clock.monotonic() + competitorMs;
+  const { repeated = false, ...once } = cause;
+  const deadline = deps.clock.monotonic() + (repeated ? recoveryMs : competitorMs);
   for (;;) {
+    const earlier = repeated ? await outcomeOfFirst(deps, draftId, cause) : undefined;
+    if (earlier) return earlier;
     try {
-      return await queueOnce(deps, draftId, kind, cause);
+      return await queueOnce(deps, draftId, kind, once);
     } catch (error) {
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
       if (!(error instanceof Rejected) || error.code !== "send_in_progress") throw error;
-      if (deps.clock.monotonic() > deadline) throw new Rejected("invalid_status", "this draft is being sent already");
+      if (deps.clock.monotonic() > deadline) throw stillInProgress(repeated);
       await sleep(10);
     }
   }
 }
+
+/** For a repetition that is no answer: the competitor may be its own first run. */
+const stillInProgress = (repeated: boolean): Error =>
+  repeated
+    ? new Unavailable("an interrupted send of this draft is not undone yet")
+    : new Rejected("invalid_status", "this draft is being sent already");
 
 async function queueOnce(
   deps: Dependencies,
@@ -56,7 +72,7 @@ async function queueOnce(
   if (kind === "auto" || (draft.status === "pending" && kind === "api_key")) await requireKeysMayDecide(deps, draft);
   await requireSendingAllowed(deps, draft);
   if (await refreshContent(deps, draftId, draft, cause)) {
-    throw new Rejected("content_changed", "the identity changed since this draft was shown: approve the new version");
+    throw contentChanged();
   }
   const attempt = await claim(deps, draftId, draft, null, cause);
   try {
@@ -82,7 +98,8 @@ async function queueOnce(
       { threadId, draftId, outcome: "sending", draftRevision: handled.revision },
       cause,
     );
-    return { ...handled, position: Math.max(handled.position, noted.position), threadId, attemptId: attempt.attemptId };
+    const position = Math.max(handled.position, noted.position);
+    return { ...handled, position, threadId, attemptId: attempt.attemptId, queuedAt: deps.clock.now().toISOString() };
   } catch (error) {
     if (error instanceof Rejected) await undoSend(deps, draftId, attempt, error.message, cause);
     throw error;

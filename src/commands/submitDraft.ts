@@ -11,7 +11,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import { contentSha256, identityParts, storeContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
-import { derivedId } from "./ids.ts";
+import { derivedId, newId } from "./ids.ts";
 import { requireQuotaLeft } from "./quotas.ts";
 import { requireDistinctRecipients } from "./recipients.ts";
 import { loadThread, noteDraft } from "./threads.ts";
@@ -40,6 +40,12 @@ export async function submitDraft(
   request: SubmitDraftRequest,
   cause: Cause,
 ): Promise<{ draftId: string; position: number }> {
+  const draftId = newId(deps, cause, "draft");
+  if (cause.repeated) {
+    const { state, position } = await deps.load(draftDecider, draftStream(draftId));
+    // What it asked for is there, whatever has become of thread, quota or identity since.
+    if (state.exists) return { draftId, position };
+  }
   const { thread, message } = await requireSubjects(deps, request);
   const threadId = thread.merged_into ?? thread.id;
   const { state: identity } = await deps.load(identityDecider, identityStream(request.identityId));
@@ -49,7 +55,6 @@ export async function submitDraft(
   requireDistinctRecipients(content);
   const basedOnNumber = message.filing_number ?? 0;
   const { state: current } = await loadThread(deps, threadId);
-  const draftId = deps.ids.uuid();
   const draft = {
     ...(await storeContent(deps.blobs, content)),
     workspaceId: request.workspaceId,

@@ -35,6 +35,7 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
       description: "The key is in this answer and nowhere else: a lost one is revoked and replaced.",
       body: CreateApiKey,
       answers: ApiKeyCreated,
+      secretAnswer: true,
     },
     async ({ workspaceId, apiKey, body, cause }) => {
       const scopes = grantable(body.scopes, apiKey.scopes);

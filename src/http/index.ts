@@ -16,11 +16,14 @@ import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./draftHistories.ts";
 import { draftRoutes } from "./drafts.ts";
 import type { ReadinessCheck } from "./health.ts";
+import { createHitCounter } from "./hitCounter.ts";
+import { createIdempotency } from "./idempotency.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { createInFlight } from "./inFlight.ts";
 import { messageRoutes } from "./messages.ts";
 import { outboxPages } from "./outbox.ts";
+import { createLimits, type Rates, windowMs } from "./rateLimits.ts";
 import { createRevocation } from "./revocation.ts";
 import type { Route } from "./route.ts";
 import { type HttpServer, listen } from "./server.ts";
@@ -39,6 +42,9 @@ export type HttpOptions = {
   port: number;
   publicUrl: string;
   checkResponses: boolean;
+  rateLimits: Rates;
+  /** How long the answer of a POST under an Idempotency-Key is kept. */
+  idempotencyHours: number;
   /** Why the read models of this instance stand still, if they do. */
   trouble: () => string | undefined;
   /** Why no mail can leave, where the provider said so. */
@@ -63,9 +69,12 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
 /** Starts the HTTP role. Throws StartError where it cannot listen. */
 export async function startHttp(options: HttpOptions): Promise<{ server: HttpServer; close(): Promise<void> }> {
   const { deps, database, instanceId, logger, publicUrl } = options;
+  const { clock } = deps;
   const inFlight = createInFlight();
-  const onError = (error: unknown) => logger.warn({ err: error }, "revocations could not be looked up");
-  const revocation = createRevocation({ database, instanceId, inFlight, clock: deps.clock, onError });
+  const warn = (sentence: string) => (error: unknown) => logger.warn({ err: error }, sentence);
+  const onError = warn("revocations could not be looked up");
+  const revocation = createRevocation({ database, instanceId, inFlight, clock, onError });
+  const counter = createHitCounter({ database, clock, windowMs, onError: warn("old counts could not be removed") });
   const httpDeps = httpDependencies(deps, { database, revocation });
   const app = createApp({
     routes: allRoutes(httpDeps),
@@ -73,6 +82,11 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     inFlight,
     authenticate: createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey }),
     upToDate: () => revocation.upToDate(),
+    limits: createLimits({ counter, rates: options.rateLimits }),
+    idempotency: createIdempotency({
+      ...{ database, clock, hours: options.idempotencyHours },
+      onError: warn("an answer could not be kept for repetitions"),
+    }),
     checkResponses: options.checkResponses,
     upgradeUrl: `${publicUrl}/billing`,
     info: {

@@ -10,6 +10,13 @@ import { readQuery } from "./query.ts";
 import { Reply } from "./reply.ts";
 import type { Caller, Reached, Route } from "./route.ts";
 
+/** What a POST under an Idempotency-Key is known by: the same for every repetition of it. */
+export type Operation = {
+  id: string;
+  /** An earlier run came to no answer: it may have done all, some or nothing. */
+  repeated: boolean;
+};
+
 /** A request whose key, scope and rate have been found good. */
 export type Admitted = {
   request: Request;
@@ -18,6 +25,7 @@ export type Admitted = {
   key: ApiKeyIdentity | undefined;
   callId: string;
   signal: AbortSignal;
+  operation?: Operation | undefined;
   /** The body as it came; read once. */
   bytes: () => Promise<Buffer>;
 };
@@ -73,7 +81,7 @@ async function load(route: Route, reached: Reached<Record<string, string>>): Pro
 
 const maxUserAgent = 512;
 
-function callerOf({ request, key, callId }: Admitted): Caller | undefined {
+function callerOf({ request, key, callId, operation }: Admitted): Caller | undefined {
   if (!key) return undefined;
   const actor: Actor = {
     kind: "api_key",
@@ -92,6 +100,7 @@ function callerOf({ request, key, callId }: Admitted): Caller | undefined {
     correlationId: callId,
     causationId: callId,
     ...(guard ? { keyGuard: guard } : {}),
+    ...(operation ? { operation: operation.id, repeated: operation.repeated } : {}),
   };
   return { workspaceId, apiKey: key, actor, cause };
 }

@@ -76,6 +76,8 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   ifMatch?: true;
   /** The version of an answer, for its ETag. */
   etag?: (answer: any) => number;
+  /** The answer holds a secret that is shown once: where it is kept for repetitions, only the API key that asked can open it. */
+  secretAnswer?: true;
   /** Codes it may answer beside those that every route may. */
   errors?: readonly ErrorCode[];
   /**

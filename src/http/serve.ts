@@ -1,19 +1,19 @@
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import { Rejected } from "#streams/decider.ts";
-import { type Authenticate, unauthorized } from "./authenticate.ts";
+import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./authenticate.ts";
 import { readBytes } from "./body.ts";
 import { errorReply } from "./errors.ts";
 import type { Flight, InFlight } from "./inFlight.ts";
-import { type Admitted, idempotencyKeyOf, judge } from "./judge.ts";
+import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
 import type { Reply } from "./reply.ts";
 import type { LimitClass, Route } from "./route.ts";
 import { send } from "./send.ts";
 
 /** Runs `run` for the first POST under an Idempotency-Key and replays its reply to the others. */
 export type Idempotency = (
-  post: { admitted: Admitted; idempotencyKey: string },
-  run: () => Promise<Reply>,
+  post: { admitted: Admitted & { key: ApiKeyIdentity }; idempotencyKey: string },
+  run: (operation?: Operation) => Promise<Reply>,
 ) => Promise<Reply>;
 
 export type ServeOptions = {
@@ -22,7 +22,7 @@ export type ServeOptions = {
   /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable where it cannot find out. */
   upToDate?: () => void | Promise<void>;
   /** Counts a request. It calls `next`, to refuse with Rejected `rate_limited` and `retryAfter`; the key is in `response.locals.apiKey`. */
-  limits?: (limit: LimitClass) => RequestHandler;
+  limits?: (limit: LimitClass) => RequestHandler | undefined;
   idempotency?: Idempotency;
   upgradeUrl?: string;
   /** Under test: an answer that is not as documented becomes a 500. */
@@ -65,9 +65,10 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     const throttled = limit && (await refusalOf(limit, request, response));
     if (key && route.scope !== "any" && !key.scopes.includes(route.scope!)) throw insufficientScope(route.scope!);
     if (throttled) throw throttled;
-    const run = () => judge(admitted, options.checkResponses ?? false).catch((error) => explain(error, request));
+    const run = (operation?: Operation) =>
+      judge({ ...admitted, operation }, options.checkResponses ?? false).catch((error) => explain(error, request));
     const idempotencyKey = key && options.idempotency && validKeyOf(request);
-    return idempotencyKey ? options.idempotency!({ admitted, idempotencyKey }, run) : run();
+    return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
   }
 
   /** Before its first byte an answer can still become an error; after it, only the end of the connection tells. */

@@ -2,7 +2,7 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import type { ApiKeyEvent } from "./events.ts";
 
-export type ApiKey = { exists: boolean; revoked: boolean; workspaceId: string; scopes: string[] };
+export type ApiKey = { exists: boolean; revoked: boolean; workspaceId: string; hash: string; scopes: string[] };
 
 export type ApiKeyCommand =
   | { type: "CreateApiKey"; workspaceId: string; name: string; prefix: string; hash: string; scopes: string[] }
@@ -24,10 +24,16 @@ function decide(command: ApiKeyCommand, key: ApiKey): ApiKeyEvent[] {
 
 export const apiKeyDecider: Decider<ApiKey, ApiKeyCommand, ApiKeyEvent> = {
   category: "apiKey",
-  initial: { exists: false, revoked: false, workspaceId: "", scopes: [] },
+  initial: { exists: false, revoked: false, workspaceId: "", hash: "", scopes: [] },
   evolve: (key, event) =>
     event.type === "ApiKeyCreated"
-      ? { exists: true, revoked: false, workspaceId: event.data.workspaceId, scopes: event.data.scopes }
+      ? {
+          exists: true,
+          revoked: false,
+          workspaceId: event.data.workspaceId,
+          hash: event.data.hash,
+          scopes: event.data.scopes,
+        }
       : { ...key, revoked: true },
   decide,
 };
