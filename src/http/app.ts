@@ -3,7 +3,7 @@ import helmet from "helmet";
 import type { Logger } from "pino";
 import Type from "typebox";
 import { Rejected } from "#streams/decider.ts";
-import { docsPage } from "./docs.ts";
+import { docsPages } from "./docs/pages.ts";
 import { errorReply } from "./errors.ts";
 import { healthRoutes, type ReadinessCheck } from "./health.ts";
 import { createInFlight, type InFlight } from "./inFlight.ts";
@@ -47,7 +47,7 @@ export function createApp(options: AppOptions): Express {
   mount(app, options.routes, serveOptions);
   const document = openApi(options.routes, options.info, options.idempotency !== undefined);
   app.get("/openapi.json", (_, response) => send(response, reply({ json: document })));
-  app.get("/docs", docsPage(document));
+  app.use(docsPages(document));
   app.use(healthRoutes(options.readiness ?? []));
   for (const handler of options.beside ?? []) app.use(handler);
   app.use(unknown, lastResort(options.upgradeUrl));
@@ -94,7 +94,10 @@ function refuseUnknown(options: ServeOptions): RequestHandler {
     throw new Rejected("not_found", "no such route");
   };
   const nowhere = (scope: RouteScope, limit: "read" | "write") =>
-    serve(route("GET /", { scope, limit, summary: "", answers: Type.Null(), load: refuse }, refuse), options);
+    serve(
+      route("GET /", { scope, limit, summary: "", answers: Type.Null(), errors: ["not_found"], load: refuse }, refuse),
+      options,
+    );
   const outside = nowhere(null, "read");
   const reading = nowhere("any", "read");
   const writing = nowhere("any", "write");

@@ -27,7 +27,8 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         body: CreateIdentity,
         answers: Identity,
         status: 201,
-        errors: ["plan_limit_reached"],
+        errors: ["plan_limit_reached", "not_found"],
+        conflict: "the address is in use",
       },
       async ({ workspaceId, body, cause }) => {
         const { domain_id: domainId, local_part: localPart, ...settings } = body;

@@ -12,6 +12,7 @@ import { assistantRoutes } from "./assistants.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { contactRoutes } from "./contacts.ts";
 import { type HttpDependencies, httpDependencies } from "./dependencies.ts";
+import { introduction } from "./docs/introduction.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./draftHistories.ts";
 import { draftRoutes } from "./drafts.ts";
@@ -92,7 +93,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     info: {
       title: "Countersign",
       version: "1",
-      description: "An automated agent reads and answers real email; a person keeps the last word.",
+      summary: "An automated agent reads and answers real email; a person keeps the last word.",
+      description: introduction(),
       serverUrl: publicUrl,
     },
     readiness: readiness(options),

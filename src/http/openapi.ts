@@ -1,4 +1,5 @@
-import { type ErrorCode, statuses } from "./errors.ts";
+import { codeSamples } from "./docs/samples.ts";
+import { errorsOf } from "./errorCodes.ts";
 import { isRaw, type Route } from "./route.ts";
 import { ErrorBody } from "./schemas/common.ts";
 import { scopes } from "./scopes.ts";
@@ -13,7 +14,8 @@ export type Document = {
   components: Json;
 };
 
-export type Info = { title: string; version: string; description: string; serverUrl: string };
+/** `description`: Markdown. */
+export type Info = { title: string; version: string; summary?: string; description: string; serverUrl: string };
 
 /** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. `idempotent`: POSTs are replayed under an Idempotency-Key. */
 export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, idempotent = false): Document {
@@ -22,6 +24,11 @@ export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, 
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, components, idempotent) };
+  }
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, described] of Object.entries(methods)) {
+      described["x-codeSamples"] = codeSamples({ method, path, operation: described, components, serverUrl });
+    }
   }
   return {
     openapi: "3.1.0",
@@ -38,6 +45,7 @@ export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, 
           description: scopeList(),
         },
       },
+      headers: sharedHeaders,
       schemas: components.schemas,
     },
   };
@@ -68,7 +76,10 @@ function operation(route: Route, components: Components, idempotent: boolean): J
     ...(scope === null ? {} : { "x-scope": scope }),
     parameters: parametersOf(route, components, idempotent),
     ...requestBodyOf(route, components),
-    responses: { [options.status ?? 200]: successOf(route, components), ...errorsOf(route, components) },
+    responses: {
+      [options.status ?? 200]: successOf(route, components, idempotent),
+      ...refusalsOf(route, components, idempotent),
+    },
   };
 }
 
@@ -121,9 +132,9 @@ function requestBodyOf({ body }: Route, components: Components): Json {
   return { requestBody: { required: required.length > 0, content: { "application/json": { schema } } } };
 }
 
-function successOf({ options, method }: Route, components: Components): Json {
+function successOf({ options, method }: Route, components: Components, limited: boolean): Json {
   const { answers } = options;
-  const headers: Json = { "X-Request-Id": { schema: { type: "string" } } };
+  const headers: Json = headersOfAnswer(options.status ?? 200, limited);
   if (options.etag) headers.ETag = { description: "The version, for If-Match.", schema: { type: "string" } };
   if (isRaw(answers)) return { description: answers.description, headers, content: { [answers.mediaType]: {} } };
   const description =
@@ -131,32 +142,42 @@ function successOf({ options, method }: Route, components: Components): Json {
   return { description, headers, content: { "application/json": { schema: components.place(answers as Json) } } };
 }
 
-function errorsOf(route: Route, components: Components): Json {
-  const codes = [...new Set(codesOf(route))];
-  const answered = [...new Set(codes.map((code) => statuses[code]))];
+/** What every answer carries, and what only some do. */
+const sharedHeaders: Record<string, Json> = {
+  RequestId: { description: "Names this request, in our logs too.", schema: { type: "string" } },
+  RetryAfter: { description: "Seconds to wait before asking again.", schema: { type: "integer", minimum: 0 } },
+  Challenge: { description: "Bearer.", schema: { type: "string" } },
+  RateLimit: {
+    description:
+      "What is left of this class's allowance, and the seconds until there is more (RateLimit headers, draft 8).",
+    schema: { type: "string" },
+  },
+  RateLimitPolicy: { description: "The allowance itself.", schema: { type: "string" } },
+};
+const header = (name: keyof typeof sharedHeaders): Json => ({ $ref: `#/components/headers/${name}` });
+
+function headersOfAnswer(status: number, limited: boolean): Json {
+  return {
+    "X-Request-Id": header("RequestId"),
+    ...(limited && status !== 401 && { RateLimit: header("RateLimit"), "RateLimit-Policy": header("RateLimitPolicy") }),
+    ...((status === 429 || status === 503) && { "Retry-After": header("RetryAfter") }),
+    ...(status === 401 && { "WWW-Authenticate": header("Challenge") }),
+  };
+}
+
+function refusalsOf(route: Route, components: Components, limited: boolean): Json {
+  const errors = errorsOf(route);
+  const answered = [...new Set(errors.map(({ status }) => status))];
   const schema = components.place(ErrorBody as Json);
   return Object.fromEntries(
     answered.map((status) => {
-      const named = codes.filter((code) => statuses[code] === status).map((code) => `\`${code}\``);
-      return [status, { description: named.join(", "), content: { "application/json": { schema } } }];
+      const named = errors
+        .filter((error) => error.status === status)
+        .map(({ code, conflict }) => `\`${code}\`${conflict === undefined ? "" : ` (${conflict})`}`);
+      const headers = headersOfAnswer(status, limited);
+      return [status, { description: named.join(", "), headers, content: { "application/json": { schema } } }];
     }),
   );
-}
-
-function codesOf(route: Route): ErrorCode[] {
-  const codes: ErrorCode[] = [
-    "invalid_request",
-    "rate_limited",
-    "internal_error",
-    "unavailable",
-    ...(route.options.errors ?? []),
-  ];
-  if (route.scope !== null) codes.push("unauthorized", "insufficient_scope");
-  if (route.paramNames.length > 0) codes.push("not_found");
-  if (route.method !== "GET") codes.push("payload_too_large");
-  if (route.options.ifMatch) codes.push("version_mismatch");
-  if (route.method === "POST" && route.scope !== null) codes.push("idempotency_mismatch", "idempotency_in_flight");
-  return codes;
 }
 
 type Components = { schemas: Record<string, Json>; place(schema: Json): Json };

@@ -80,6 +80,8 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   secretAnswer?: true;
   /** Codes it may answer beside those that every route may. */
   errors?: readonly ErrorCode[];
+  /** It may answer 409 invalid_request; says when. */
+  conflict?: string;
   /**
    * Looks up what the path names, before query and body are judged (decisions 0): nothing found is 404. Whoever leaves it
    * out has the handler find out, after 422.

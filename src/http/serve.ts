@@ -3,6 +3,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { Rejected } from "#streams/decider.ts";
 import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./authenticate.ts";
 import { readBytes } from "./body.ts";
+import { undocumented } from "./documented.ts";
 import { errorReply } from "./errors.ts";
 import type { Flight, InFlight } from "./inFlight.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
@@ -53,6 +54,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     } catch (error) {
       answer = explain(error, request);
     }
+    if (options.checkResponses) answer = requireDocumented(answer, request);
     // Nothing is awaited between this look and the answer: what it says about the key is still true when the answer leaves.
     if (flight?.revoked) answer = inPlaceOf(answer, explain(unauthorized(), request));
     await send(response, answer, flight?.signal).catch((error) => brokeOff(error, request, response));
@@ -69,6 +71,11 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
       judge({ ...admitted, operation }, options.checkResponses ?? false).catch((error) => explain(error, request));
     const idempotencyKey = key && options.idempotency && validKeyOf(request);
     return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
+  }
+
+  function requireDocumented(answer: Reply, request: Request): Reply {
+    const fault = undocumented(route, answer);
+    return fault === undefined ? answer : explain(new Error(fault), request);
   }
 
   /** Before its first byte an answer can still become an error; after it, only the end of the connection tells. */

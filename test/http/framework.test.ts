@@ -88,7 +88,14 @@ const routes = [
   ),
   route(
     "GET /v1/fails/:how",
-    { ...common, scope: "read:threads", params: Strict({ how: Type.Enum(Object.keys(failures)) }), answers: Toy },
+    {
+      ...common,
+      scope: "read:threads",
+      params: Strict({ how: Type.Enum(Object.keys(failures)) }),
+      answers: Toy,
+      errors: ["stale_draft", "plan_limit_reached"],
+      conflict: "taken",
+    },
     async ({ params }) => {
       throw failures[params.how];
     },
@@ -107,6 +114,12 @@ const routes = [
     ...toy(null),
     password: "x",
   })),
+  route("GET /v1/undocumented-error", { ...common, scope: "read:threads", answers: Toy }, async () => {
+    throw new Rejected("invalid_status", "not now");
+  }),
+  route("GET /v1/undocumented-status", { ...common, scope: "read:threads", answers: Toy }, async () =>
+    reply({ status: 202, json: toy(null) }),
+  ),
   route("GET /v1/open", { ...common, scope: null, answers: Toy }, async () => toy(null)),
 ];
 
@@ -169,6 +182,13 @@ describe("http framework", () => {
     it("that are not as documented are a 500 under test, and logged", async () => {
       await refused("GET /v1/undocumented", {}, 500, "internal_error");
       expect(JSON.stringify(service.logs)).to.contain("password: unknown field");
+    });
+
+    it("with a status or an error that the route does not name are a 500 under test, and logged", async () => {
+      await refused("GET /v1/undocumented-error", {}, 500, "internal_error");
+      expect(JSON.stringify(service.logs)).to.contain("answered 422 invalid_status, which its route does not name");
+      await refused("GET /v1/undocumented-status", {}, 500, "internal_error");
+      expect(JSON.stringify(service.logs)).to.contain("answered 202; its route says 200");
     });
 
     it("that cannot be written are a 500, not silence", async () => {
@@ -586,14 +606,15 @@ describe("http framework", () => {
       const idempotent = await serveRoutes(routes, {
         idempotency: async ({ idempotencyKey }, run) => {
           seen.push(idempotencyKey);
-          return seen.length === 1 ? run() : reply({ status: 299, json: { replayed: true } });
+          return seen.length === 1 ? run() : reply({ status: 201, json: { replayed: true } });
         },
       });
       const post = (key: string) =>
         idempotent.ask("POST /v1/drafts", { json: draft, headers: { "Idempotency-Key": key } });
       const answers = [await post("k".repeat(255)), await post("k"), await post("k".repeat(256)), await post("")];
       await idempotent.close();
-      expect(answers.map(({ status }) => status)).to.deep.equal([201, 299, 422, 422]);
+      expect(answers.map(({ status }) => status)).to.deep.equal([201, 201, 422, 422]);
+      expect(answers[1]?.json).to.deep.equal({ replayed: true });
       expect(seen).to.have.length(2);
     });
   });

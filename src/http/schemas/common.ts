@@ -82,6 +82,8 @@ export const ErrorBody = Type.Object(
     field: Type.Optional(Type.String({ description: "The field or parameter that is wrong." })),
     upgrade_url: Type.Optional(Type.String()),
     new_message_id: Type.Optional(Type.String()),
+    status: Type.Optional(Type.String({ description: "The draft's, where that is what stands in the way." })),
+    version: Type.Optional(Type.Integer({ description: "The version that is there, where another one was named." })),
     recorded: Type.Optional(Type.Boolean({ description: "True where the write happened and only reading it lags." })),
     id: Type.Optional(Type.String()),
   },

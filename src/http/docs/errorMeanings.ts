@@ -1,0 +1,32 @@
+import type { ErrorCode } from "../errors.ts";
+
+/** What each code means to whoever gets it, and what to do: a code without a line here does not compile. */
+export const errorMeanings: Record<ErrorCode, string> = {
+  unauthorized: "The key is missing, malformed or revoked. Do not try again with it.",
+  insufficient_scope: "The key lacks the scope that the message names. Use another key.",
+  plan_limit_reached: "The plan's cap is reached; `upgrade_url` says where to change it.",
+  not_found: "No such thing, or another workspace's. Where it is about an id in the body, the message names the field.",
+  stale_draft: "The customer wrote again (`new_message_id`). Read the thread, reject this draft, submit a new one.",
+  content_changed:
+    "The identity changed a moment ago, so what would leave is not what was approved. It is pending again.",
+  idempotency_in_flight: "The first request under this Idempotency-Key has not ended. Wait, then ask again.",
+  version_mismatch: "If-Match names another version than the draft has. Read it again.",
+  payload_too_large: "The body is over the limit that the message names.",
+  invalid_request: "A field or parameter is wrong; the message begins with it and says what was expected.",
+  invalid_status: "The draft's state does not allow this; the message names it.",
+  identity_not_active: "The identity is disabled. Set its status to active first.",
+  validation: "A rule's trigger_event is none, or its conditions or actions are over 10 KB.",
+  invalid_plan: "Expected pro or agency.",
+  invalid_interval: "Expected monthly or annual.",
+  stripe_customer_missing: "The payment processor does not know this workspace yet. Try again shortly.",
+  human_approval_required: "A person decides here. Wait for the approvers.",
+  sending_paused: "The workspace's sending is paused. An approved draft leaves when the pause ends.",
+  cold_send_not_allowed: "This identity may only answer. Reply on a thread, or set can_send_cold.",
+  loop_guarded: "This thread has answered a machine before. A person should look at it.",
+  idempotency_mismatch: "This Idempotency-Key was used with another body. Use a new one.",
+  rate_limited: "Too many requests, or approvers notified a moment ago. Wait `Retry-After` seconds.",
+  internal_error: "Our fault. Report the request_id.",
+  stripe_error: "The payment processor failed. Try again.",
+  unavailable:
+    "A part of the service is away. Wait `Retry-After` seconds. With `recorded: true` the write has happened: read, do not write again.",
+};

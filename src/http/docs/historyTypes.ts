@@ -1,0 +1,44 @@
+import type { DeliveryEvent } from "#streams/delivery/events.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import type { ThreadEvent } from "#streams/thread/events.ts";
+
+/** What GET /v1/drafts/{id}/history can hold (decisions 4): a type without a line here does not compile. */
+type Shown =
+  | DraftEvent["type"]
+  | DeliveryEvent["type"]
+  | Extract<ThreadEvent["type"], "SendClaimed" | "SendClaimReleased">;
+
+export const historyTypes: Record<Shown, string> = {
+  DraftSubmitted: "The agent submitted it; `content` is what would be sent.",
+  DraftEdited:
+    "A new version, with `changed_fields`; `because` says whether by an edit or because its identity changed.",
+  DraftRulesApplied: "The rules of draft.created have run; `mode` is what they said about its approval.",
+  ApproversAsked: "A notification was made for a channel. Not yet delivered.",
+  ApproversNotified: "That notification reached its channel.",
+  NotificationFailed: "It did not; `final` says that it is not tried again.",
+  NotifyRequested: "Somebody asked to notify the approvers once more.",
+  DraftEscalated: "Nobody decided in time; the secondary channel was asked.",
+  DraftApproved: "Approved, as the version and hash it names; `send_requested` where the approval also sends.",
+  DraftRejected: "Rejected, with the reason where one was given.",
+  DraftReturnedToPending: "An approval no longer holds; it has to be decided again.",
+  SendHeld: "An approval that could not be sent now, and why.",
+  SendClaimed: "A send took its place on the thread: from here no newer mail goes unseen.",
+  SendClaimReleased: "That place was given back.",
+  DraftQueued: "On its way: the authorisation, the content and the hash it leaves with.",
+  DraftRequeued: "A further attempt took the place of the one before.",
+  SendAbandoned: "An attempt was given up before it left.",
+  DraftMarkedStale: "The customer wrote again; `new_message_id` is that message.",
+  DeliveryStarted: "The hand-over to the provider began. There is at most one in an attempt.",
+  DeliveryAbandoned: "Nothing was handed over under this attempt, and nothing will be.",
+  DeliveryNotHandedOver: "The provider could not be reached before anything was said.",
+  DeliveryAccepted: "The provider took it.",
+  DeliveryRefused: "The provider refused it, for good or for now (`retryable`).",
+  DeliveryUnknown: "Nobody knows whether it was taken. It is never sent again.",
+  DeliverySettled: "Evidence told how an unknown hand-over ended.",
+  DeliveryDelivered: "The recipient's server confirmed it.",
+  DeliveryBounced: "It came back.",
+  DeliveryComplained: "The recipient marked it as unwanted.",
+  DraftSent: "The draft ended sent.",
+  DraftFailed: "It ended failed, with a code.",
+  LateEvidence: "What became known after it had ended failed as `unconfirmed`; it stays failed.",
+};

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { statuses } from "../errors.ts";
+import { scopes } from "../scopes.ts";
+import { errorMeanings } from "./errorMeanings.ts";
+import { historyTypes } from "./historyTypes.ts";
+
+/** Kinds of events that webhooks and the feed carry (decisions 11). */
+const eventKinds = [
+  ...["email.received", "email.sent", "email.delivered", "email.bounced", "email.complained"],
+  ...["draft.created", "draft.updated", "draft.approved", "draft.rejected", "draft.sent", "draft.failed"],
+  ...["draft.stale", "draft.escalated", "thread.merged", "domain.verified", "domain.lost"],
+];
+
+/** The front of the OpenAPI document, in Markdown: what an agent's author reads first. Its tables are made from what they tell of. */
+export function introduction(): string {
+  const tables: Record<string, string> = {
+    scopes: table(
+      ["scope", "may"],
+      Object.entries(scopes).map(([name, may]) => [code(name), may]),
+    ),
+    errors: table(
+      ["status", "error", "what it means"],
+      Object.entries(errorMeanings).map(([name, means]) => [statusesOf(name), code(name), means]),
+    ),
+    history: table(
+      ["type", "what happened"],
+      Object.entries(historyTypes).map(([type, says]) => [code(type), says]),
+    ),
+    kinds: eventKinds.map(code).join(", "),
+  };
+  const text = readFileSync(new URL("introduction.md", import.meta.url), "utf8");
+  return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => tables[name] as string);
+}
+
+/** invalid_request has two: 409 where the name is taken. */
+const statusesOf = (error: string): string =>
+  error === "invalid_request" ? "422, 409" : String(statuses[error as keyof typeof statuses]);
+
+const code = (text: string): string => `\`${text}\``;
+
+const table = (head: string[], lines: string[][]): string =>
+  [head, head.map(() => "---"), ...lines].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

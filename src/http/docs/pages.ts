@@ -1,0 +1,70 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { Router } from "express";
+import { html } from "#src/html/html.ts";
+import type { Document } from "../openapi.ts";
+import { type Reply, reply } from "../reply.ts";
+import { send } from "../send.ts";
+
+const { resolve } = createRequire(import.meta.url);
+const own = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
+
+/** What the page is made of, all of it from this process. */
+const files: Record<string, { path: string; type: string }> = {
+  "swagger-ui.css": { path: resolve("swagger-ui-dist/swagger-ui.css"), type: "text/css; charset=utf-8" },
+  "swagger-ui.js": { path: resolve("swagger-ui-dist/swagger-ui-bundle.js"), type: "text/javascript; charset=utf-8" },
+  "favicon.png": { path: resolve("swagger-ui-dist/favicon-32x32.png"), type: "image/png" },
+  "docs.css": { path: own("browser.css"), type: "text/css; charset=utf-8" },
+  "docs.js": { path: own("browser.js"), type: "text/javascript; charset=utf-8" },
+};
+
+/** /docs: the OpenAPI document in Swagger UI, readable without any network but the way here. */
+export function docsPages(document: Document): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  const page = docsPage(document.info.title);
+  const read = new Map<string, Promise<Buffer>>();
+  router.get("/docs", (_, response) => send(response, page));
+  for (const [name, { path, type }] of Object.entries(files)) {
+    router.get(`/docs/${name}`, async (_, response) => {
+      if (!read.has(name)) read.set(name, readFile(path));
+      const bytes = (await read.get(name)) as Buffer;
+      const headers = { "Content-Type": type, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache" };
+      await send(response, reply({ bytes, headers }));
+    });
+  }
+  return router;
+}
+
+/** Scripts and styles of this origin alone; pictures may also stand in the style sheet itself. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+function docsPage(title: string): Reply {
+  const page = html`<html lang="en"><head><meta charset="utf-8"><title>${title}: API</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="/docs/favicon.png"><link rel="stylesheet" href="/docs/swagger-ui.css"><link rel="stylesheet" href="/docs/docs.css"></head>
+<body><noscript>This page needs JavaScript; the document itself is <a href="/openapi.json">openapi.json</a>.</noscript>
+<div id="docs"></div>
+<script src="/docs/swagger-ui.js"></script><script src="/docs/docs.js"></script>
+</body></html>
+`;
+  return reply({
+    bytes: Buffer.from(`<!doctype html>\n${page}`),
+    headers: {
+      "Content-Type": "text/html; charset=utf-8",
+      "Content-Security-Policy": policy,
+      "Referrer-Policy": "no-referrer",
+      "X-Content-Type-Options": "nosniff",
+      "X-Frame-Options": "DENY",
+    },
+  });
+}

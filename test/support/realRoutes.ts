@@ -1,0 +1,40 @@
+import type { Express } from "express";
+import { pino } from "pino";
+import { createApp } from "#src/http/app.ts";
+import { unauthorized } from "#src/http/authenticate.ts";
+import type { HttpDependencies } from "#src/http/dependencies.ts";
+import { introduction } from "#src/http/docs/introduction.ts";
+import { allRoutes } from "#src/http/index.ts";
+import { type Document, openApi } from "#src/http/openapi.ts";
+import type { Route } from "#src/http/route.ts";
+
+/** What every dependency is until a route is asked, which here none is. */
+const nobody: any = new Proxy(() => nobody, { get: (_, name) => (name === "then" ? undefined : nobody) });
+
+/** Every route of the service, as it declares itself. */
+export const realRoutes = (): Route[] => allRoutes(nobody as HttpDependencies);
+
+const info = () => ({
+  title: "Countersign",
+  version: "1",
+  description: introduction(),
+  serverUrl: "http://localhost:8080",
+});
+
+export const realDocument = (): Document => openApi(realRoutes(), info(), true);
+
+/** The lines of /v1 that express itself has mounted, in the document's spelling. */
+export function mountedRoutes(): string[] {
+  const app: Express = createApp({
+    routes: realRoutes(),
+    info: info(),
+    logger: pino({ level: "silent" }),
+    authenticate: async () => {
+      throw unauthorized();
+    },
+  });
+  const lines = app.router.stack.flatMap(({ route }) =>
+    route ? route.stack.map(({ method }) => `${method.toUpperCase()} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`) : [],
+  );
+  return lines.filter((line) => line.includes(" /v1"));
+}
