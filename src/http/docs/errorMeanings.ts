@@ -14,6 +14,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   payload_too_large: "The body is over the limit that the message names.",
   invalid_request: "A field or parameter is wrong; the message begins with it and says what was expected.",
   invalid_status: "The draft's state does not allow this; the message names it.",
+  assistant_disabled: "The assistant that this identity is linked to is disabled. Set its status to active first.",
   identity_not_active: "The identity is disabled. Set its status to active first.",
   validation: "A rule's trigger_event is none, or its conditions or actions are over 10 KB.",
   invalid_plan: "Expected pro or agency.",
