@@ -58,7 +58,7 @@ const indented = (value: unknown): string => JSON.stringify(value, null, 2);
 
 function javascript({ method, url, body, mediaType }: Call, needsKey: boolean): string {
   const headers = [
-    ...(needsKey ? [`Authorization: \`Bearer \${process.env.${keyVariable}}\``] : []),
+    ...(needsKey ? [`Authorization: \`Bearer \${env.${keyVariable}}\``] : []),
     ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
   ];
   const options = [
@@ -66,10 +66,15 @@ function javascript({ method, url, body, mediaType }: Call, needsKey: boolean): 
     ...(headers.length === 0 ? [] : [`headers: { ${headers.join(", ")} },`]),
     ...(body === undefined ? [] : [`body: JSON.stringify(${indented(body).replaceAll("\n", "\n  ")}),`]),
   ];
-  const call = `const response = await fetch(${JSON.stringify(url)}, {\n${options.map((line) => `  ${line}\n`).join("")}});`;
+  const imports = [
+    ...(isJson(mediaType) || isStream(mediaType) ? [] : ['import { writeFile } from "node:fs/promises";']),
+    ...(needsKey ? ['import { env } from "node:process";'] : []),
+  ];
+  const start = imports.length === 0 ? "" : `${imports.join("\n")}\n\n`;
+  const call = `${start}const response = await fetch(${JSON.stringify(url)}, {\n${options.map((line) => `  ${line}\n`).join("")}});`;
   if (isJson(mediaType)) return `${call}\nconsole.log(response.status, await response.json());`;
   if (isStream(mediaType)) return `${call}\nfor await (const chunk of response.body) process.stdout.write(chunk);`;
-  return `import { writeFile } from "node:fs/promises";\n\n${call}\nawait writeFile("${fileName(mediaType)}", Buffer.from(await response.arrayBuffer()));`;
+  return `${call}\nawait writeFile("${fileName(mediaType)}", Buffer.from(await response.arrayBuffer()));`;
 }
 
 function python({ method, url, body, mediaType }: Call, needsKey: boolean): string {
