@@ -55,7 +55,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     clock,
     ids,
     blobs: postgresBlobs(database),
-    reads: database,
+    reads: database.reads,
     projected: (position) => waitFor.projected(position),
     parser,
     resolver,

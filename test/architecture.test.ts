@@ -15,10 +15,10 @@ const streamContracts = /^streams\/(event|upcast|(\w+\/(events|content)))\.ts$/;
 const queries = /^projections\/(\w+\/(queries|attachments)|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
-  /^(src\/(clock|dns\/(resolver|names)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process)|projections\/projection)\.ts$/;
+  /^(src\/(clock|dns\/(resolver|names)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|processes\/process)|projections\/(projection|reads))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
-const database = /^src\/postgres\/database\.ts$/;
+const database = /^src\/postgres\/(database|reads|unavailable)\.ts$/;
 const within = (folder: string) => new RegExp(`^${folder}/`);
 
 const rules: Rule[] = [
@@ -142,6 +142,10 @@ describe("the architecture", () => {
 
   it("reads the environment in src/config.ts alone", () => {
     expect(files.filter((file) => textOf(file).includes("process.env"))).to.deep.equal(["src/config.ts"]);
+  });
+
+  it("looks across workspaces where that is the point, and nowhere else", () => {
+    expect(files.filter((file) => /\.ofAll\b/.test(textOf(file)))).to.deep.equal(["projections/workspaces/queries.ts"]);
   });
 
   it("keeps its files to a length that can be read", () => {

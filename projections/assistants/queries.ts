@@ -1,5 +1,5 @@
 import { conditions, page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** The Assistant of the wire (decisions 8). */
 export type AssistantRow = {
@@ -14,20 +14,22 @@ export type AssistantRow = {
 
 const columns = "id, workspace_id, name, description, status, created_at, updated_at";
 
-export async function assistantById(sql: Tx, workspaceId: string, id: string): Promise<AssistantRow | undefined> {
-  const { rows } = await sql.query<AssistantRow>(
-    `select ${columns} from assistants where workspace_id = $1 and id = $2 and deleted_at is null`,
-    [workspaceId, id],
-  );
+export async function assistantById(reads: Reads, workspaceId: string, id: string): Promise<AssistantRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<AssistantRow>(
+      `select ${columns} from assistants where workspace_id = $1 and id = $2 and deleted_at is null`,
+      [workspaceId, id],
+    );
   return rows[0];
 }
 
 export type AssistantFilter = { status?: string; limit: number; offset: number };
 
 /** Newest first. */
-export function listAssistants(sql: Tx, workspaceId: string, filter: AssistantFilter) {
+export function listAssistants(reads: Reads, workspaceId: string, filter: AssistantFilter) {
   const { where, values } = conditions(workspaceId, [["status = {n}", filter.status]]);
-  return page<AssistantRow>(sql, {
+  return page<AssistantRow>(reads.of(workspaceId), {
     select: columns,
     from: "assistants",
     where: [...where, "deleted_at is null"],

@@ -1,4 +1,4 @@
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** What the index knows, and up to which revision of `filing-<identity>` it does (-1: nothing yet). */
 export type KnownChains = {
@@ -10,8 +10,12 @@ export type KnownChains = {
 };
 
 /** Looks up the threads of these Message-IDs for one identity. */
-export async function chainsOf(sql: Tx, identityId: string, rfcMessageIds: readonly string[]): Promise<KnownChains> {
-  const { rows } = await sql.query<{
+export async function chainsOf(
+  reads: Reads,
+  identityId: string,
+  rfcMessageIds: readonly string[],
+): Promise<KnownChains> {
+  const { rows } = await reads.ofNone.query<{
     rfc_message_id: string | null;
     thread_id: string | null;
     opened_number: number | null;
@@ -36,11 +40,11 @@ export async function chainsOf(sql: Tx, identityId: string, rfcMessageIds: reado
 
 /** What became of threads: who survives of each, and the filing number that opened that survivor. Unknown ones are left out. */
 export async function survivorsOf(
-  sql: Tx,
+  reads: Reads,
   threadIds: readonly string[],
 ): Promise<{ threadId: string; survivorId: string; openedNumber: number }[]> {
   if (threadIds.length === 0) return [];
-  const { rows } = await sql.query<{ thread_id: string; survivor_id: string; opened_number: number }>(
+  const { rows } = await reads.ofNone.query<{ thread_id: string; survivor_id: string; opened_number: number }>(
     `select i.thread_id, coalesce(m.survivor_id, i.thread_id) as survivor_id, t.opened_number
      from unnest($1::uuid[]) as i (thread_id)
      left join chain_merges m on m.thread_id = i.thread_id
@@ -58,11 +62,11 @@ export type KnownMessage = { rfcMessageId: string; contentDigest: string; messag
 
 /** Every message filed so far under one of these Message-IDs. */
 export async function messagesWithIds(
-  sql: Tx,
+  reads: Reads,
   identityId: string,
   rfcMessageIds: readonly string[],
 ): Promise<KnownMessage[]> {
-  const { rows } = await sql.query<{ rfc_message_id: string; content_digest: string; message_id: string }>(
+  const { rows } = await reads.ofNone.query<{ rfc_message_id: string; content_digest: string; message_id: string }>(
     `select rfc_message_id, content_digest, message_id from chain_messages
      where identity_id = $1 and rfc_message_id = any($2::text[])`,
     [identityId, rfcMessageIds],

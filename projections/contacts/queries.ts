@@ -1,5 +1,5 @@
 import { conditions, page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** The Contact of the wire (decisions 8). */
 export type ContactRow = {
@@ -19,11 +19,10 @@ export type ContactRow = {
 const columns =
   "id, workspace_id, email, name, domain, status, tags, first_seen_at, last_seen_at, created_at, updated_at";
 
-export async function contactById(sql: Tx, workspaceId: string, id: string): Promise<ContactRow | undefined> {
-  const { rows } = await sql.query<ContactRow>(`select ${columns} from contacts where workspace_id = $1 and id = $2`, [
-    workspaceId,
-    id,
-  ]);
+export async function contactById(reads: Reads, workspaceId: string, id: string): Promise<ContactRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<ContactRow>(`select ${columns} from contacts where workspace_id = $1 and id = $2`, [workspaceId, id]);
   return rows[0];
 }
 
@@ -41,14 +40,14 @@ export type ContactFilter = {
 const like = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
 
 /** Whoever wrote last comes first. */
-export function listContacts(sql: Tx, workspaceId: string, filter: ContactFilter) {
+export function listContacts(reads: Reads, workspaceId: string, filter: ContactFilter) {
   const { where, values } = conditions(workspaceId, [
     ["lower(coalesce(name, '') || ' ' || email) like {n}", filter.q === undefined ? undefined : like(filter.q)],
     ["status = {n}", filter.status],
     ["tags @> array[{n}::text] and tags <> '{}'", filter.tag],
     ["domain = {n}", filter.domain],
   ]);
-  return page<ContactRow>(sql, {
+  return page<ContactRow>(reads.of(workspaceId), {
     select: columns,
     from: "contacts",
     where,

@@ -1,6 +1,6 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import { conditions, page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 
 export { applyToDraft, type DraftRow } from "./row.ts";
@@ -14,25 +14,24 @@ export type ReadDraft = DraftRow & { newer_message_id: string | null };
 
 const columns = `${draftColumns.join(", ")}, ${newer}`;
 
-export async function draftById(sql: Tx, workspaceId: string, id: string): Promise<ReadDraft | undefined> {
-  const { rows } = await sql.query<ReadDraft>(`select ${columns} from drafts where workspace_id = $1 and id = $2`, [
-    workspaceId,
-    id,
-  ]);
+export async function draftById(reads: Reads, workspaceId: string, id: string): Promise<ReadDraft | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<ReadDraft>(`select ${columns} from drafts where workspace_id = $1 and id = $2`, [workspaceId, id]);
   return rows[0];
 }
 
 export type DraftFilter = { thread_id?: string; identity_id?: string; status?: string; limit: number; offset: number };
 
 /** Newest first. */
-export function listDrafts(sql: Tx, workspaceId: string, filter: DraftFilter) {
+export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilter) {
   const { where, values } = conditions(workspaceId, [
     ["thread_id = {n}", filter.thread_id],
     ["identity_id = {n}", filter.identity_id],
     ["status = {n}", filter.status],
   ]);
   const { limit, offset } = filter;
-  return page<ReadDraft>(sql, {
+  return page<ReadDraft>(reads.of(workspaceId), {
     select: columns,
     from: "drafts",
     where,
@@ -44,25 +43,29 @@ export function listDrafts(sql: Tx, workspaceId: string, filter: DraftFilter) {
 }
 
 /** Every draft of a thread, newest first. */
-export async function draftsOfThread(sql: Tx, workspaceId: string, threadId: string): Promise<ReadDraft[]> {
-  const { rows } = await sql.query<ReadDraft>(
-    `select ${columns} from drafts where workspace_id = $1 and thread_id = $2 order by created_at desc, id`,
-    [workspaceId, threadId],
-  );
+export async function draftsOfThread(reads: Reads, workspaceId: string, threadId: string): Promise<ReadDraft[]> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<ReadDraft>(
+      `select ${columns} from drafts where workspace_id = $1 and thread_id = $2 order by created_at desc, id`,
+      [workspaceId, threadId],
+    );
   return rows;
 }
 
 /** The ids of an identity's drafts in one of these states. */
 export async function draftIdsOfIdentity(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   identityId: string,
   statuses: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await sql.query<{ id: string }>(
-    "select id from drafts where workspace_id = $1 and identity_id = $2 and status = any($3) order by created_at, id",
-    [workspaceId, identityId, statuses],
-  );
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>(
+      "select id from drafts where workspace_id = $1 and identity_id = $2 and status = any($3) order by created_at, id",
+      [workspaceId, identityId, statuses],
+    );
   return rows.map((row) => row.id);
 }
 
@@ -81,12 +84,12 @@ export type VersionRow = {
 
 /** The states that edits replaced, oldest first. */
 export const listVersions = (
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   draftId: string,
   window: { limit: number; offset: number },
 ) =>
-  page<VersionRow>(sql, {
+  page<VersionRow>(reads.of(workspaceId), {
     select:
       "id, draft_id, version, content, content_blob, content_sha256, rationale, edited_by, changed_fields, created_at",
     from: "draft_versions",
@@ -98,11 +101,11 @@ export const listVersions = (
 
 /** The draft a token decides about, whatever its workspace: the token is the right. */
 export async function draftOfToken(
-  sql: Tx,
+  reads: Reads,
   tokenSha256: string,
 ): Promise<{ draft_id: string; workspace_id: string } | undefined> {
-  const { rows } = await sql.query<{ draft_id: string; workspace_id: string }>(
-    "select draft_id, workspace_id from approval_tokens where token_sha256 = $1",
+  const { rows } = await reads.ofNone.query<{ draft_id: string; workspace_id: string }>(
+    "select draft_id, workspace_id from work.draft_of_token($1)",
     [tokenSha256],
   );
   return rows[0];

@@ -1,5 +1,5 @@
 import type { PublicEventType } from "#streams/webhook/events.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 export { publishedTypes, subjectOf } from "./publicEvents.ts";
 
@@ -23,13 +23,13 @@ const columns = "position, part, id, type, created_at, workspace_id, sequence, s
 
 /** At most `limit` events after a place, oldest first; of these types alone where they are given. */
 export async function eventsAfter(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   { after, types, limit }: { after: FeedPlace; types?: readonly string[] | undefined; limit: number },
 ): Promise<FeedRow[]> {
   const values = [workspaceId, after.position, after.part, limit];
   if (!types) {
-    const { rows } = await sql.query<FeedRow>(
+    const { rows } = await reads.of(workspaceId).query<FeedRow>(
       `select ${columns} from feed_events where workspace_id = $1 and (position, part) > ($2, $3)
        order by position, part limit $4`,
       values,
@@ -37,7 +37,7 @@ export async function eventsAfter(
     return rows;
   }
   // Each type by its own index range: a rare one is not searched for among all the others.
-  const { rows } = await sql.query<FeedRow>(
+  const { rows } = await reads.of(workspaceId).query<FeedRow>(
     `select found.* from unnest($5::text[]) as wanted (type) cross join lateral (
        select ${columns} from feed_events where workspace_id = $1 and type = wanted.type and (position, part) > ($2, $3)
        order by position, part limit $4
@@ -48,20 +48,24 @@ export async function eventsAfter(
 }
 
 /** The public events that the log's event at a position makes. */
-export async function eventsAt(sql: Tx, workspaceId: string, position: number): Promise<FeedRow[]> {
-  const { rows } = await sql.query<FeedRow>(
-    `select ${columns} from feed_events where workspace_id = $1 and position = $2 order by part`,
-    [workspaceId, position],
-  );
+export async function eventsAt(reads: Reads, workspaceId: string, position: number): Promise<FeedRow[]> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<FeedRow>(`select ${columns} from feed_events where workspace_id = $1 and position = $2 order by part`, [
+      workspaceId,
+      position,
+    ]);
   return rows;
 }
 
 /** Where a workspace's feed ends. */
-export async function feedEnd(sql: Tx, workspaceId: string): Promise<FeedPlace> {
-  const { rows } = await sql.query<FeedPlace>(
-    "select position, part from feed_events where workspace_id = $1 order by position desc, part desc limit 1",
-    [workspaceId],
-  );
+export async function feedEnd(reads: Reads, workspaceId: string): Promise<FeedPlace> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<FeedPlace>(
+      "select position, part from feed_events where workspace_id = $1 order by position desc, part desc limit 1",
+      [workspaceId],
+    );
   return rows[0] ?? feedStart;
 }
 

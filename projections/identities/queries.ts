@@ -1,6 +1,6 @@
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { conditions, page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** The Identity of the contract, its channels still sealed: http masks them. */
 export type IdentityRow = {
@@ -32,22 +32,24 @@ const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_ad
   escalation_delay_minutes, can_send_cold, auto_approve_replies, require_human_approval, send_on_channel_approval,
   created_at, updated_at`;
 
-export async function identityById(sql: Tx, workspaceId: string, id: string): Promise<IdentityRow | undefined> {
-  const { rows } = await sql.query<IdentityRow>(
-    `select ${columns} from identities where workspace_id = $1 and id = $2 and deleted_at is null`,
-    [workspaceId, id],
-  );
+export async function identityById(reads: Reads, workspaceId: string, id: string): Promise<IdentityRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<IdentityRow>(
+      `select ${columns} from identities where workspace_id = $1 and id = $2 and deleted_at is null`,
+      [workspaceId, id],
+    );
   return rows[0];
 }
 
 export type IdentityFilter = { domain_id?: string; status?: string; limit: number; offset: number };
 
-export function listIdentities(sql: Tx, workspaceId: string, filter: IdentityFilter) {
+export function listIdentities(reads: Reads, workspaceId: string, filter: IdentityFilter) {
   const { where, values } = conditions(workspaceId, [
     ["domain_id = {n}", filter.domain_id],
     ["status = {n}", filter.status],
   ]);
-  return page<IdentityRow>(sql, {
+  return page<IdentityRow>(reads.of(workspaceId), {
     select: columns,
     from: "identities",
     where: [...where, "deleted_at is null"],
@@ -60,24 +62,26 @@ export function listIdentities(sql: Tx, workspaceId: string, filter: IdentityFil
 
 /** A living identity that names this assistant, if any. */
 export async function identityOfAssistant(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   assistantId: string,
 ): Promise<string | undefined> {
-  const { rows } = await sql.query<{ id: string }>(
-    "select id from identities where workspace_id = $1 and assistant_id = $2 and deleted_at is null order by id limit 1",
-    [workspaceId, assistantId],
-  );
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>(
+      "select id from identities where workspace_id = $1 and assistant_id = $2 and deleted_at is null order by id limit 1",
+      [workspaceId, assistantId],
+    );
   return rows[0]?.id;
 }
 
 /** The living identity an address belongs to, whatever its workspace: for mail coming in. Addresses are stored in lower case. */
 export async function identityByAddress(
-  sql: Tx,
+  reads: Reads,
   addresses: readonly string[],
 ): Promise<{ id: string; workspace_id: string; email_address: string }[]> {
-  const { rows } = await sql.query<{ id: string; workspace_id: string; email_address: string }>(
-    "select id, workspace_id, email_address from identities where email_address = any($1) and deleted_at is null",
+  const { rows } = await reads.ofNone.query<{ id: string; workspace_id: string; email_address: string }>(
+    "select id, workspace_id, email_address from work.identities_by_address($1)",
     [addresses],
   );
   return rows;

@@ -1,5 +1,5 @@
 import { conditions, page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** A delivery in the inbound ledger, in the contract's names (decisions 5). */
 export type InboundRow = {
@@ -21,13 +21,13 @@ const columns = `id, identity_id, received_at, position, filed_position,
 export type InboundFilter = { identity_id?: string; disposition?: string; limit: number; offset: number };
 
 /** Newest first. */
-export function listInbound(sql: Tx, workspaceId: string, filter: InboundFilter) {
+export function listInbound(reads: Reads, workspaceId: string, filter: InboundFilter) {
   const { where, values } = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
     ["disposition = {n}", filter.disposition],
   ]);
   const { limit, offset } = filter;
-  return page<InboundRow>(sql, {
+  return page<InboundRow>(reads.of(workspaceId), {
     select: columns,
     from: "inbound",
     where,
@@ -39,13 +39,15 @@ export function listInbound(sql: Tx, workspaceId: string, filter: InboundFilter)
 }
 
 export async function inboundById(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   id: string,
 ): Promise<(InboundRow & { raw_sha256: string }) | undefined> {
-  const { rows } = await sql.query<InboundRow & { raw_sha256: string }>(
-    `select ${columns}, raw_sha256 from inbound where workspace_id = $1 and id = $2`,
-    [workspaceId, id],
-  );
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<InboundRow & { raw_sha256: string }>(
+      `select ${columns}, raw_sha256 from inbound where workspace_id = $1 and id = $2`,
+      [workspaceId, id],
+    );
   return rows[0];
 }

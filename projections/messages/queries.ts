@@ -1,6 +1,6 @@
 import type { Authentication } from "#streams/thread/events.ts";
 import { page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 import type { StoredAttachment } from "./attachments.ts";
 
 export type { StoredAttachment } from "./attachments.ts";
@@ -46,22 +46,21 @@ const columns = `id, workspace_id, identity_id, thread_id, direction, filing_num
   content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
   raw_sha256, attachments, quarantined, authentication, created_at`;
 
-export async function messageById(sql: Tx, workspaceId: string, id: string): Promise<MessageRow | undefined> {
-  const { rows } = await sql.query<MessageRow>(`select ${columns} from messages where workspace_id = $1 and id = $2`, [
-    workspaceId,
-    id,
-  ]);
+export async function messageById(reads: Reads, workspaceId: string, id: string): Promise<MessageRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<MessageRow>(`select ${columns} from messages where workspace_id = $1 and id = $2`, [workspaceId, id]);
   return rows[0];
 }
 
 /** All messages of a thread, oldest first. */
 export const listMessages = (
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   threadId: string,
   window: { limit: number; offset: number },
 ) =>
-  page<MessageRow>(sql, {
+  page<MessageRow>(reads.of(workspaceId), {
     select: columns,
     from: "messages",
     where: ["workspace_id = $1", "thread_id = $2"],
@@ -72,12 +71,12 @@ export const listMessages = (
 
 /** The newest `count` messages of a thread, oldest first. */
 export async function newestMessages(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   threadId: string,
   count: number,
 ): Promise<{ messages: MessageRow[]; total: number }> {
-  const newest = await page<MessageRow>(sql, {
+  const newest = await page<MessageRow>(reads.of(workspaceId), {
     select: columns,
     from: "messages",
     where: ["workspace_id = $1", "thread_id = $2"],
@@ -91,14 +90,14 @@ export async function newestMessages(
 
 /** The newest inbound word (no machine's answer) above a filing number, if any: what makes a draft stale. */
 export async function newerWord(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   threadId: string,
   filingNumber: number,
   /** Only what had come by then; any time where null. */
   before: Date | null = null,
 ): Promise<MessageRow | undefined> {
-  const { rows } = await sql.query<MessageRow>(
+  const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
        and classification in ('person', 'list') and ($4::timestamptz is null or received_at <= $4)
      order by filing_number desc limit 1`,

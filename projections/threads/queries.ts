@@ -1,5 +1,5 @@
 import { conditions, page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** The Thread of the contract, without its messages and drafts. */
 export type ThreadRow = {
@@ -45,7 +45,7 @@ const orders = {
 };
 
 /** Survivors only, last message first (interface 4). */
-export function listThreads(sql: Tx, workspaceId: string, filter: ThreadFilter) {
+export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
   const { where, values } = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
     ["status = {n}", filter.status],
@@ -60,7 +60,7 @@ export function listThreads(sql: Tx, workspaceId: string, filter: ThreadFilter) 
     ["last_message_at >= {n}", filter.from],
     ["last_message_at <= {n}", filter.to],
   ]);
-  return page<ThreadRow>(sql, {
+  return page<ThreadRow>(reads.of(workspaceId), {
     select: columns,
     from: "threads",
     where: [...where, "merged_into is null"],
@@ -72,10 +72,9 @@ export function listThreads(sql: Tx, workspaceId: string, filter: ThreadFilter) 
 }
 
 /** A thread as itself, merged or not. */
-export async function threadById(sql: Tx, workspaceId: string, id: string): Promise<ThreadRow | undefined> {
-  const { rows } = await sql.query<ThreadRow>(`select ${columns} from threads where workspace_id = $1 and id = $2`, [
-    workspaceId,
-    id,
-  ]);
+export async function threadById(reads: Reads, workspaceId: string, id: string): Promise<ThreadRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<ThreadRow>(`select ${columns} from threads where workspace_id = $1 and id = $2`, [workspaceId, id]);
   return rows[0];
 }

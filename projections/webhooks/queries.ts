@@ -1,6 +1,6 @@
 import type { WebhookStatus } from "#streams/webhook/events.ts";
 import { page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 export type WebhookRow = {
   id: string;
@@ -17,17 +17,19 @@ export type WebhookRow = {
 
 const columns = `id, workspace_id, url, events, identity_ids, description, status, disabled_reason, created_at, updated_at`;
 
-export async function webhookById(sql: Tx, workspaceId: string, id: string): Promise<WebhookRow | undefined> {
-  const { rows } = await sql.query<WebhookRow>(
-    `select ${columns} from webhooks where workspace_id = $1 and id = $2 and deleted_at is null`,
-    [workspaceId, id],
-  );
+export async function webhookById(reads: Reads, workspaceId: string, id: string): Promise<WebhookRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<WebhookRow>(`select ${columns} from webhooks where workspace_id = $1 and id = $2 and deleted_at is null`, [
+      workspaceId,
+      id,
+    ]);
   return rows[0];
 }
 
 /** Newest first. */
-export const listWebhooks = (sql: Tx, workspaceId: string, window: { limit: number; offset: number }) =>
-  page<WebhookRow>(sql, {
+export const listWebhooks = (reads: Reads, workspaceId: string, window: { limit: number; offset: number }) =>
+  page<WebhookRow>(reads.of(workspaceId), {
     select: columns,
     from: "webhooks",
     where: ["workspace_id = $1", "deleted_at is null"],
@@ -46,8 +48,8 @@ export type Listener = {
 };
 
 /** The active webhooks of a workspace. */
-export async function listeningWebhooks(sql: Tx, workspaceId: string): Promise<Listener[]> {
-  const { rows } = await sql.query<Listener>(
+export async function listeningWebhooks(reads: Reads, workspaceId: string): Promise<Listener[]> {
+  const { rows } = await reads.of(workspaceId).query<Listener>(
     `select id, events, identity_ids, created_position from webhooks
      where workspace_id = $1 and deleted_at is null and status = 'active' order by created_at desc, id`,
     [workspaceId],

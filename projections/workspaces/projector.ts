@@ -48,7 +48,7 @@ function apply(row: Row, event: WorkspaceEvent): Row {
 
 export const workspaces: Projection = {
   name: "workspaces",
-  version: 1,
+  version: 2,
   tables: ["workspaces"],
   handles: ["WorkspaceCreated", "WorkspaceRenamed", "PlanSet", "SendingPaused", "SendingResumed"],
   async project(tx, events) {

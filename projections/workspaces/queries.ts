@@ -1,4 +1,4 @@
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** The Workspace of the contract; its counters come from the quota streams (src/commands/quotas.ts). */
 export type WorkspaceRow = {
@@ -15,13 +15,15 @@ export type WorkspaceRow = {
 
 const columns = "id, name, slug, plan, plan_status, beta_override, sending_paused, created_at, updated_at";
 
-export async function workspaceById(sql: Tx, workspaceId: string): Promise<WorkspaceRow | undefined> {
-  const { rows } = await sql.query<WorkspaceRow>(`select ${columns} from workspaces where id = $1`, [workspaceId]);
+export async function workspaceById(reads: Reads, workspaceId: string): Promise<WorkspaceRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<WorkspaceRow>(`select ${columns} from workspaces where id = $1`, [workspaceId]);
   return rows[0];
 }
 
 /** Every workspace, for the operator. */
-export async function allWorkspaces(sql: Tx): Promise<WorkspaceRow[]> {
-  const { rows } = await sql.query<WorkspaceRow>(`select ${columns} from workspaces order by created_at, id`);
+export async function allWorkspaces(reads: Reads): Promise<WorkspaceRow[]> {
+  const { rows } = await reads.ofAll.query<WorkspaceRow>(`select ${columns} from workspaces order by created_at, id`);
   return rows;
 }

@@ -1,5 +1,6 @@
 create table workspaces (
   id uuid primary key,
+  workspace_id uuid not null generated always as (id) stored,
   name text not null,
   slug text not null,
   plan text not null,

@@ -32,7 +32,7 @@ export async function startBenchInstance(server: BenchServer): Promise<BenchInst
     LOG_LEVEL: "info",
     NOTIFY_THROTTLE_SECONDS: "0",
   });
-  const pool = new pg.Pool({ connectionString: urls.ownerUrl, max: 1 });
+  const pool = new pg.Pool({ connectionString: urls.ownerUrl, options: "-c countersign.workspace=*", max: 1 });
   pool.on("error", () => {});
   const stop = async (): Promise<void> => {
     await pool.end();

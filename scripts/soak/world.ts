@@ -76,7 +76,7 @@ export async function openWorld(
     },
     async rows(sql, values) {
       if (!pool) {
-        pool = new pg.Pool({ connectionString: await ownerUrl(), max: 2 });
+        pool = new pg.Pool({ connectionString: await ownerUrl(), options: "-c countersign.workspace=*", max: 2 });
         pool.on("error", () => {});
       }
       return (await pool.query(sql, values)).rows;

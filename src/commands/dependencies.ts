@@ -1,4 +1,4 @@
-import type { Tx } from "#projections/projection.ts";
+import type { Reads } from "#projections/reads.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/clock.ts";
 import type { Resolver } from "#src/dns/resolver.ts";
@@ -19,7 +19,7 @@ export type Dependencies = Handle & {
   ids: Ids;
   blobs: Blobs;
   /** The read models, for look-ups a stream cannot answer. */
-  reads: Tx;
+  reads: Reads;
   /** Waits until the read models have reached a position of the log; false where they did not in time. */
   projected(position: number): Promise<boolean>;
   parser: Pick<MailParser, "parse">;

@@ -1,6 +1,9 @@
 import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
+import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { createReads, everyWorkspace } from "./reads.ts";
+import { asUnavailable } from "./unavailable.ts";
 
 /** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
 export type Sql = Tx;
@@ -13,6 +16,8 @@ export type Role = Sql & {
 
 /** The service's own role, which has what the migrations grant it, and beside it the role that owns the tables. */
 export type Database = Role & {
+  /** The read models, by workspace. */
+  reads: Reads;
   /** For DDL of read models alone: no statement timeout, at most two connections, opened when first used. */
   owner: Role;
   /** The service role's pool, for those who need a connection to themselves. Its errors are not mapped: see `asUnavailable`. */
@@ -23,8 +28,9 @@ export type Database = Role & {
 export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
 
 export type DatabaseOptions = {
-  /** Connections of the service role (default 20). */
+  /** Connections of the service role (default 20), and as many again at most that carry a workspace (default 10). */
   maxConnections?: number;
+  maxReadConnections?: number;
   /** Milliseconds a statement of the service role may take (default 8,000): short enough that a caller is told in time. */
   statementTimeoutMs?: number;
   /** Told of connections that broke while idle; the pool replaces them by itself. */
@@ -35,41 +41,43 @@ export type DatabaseOptions = {
 const searchPath = "-c search_path=read";
 
 export function connectDatabase({ serviceUrl, ownerUrl }: DatabaseUrls, options: DatabaseOptions = {}): Database {
-  const { maxConnections = 20, statementTimeoutMs = 8_000, onConnectionLost = () => {} } = options;
+  const {
+    maxConnections = 20,
+    maxReadConnections = 10,
+    statementTimeoutMs = 8_000,
+    onConnectionLost = () => {},
+  } = options;
   const common = { connectionTimeoutMillis: 5_000, keepAlive: true, options: searchPath, types };
-  const pool = new pg.Pool({
+  const ofService = {
     ...common,
     connectionString: serviceUrl,
     application_name: "countersign",
-    max: maxConnections,
     idleTimeoutMillis: 60_000,
     statement_timeout: statementTimeoutMs,
     // For a server that hangs, and does not end its statements itself.
     query_timeout: statementTimeoutMs + 1_000,
     idle_in_transaction_session_timeout: 60_000,
-  });
+  };
+  const pool = new pg.Pool({ ...ofService, max: maxConnections });
+  const readPool = new pg.Pool({ ...ofService, max: maxReadConnections });
   const ownerPool = new pg.Pool({
     ...common,
+    options: `${searchPath} -c countersign.workspace=${everyWorkspace}`,
     connectionString: ownerUrl,
     application_name: "countersign owner",
     max: 2,
   });
-  for (const each of [pool, ownerPool]) surviveLostConnections(each, onConnectionLost);
+  for (const each of [pool, readPool, ownerPool]) surviveLostConnections(each, onConnectionLost);
+  const service = roleOf(pool);
   return {
-    ...roleOf(pool),
+    ...service,
+    reads: createReads(readPool, service),
     owner: roleOf(ownerPool),
     pool,
     close: async () => {
-      await Promise.all([pool.end(), ownerPool.end()]);
+      await Promise.all([pool.end(), readPool.end(), ownerPool.end()]);
     },
   };
-}
-
-/** Unavailable where an error says that the server could not be asked or did not answer; any other error as it is. */
-export function asUnavailable(error: unknown): unknown {
-  if (!(error instanceof Error) || error instanceof Unavailable) return error;
-  const away = error instanceof pg.DatabaseError ? serverIsAway(error.code ?? "") : connectionFailed(error);
-  return away ? new Unavailable(`PostgreSQL: ${error.message}`, { cause: error }) : error;
 }
 
 /** int8 as a number: positions and counts stay far below 2^53, and one that does not must not be rounded silently. */
@@ -140,13 +148,3 @@ async function commit(client: pg.PoolClient): Promise<void> {
   });
   if (command !== "COMMIT") throw new Error("the transaction was rolled back: one of its statements had failed");
 }
-
-/** By SQLSTATE: lost connections, exhausted resources, a server going down or coming up, a statement that took too long, a failing disk. */
-const serverIsAway = (code: string): boolean =>
-  /^(08|53|58)/.test(code) || ["57P01", "57P02", "57P03", "57P05", "57014", "25P03", "25006"].includes(code);
-
-/** Errors without SQLSTATE: the operating system's, and pg's own, which have nothing but a sentence. */
-const connectionFailed = (error: Error): boolean =>
-  "syscall" in error ||
-  error instanceof AggregateError ||
-  /connection|timeout|terminated|not queryable|after calling end/i.test(error.message);

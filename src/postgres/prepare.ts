@@ -1,8 +1,9 @@
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { StartError } from "#src/startError.ts";
-import { asUnavailable, type DatabaseUrls } from "./database.ts";
+import type { DatabaseUrls } from "./database.ts";
 import { migrate } from "./migrate.ts";
+import { asUnavailable } from "./unavailable.ts";
 
 /** What the start has to know of the database it stands on. */
 export type Prepared = {

@@ -1,6 +1,7 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Batch } from "#src/eventStore/eventStore.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
+import { seeEveryWorkspace } from "#src/postgres/reads.ts";
 import { asError, isPassing } from "./retrying.ts";
 
 /** A projection and how far its tables have got, as its writer believes. */
@@ -43,7 +44,8 @@ export async function writeBatch(database: Database, places: readonly Place[], b
 const transactionSettings = `
   set local synchronous_commit = off;
   set local idle_in_transaction_session_timeout = '4s';
-  set local search_path = read`;
+  set local search_path = read;
+  ${seeEveryWorkspace}`;
 
 /** Hands a projector those events of a batch that are its own and new to it. */
 export async function projectOn(tx: Sql, { projection, position }: Place, batch: Batch): Promise<void> {

@@ -26,12 +26,15 @@ export async function serviceRoleOf(database: Database): Promise<string> {
   return rows[0]!.role;
 }
 
-/** Makes a projection's tables, empty, in a schema that is there, and lets the service role read and write their rows. */
+/** Makes a projection's tables, empty, in a schema that is there, and lets the service role read and write their rows, those of one workspace at a time. */
 export async function createTables(tx: Sql, schema: string, projection: Projection, ddl: string, serviceRole: string) {
   await enter(tx, schema);
   await tx.query(ddl);
   const tables = projection.tables.map(quoted).join(", ");
   if (tables) await tx.query(`grant select, insert, update, delete on ${tables} to ${quoted(serviceRole)}`);
+  for (const table of projection.tables) {
+    await tx.query("select work.isolate(format('%I.%I', $1::text, $2::text)::regclass)", [schema, table]);
+  }
 }
 
 type Found = "sound" | "created" | "otherVersion";

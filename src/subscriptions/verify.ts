@@ -1,5 +1,6 @@
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/postgres/database.ts";
+import { seeEveryWorkspace } from "#src/postgres/reads.ts";
 import { loadCheckpoints, projectOn } from "./checkpoints.ts";
 import { createTables, liveSchema, quoted, serviceRoleOf } from "./projectionTables.ts";
 import { type Replay, replayUpTo } from "./rebuild.ts";
@@ -21,8 +22,7 @@ export async function verify(replay: Replay, projection: Projection, limit = 20)
   const schema = `verify_${projection.name}`;
   await rolledBack(replay, async (tx) => {
     await tx.query("set transaction isolation level repeatable read");
-    // A policy that hid rows from this role would make a comparison of nothing with nothing.
-    await tx.query("set local row_security = off");
+    await tx.query(seeEveryWorkspace);
     const position = (await loadCheckpoints(tx, [projection.name])).get(projection.name)?.position ?? 0;
     await tx.query(`create schema ${quoted(schema)}`);
     await createTables(tx, schema, projection, ddl, serviceRole);

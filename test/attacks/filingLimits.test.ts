@@ -23,7 +23,9 @@ describe("filing mails made to be too large to be recorded", function () {
 
   const ledger = async () => {
     await service.caughtUp();
-    const { rows } = await service.database.query("select disposition, filed_position from inbound order by position");
+    const { rows } = await service.database.reads.ofAll.query(
+      "select disposition, filed_position from inbound order by position",
+    );
     return rows as { disposition: string; filed_position: number | null }[];
   };
   const allFiled = () => until(async () => (await ledger()).every(({ filed_position }) => filed_position !== null));
@@ -49,7 +51,7 @@ describe("filing mails made to be too large to be recorded", function () {
     }
     await accept(`References: <old@x> <many0@x>\r\n${mail({ id: "both@x", to })}`);
     await allFiled();
-    const { rows } = await service.database.query("select 1 from threads where merged_into is not null");
+    const { rows } = await service.database.reads.ofAll.query("select 1 from threads where merged_into is not null");
     expect(rows.length).to.equal(1);
   });
 

@@ -42,7 +42,7 @@ describe("attacks by mail", function () {
 
   const inbound = async () => {
     await service.caughtUp();
-    const { rows } = await service.database.query("select * from inbound order by position");
+    const { rows } = await service.database.reads.ofAll.query("select * from inbound order by position");
     return rows as { disposition: string; filed_position: number | null; message_id: string | null }[];
   };
   const filed = () =>
@@ -52,7 +52,7 @@ describe("attacks by mail", function () {
     );
 
   const stored = async (id: string | null) => {
-    const { rows } = await service.database.query("select id, thread_id from messages where id = $1", [id]);
+    const { rows } = await service.database.reads.ofAll.query("select id, thread_id from messages where id = $1", [id]);
     return rows[0] as { id: string; thread_id: string };
   };
 

@@ -1,11 +1,12 @@
 import { expect } from "chai";
 import { isHostedHere } from "#src/commands/approvalChannels.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { emptyReads } from "#test/support/emptyReads.ts";
 
 describe("an approver's mailbox", () => {
   const deps = {
     settings: { sandboxDomain: null, approvalsFrom: "Approvals@mail.firm.example" },
-    reads: { query: async () => ({ rows: [], rowCount: 0 }) },
+    reads: emptyReads,
   } as unknown as Dependencies;
 
   it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {

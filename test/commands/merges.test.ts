@@ -57,7 +57,7 @@ describe("a merge", () => {
       await world.drain();
       const filed = world.log.all.filter(({ stream }) => stream.startsWith("filing-")) as unknown as Recorded[];
       await chains.project(client, filed);
-      const node = { ...world.createNode(), reads: client as never };
+      const node = { ...world.createNode(), reads: { of: () => client, ofNone: client, ofAll: client } as never };
       const origin = { identityId, threadId: younger, attemptId: identityId, domain: "agents.localhost" };
       const ours = world.node.messageIds.mint(origin);
       const rawSha256 = await world.node.blobs.put(Buffer.from("answer"));

@@ -168,7 +168,7 @@ describe("http identities", () => {
         );
         expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, ...Array(7).fill(409)]);
       }
-      const { rows } = await service.database.query(
+      const { rows } = await service.database.reads.ofAll.query(
         "select email_address from identities where deleted_at is null group by email_address having count(*) > 1",
       );
       expect(rows).to.deep.equal([]);
@@ -291,7 +291,7 @@ describe("http identities", () => {
         channel: "#ok",
         signing_secret: "****8888",
       });
-      const { rows } = await service.database.query(
+      const { rows } = await service.database.reads.ofAll.query(
         "select e.data::text as text from es.events e where stream_id = $1 union all select i::text from identities i where id = $2",
         [`identity-${identity.id}`, identity.id],
       );
@@ -302,7 +302,7 @@ describe("http identities", () => {
 
     it("stay when what is shown comes back, and go when a new one comes", async () => {
       const plain = async (id: string) => {
-        const { rows } = await service.database.query(
+        const { rows } = await service.database.reads.ofAll.query(
           "select workspace_id, approval_channel from identities where id = $1",
           [id],
         );

@@ -56,7 +56,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
     store,
     clock,
     ids,
-    reads: database,
+    reads: database.reads,
     projected: (position: number) => waitFor.projected(position),
     keyRing: createKeyRing(newRingKey("test")),
     settings: { sandboxDomain, approvalsFrom: `Approvals@${sandboxDomain}` },

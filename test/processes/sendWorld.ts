@@ -31,6 +31,7 @@ import { threadStream } from "#streams/thread/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import { draftContent } from "#test/support/draftContent.ts";
+import { emptyReads } from "#test/support/emptyReads.ts";
 import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
 import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
@@ -105,7 +106,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       ids: systemIds,
       blobs,
       // No index at all: whoever files reads the filing stream from its start.
-      reads: { query: async () => ({ rows: [], rowCount: 0 }) },
+      reads: emptyReads,
       projected: async () => true,
       parser: {
         parse: async (raw) => ({

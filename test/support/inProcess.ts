@@ -90,8 +90,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
       });
       await until(async () => {
         await caughtUp();
-        const { rows } = await database.query("select 1 from inbound where disposition = 'received'");
-        const unfiled = await database.query(
+        const { rows } = await database.reads.ofAll.query("select 1 from inbound where disposition = 'received'");
+        const unfiled = await database.reads.ofAll.query(
           "select 1 from inbound where disposition = 'threaded' and filed_position is null",
         );
         return rows.length === 0 && unfiled.rows.length === 0;

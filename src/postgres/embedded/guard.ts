@@ -1,6 +1,6 @@
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { asUnavailable } from "#src/postgres/database.ts";
+import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Place } from "./place.ts";
 
 export const ownerRole = "countersign_owner";

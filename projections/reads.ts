@@ -1,0 +1,11 @@
+import type { Tx } from "./projection.ts";
+
+/** The read models, seen by one workspace: a query has to say whose rows it is about before it can be asked. */
+export type Reads = {
+  /** Sees the rows of this workspace and no others, whatever its WHERE says. */
+  of(workspaceId: string): Tx;
+  /** Sees no workspace's rows: for tables that are nobody's, and for look-ups by the narrow functions of 0009-row-level-security.sql. */
+  readonly ofNone: Tx;
+  /** Sees all: for the operator's questions, never for a request. */
+  readonly ofAll: Tx;
+};

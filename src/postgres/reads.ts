@@ -1,0 +1,60 @@
+import type pg from "pg";
+import type { Tx } from "#projections/projection.ts";
+import type { Reads } from "#projections/reads.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { asUnavailable } from "./unavailable.ts";
+
+/** What a connection carries that may see the rows of every workspace. */
+export const everyWorkspace = "*";
+
+/** Until the end of the transaction it sees the rows of every workspace: for projectors. */
+export const seeEveryWorkspace = `set local countersign.workspace = '${everyWorkspace}'`;
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * Gives each query a connection that carries its workspace, on which the tables' policies look. The pool is nobody else's: a connection
+ * keeps what it carries while it waits, and is told anew only where the next query is of another workspace.
+ */
+export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
+  const carries = new WeakMap<pg.PoolClient, string>();
+
+  async function carry(client: pg.PoolClient, workspace: string): Promise<void> {
+    if (carries.get(client) === workspace) return;
+    carries.delete(client);
+    await client.query("select set_config('countersign.workspace', $1, false)", [workspace]);
+    carries.set(client, workspace);
+  }
+
+  async function ask(workspace: string, text: string, values?: readonly unknown[]) {
+    const client = await pool.connect().catch((error) => {
+      throw asUnavailable(error);
+    });
+    let broken = true;
+    try {
+      await carry(client, workspace);
+      const answer = await client.query(text, values as unknown[]);
+      broken = false;
+      return answer;
+    } catch (thrown) {
+      const error = asUnavailable(thrown);
+      // A statement that was refused leaves the connection whole; one whose workspace could not be set is of no use any more.
+      broken = error instanceof Unavailable || !carries.has(client);
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+
+  const carrying = (workspace: string): Tx => ({
+    query: (text, values) => ask(workspace, text, values) as never,
+  });
+  return {
+    of(workspaceId) {
+      if (!uuid.test(workspaceId)) throw new TypeError("rows were asked for without saying whose");
+      return carrying(workspaceId);
+    },
+    ofNone,
+    ofAll: carrying(everyWorkspace),
+  };
+}

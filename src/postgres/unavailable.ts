@@ -1,0 +1,19 @@
+import pg from "pg";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** Unavailable where an error says that the server could not be asked or did not answer; any other error as it is. */
+export function asUnavailable(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Unavailable) return error;
+  const away = error instanceof pg.DatabaseError ? serverIsAway(error.code ?? "") : connectionFailed(error);
+  return away ? new Unavailable(`PostgreSQL: ${error.message}`, { cause: error }) : error;
+}
+
+/** By SQLSTATE: lost connections, exhausted resources, a server going down or coming up, a statement that took too long, a failing disk. */
+const serverIsAway = (code: string): boolean =>
+  /^(08|53|58)/.test(code) || ["57P01", "57P02", "57P03", "57P05", "57014", "25P03", "25006"].includes(code);
+
+/** Errors without SQLSTATE: the operating system's, and pg's own, which have nothing but a sentence. */
+const connectionFailed = (error: Error): boolean =>
+  "syscall" in error ||
+  error instanceof AggregateError ||
+  /connection|timeout|terminated|not queryable|after calling end/i.test(error.message);

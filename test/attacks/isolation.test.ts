@@ -1,0 +1,209 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import pg from "pg";
+import { projections } from "#projections/index.ts";
+import type { Reads } from "#projections/reads.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { createReads } from "#src/postgres/reads.ts";
+import { tablesFile } from "#src/subscriptions/projectionTables.ts";
+import { rebuild } from "#src/subscriptions/rebuild.ts";
+import { verify } from "#src/subscriptions/verify.ts";
+import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+
+type Policed = { name: string; enabled: boolean; forced: boolean; owner: string; policies: string[] };
+
+const policed = `
+  select c.relname as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
+    pg_get_userbyid(c.relowner) as owner, array(select polname::text from pg_policy p where p.polrelid = c.oid) as policies
+  from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
+  where c.relnamespace = 'read'::regnamespace and c.relkind = 'r' order by 1`;
+
+describe("isolation by row level security", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let database: Database;
+  let ours: Tenant;
+  let theirs: Tenant;
+  type Tenant = Awaited<ReturnType<InProcess["workspace"]>>;
+
+  before(async () => {
+    service = await startInProcess();
+    database = service.database;
+    [ours, theirs] = [await service.workspace(), await service.workspace()];
+    for (const tenant of [ours, theirs]) {
+      const identity = await service.identity(tenant.id);
+      await service.deliver(identity.address, mail({ id: `${randomUUID()}@customer.example`, to: identity.address }));
+      const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
+      const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+      const about = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+      const draft = await tenant.ask("POST /v1/drafts", { json: { ...about, body_text: "Soon." } });
+      expect(draft.status).to.equal(201);
+    }
+  });
+  after(() => service.stop());
+
+  const tables = async () => (await database.query<Policed>(policed)).rows;
+  const seenBy = async (sql: Reads["ofNone"], table: string): Promise<string[]> =>
+    (await sql.query<{ of: string }>(`select distinct workspace_id::text as of from ${table}`)).rows.map(
+      (row) => row.of,
+    );
+
+  it("[d5 row level security] holds on every table with a workspace, for its owner too, and the service is not its owner", async () => {
+    const found = await tables();
+    expect(found.map(({ name }) => name)).to.include.members([
+      "workspaces",
+      "threads",
+      "messages",
+      "drafts",
+      "api_keys",
+    ]);
+    const { rows } = await database.query<{ role: string; super: boolean; bypass: boolean }>(
+      "select current_user as role, rolsuper as super, rolbypassrls as bypass from pg_roles where rolname = current_user",
+    );
+    for (const table of found) {
+      expect(table, table.name).to.include({ enabled: true, forced: true });
+      expect(table.policies, table.name).to.include("own_workspace");
+      expect(table.owner).to.not.equal(rows[0]!.role);
+    }
+    expect(rows[0]).to.include({ super: false, bypass: false });
+  });
+
+  it("shows one workspace its own rows where the WHERE was forgotten, and nothing where nobody is named", async () => {
+    for (const { name } of await tables()) {
+      expect(await seenBy(database.reads.of(ours.id), name), name).to.have.members(
+        (await seenBy(database.reads.ofAll, name)).filter((id) => id === ours.id),
+      );
+      expect(await seenBy(database.reads.ofNone, name), name).to.deep.equal([]);
+      expect(await seenBy(database, name), name).to.deep.equal([]);
+    }
+    expect(await seenBy(database.reads.ofAll, "threads")).to.have.members([ours.id, theirs.id]);
+  });
+
+  it("writes no row of another workspace", async () => {
+    const stolen = database.reads.of(ours.id).query("update threads set subject = 'mine now'");
+    expect((await stolen).rowCount).to.equal(1);
+    const moved = await database.reads
+      .of(ours.id)
+      .query("update threads set workspace_id = $1", [theirs.id])
+      .catch((error) => error);
+    expect(moved).to.have.property("code", "42501");
+    await database.reads.of(ours.id).query("update threads set subject = 'My order'");
+  });
+
+  it("refuses to read for nobody, for everybody and for what is no workspace", () => {
+    for (const none of ["", "*", "null", `${ours.id} or true`, undefined as unknown as string])
+      expect(() => database.reads.of(none), String(none)).to.throw(TypeError);
+  });
+
+  describe("on one connection for all", () => {
+    let pool: pg.Pool;
+    let reads: Reads;
+    beforeEach(() => {
+      const { connectionString } = database.pool.options;
+      pool = new pg.Pool({ connectionString, options: "-c search_path=read", max: 1 });
+      reads = createReads(pool, database);
+    });
+    afterEach(() => pool.end());
+    const whose = "select distinct workspace_id::text as of from threads";
+    const pid = async (sql: Reads["ofNone"]) => (await sql.query("select pg_backend_pid() as pid")).rows[0]!.pid;
+
+    it("two workspaces that race see each only their own", async () => {
+      const asked = Array.from({ length: 200 }, (_, n) => (n % 3 === 0 ? theirs.id : ours.id));
+      const seen = await Promise.all(asked.map((id) => reads.of(id).query<{ of: string }>(whose)));
+      expect(seen.map(({ rows }) => rows.map(({ of }) => of))).to.deep.equal(asked.map((id) => [id]));
+      expect(pool.totalCount).to.equal(1);
+    });
+
+    it("a workspace is named once while the connection stays with it", async () => {
+      const sent: string[] = [];
+      const client = await pool.connect();
+      const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+      client.query = ((...given: unknown[]) => {
+        sent.push(String(given[0]));
+        return query(...given);
+      }) as never;
+      client.release();
+      for (const id of [ours.id, ours.id, ours.id, theirs.id]) await reads.of(id).query(whose);
+      expect(sent.filter((text) => text.includes("set_config"))).to.have.length(2);
+      expect(sent).to.have.length(6);
+    });
+
+    it("a connection whose workspace could not be set is not used again", async () => {
+      await reads.of(ours.id).query(whose);
+      const before = await pid(reads.of(ours.id));
+      const client = await pool.connect();
+      const query = client.query.bind(client) as (...given: unknown[]) => unknown;
+      client.query = ((text: string, ...rest: unknown[]) =>
+        text.includes("set_config") ? Promise.reject(new Error("no")) : query(text, ...rest)) as never;
+      client.release();
+      const refused = await reads
+        .of(theirs.id)
+        .query(whose)
+        .catch((error) => error);
+      expect(refused).to.be.instanceOf(Error);
+      expect((await reads.of(theirs.id).query<{ of: string }>(whose)).rows).to.deep.equal([{ of: theirs.id }]);
+      expect(await pid(reads.of(theirs.id))).to.not.equal(before);
+    });
+
+    it("a refused statement leaves the connection, and what it carries, as it was", async () => {
+      const before = await pid(reads.of(ours.id));
+      const refused = await reads
+        .of(ours.id)
+        .query("select 1 / 0")
+        .catch((error) => error);
+      expect(refused).to.have.property("code", "22012");
+      expect(await pid(reads.of(ours.id))).to.equal(before);
+      expect((await reads.of(ours.id).query<{ of: string }>(whose)).rows).to.deep.equal([{ of: ours.id }]);
+    });
+  });
+
+  it("lets the narrow look-ups find one thing of any workspace, and gives the right to nothing else", async () => {
+    const key = await database.query("select count(*)::int as n from work.api_key_by_hash('nobody''s')");
+    expect(key.rows[0]!.n).to.equal(0);
+    for (const tenant of [ours, theirs]) expect((await tenant.ask("GET /v1/threads")).status).to.equal(200);
+    // The setting a look-up works under is its own: afterwards the connection carries nothing.
+    await database.query("select * from work.identities_by_address(array['x@y.example'])");
+    expect(await seenBy(database, "identities")).to.deep.equal([]);
+    const { rows } = await database.query<{ name: string }>(
+      `select p.proname as name from pg_proc p where p.prosecdef and p.pronamespace = 'work'::regnamespace
+         and not coalesce(p.proconfig @> array['search_path=read, pg_temp'], false)`,
+    );
+    expect(rows, "a definer's function without a pinned search_path").to.deep.equal([]);
+  });
+
+  it("stays through a rebuild, whose rows are the same", async () => {
+    const store = createPostgresEventStore({ connectionString: database.pool.options.connectionString! });
+    const replay = { store, database, tablesSql: tablesFile, signal: new AbortController().signal };
+    try {
+      const before = await tables();
+      for (const projection of projections) {
+        await rebuild(replay, projection);
+        const verified = await verify(replay, projection);
+        expect(verified.differences, projection.name).to.deep.equal([]);
+      }
+      expect((await verify(replay, projections.find(({ name }) => name === "threads")!)).rows).to.equal(2);
+      expect(await tables()).to.deep.equal(before);
+      expect(await seenBy(database.reads.of(ours.id), "threads")).to.deep.equal([ours.id]);
+    } finally {
+      await store.close();
+    }
+  });
+
+  it("holds where one role owns the tables and works on them", async () => {
+    const url = database.pool.options.connectionString!.replaceAll("_service", "_owner");
+    const asOwner = connectDatabase({ serviceUrl: url, ownerUrl: url });
+    try {
+      expect(await seenBy(asOwner, "threads")).to.deep.equal([]);
+      expect(await seenBy(asOwner.reads.of(theirs.id), "threads")).to.deep.equal([theirs.id]);
+      const found = await asOwner.query("select workspace_id::text as of from work.identities_by_address($1)", [
+        (await database.reads.of(theirs.id).query("select email_address from identities")).rows.map(
+          (row) => row.email_address,
+        ),
+      ]);
+      expect(found.rows).to.deep.equal([{ of: theirs.id }]);
+    } finally {
+      await asOwner.close();
+    }
+  });
+});
