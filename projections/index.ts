@@ -8,6 +8,8 @@ import { identities } from "./identities/projector.ts";
 import { inbound } from "./inbound/projector.ts";
 import { messages } from "./messages/projector.ts";
 import type { Projection } from "./projection.ts";
+import { ruleEvaluations } from "./ruleEvaluations/projector.ts";
+import { rules } from "./rules/projector.ts";
 import { threads } from "./threads/projector.ts";
 import { webhooks } from "./webhooks/projector.ts";
 import { workspaces } from "./workspaces/projector.ts";
@@ -26,4 +28,6 @@ export const projections: readonly Projection[] = [
   webhooks,
   contacts,
   assistants,
+  rules,
+  ruleEvaluations,
 ];

@@ -6,7 +6,7 @@ import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events
 import type { Dependencies } from "./dependencies.ts";
 
 /** The parts of a channel's config that are secrets: sealed at rest, masked on the wire (decisions 7). */
-const secretFields = ["bot_token", "webhook_url", "signing_secret"];
+export const secretFields = ["bot_token", "webhook_url", "signing_secret"];
 
 /** An identity's channels, and what the wire calls them. */
 export const wireNames = {
@@ -57,7 +57,7 @@ function seal(
   return { type: channel.type, config: Object.fromEntries(config) };
 }
 
-function requireSecret(deps: Dependencies, path: string, value: string): void {
+export function requireSecret(deps: Dependencies, path: string, value: string): void {
   if (/^\*{4}.{0,4}$/.test(value)) {
     throw new Rejected(
       "invalid_request",
@@ -74,7 +74,7 @@ function requireSecret(deps: Dependencies, path: string, value: string): void {
 }
 
 /** A secret whose key is gone from the ring is shown as an empty one, and can be replaced. */
-function open(
+export function open(
   deps: Pick<Dependencies, "keyRing">,
   sealed: string,
   owner: { workspaceId: string; field: string },

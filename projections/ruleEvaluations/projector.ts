@@ -1,0 +1,95 @@
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { RuleRunEvent } from "#streams/ruleRun/events.ts";
+import type { Projection, Tx } from "../projection.ts";
+import { upsertRows } from "../rows.ts";
+
+type Of<Type extends RuleRunEvent["type"]> = Extract<RuleRunEvent, { type: Type }>;
+
+/** What became of one action: `pending` until it was carried out. */
+export type ShownAction = {
+  type: string;
+  outcome: "pending" | "done" | "suppressed" | "refused" | "failed";
+  reason: string | null;
+};
+
+type Row = { run_id: string; rule_id: string; actions: ShownAction[] } & Record<string, unknown>;
+
+const columns = [
+  "run_id",
+  "rule_id",
+  "workspace_id",
+  "rule_version",
+  "trigger_event",
+  "trigger_event_id",
+  "identity_id",
+  "thread_id",
+  "message_id",
+  "draft_id",
+  "correlation_id",
+  "matched",
+  "actions",
+  "evaluated_at",
+];
+
+const keyOf = (runId: string, ruleId: string): string => `${runId}/${ruleId}`;
+
+function evaluated(event: Recorded & Of<"RulesEvaluated">): Row[] {
+  const { workspaceId, triggerEvent, triggerEventId, subject, results } = event.data;
+  return results.map((result) => ({
+    run_id: idOf(event.stream),
+    rule_id: result.ruleId,
+    workspace_id: workspaceId,
+    rule_version: result.version,
+    trigger_event: triggerEvent,
+    trigger_event_id: triggerEventId,
+    identity_id: subject.identityId,
+    thread_id: subject.threadId,
+    message_id: subject.messageId,
+    draft_id: subject.draftId,
+    correlation_id: event.metadata.correlationId,
+    matched: result.matched,
+    actions: result.actions.map(({ action, suppressed }) => ({
+      type: action.type,
+      outcome: suppressed === null ? "pending" : "suppressed",
+      reason: suppressed,
+    })),
+    evaluated_at: event.metadata.at,
+  }));
+}
+
+function taken(row: Row, { index, outcome, reason }: Of<"RuleActionTaken">["data"]): Row {
+  const actions = row.actions.map((action, place) => (place === index ? { ...action, outcome, reason } : action));
+  return { ...row, actions };
+}
+
+async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<string, Row>> {
+  const touched = events.filter((event) => event.type === "RuleActionTaken");
+  if (touched.length === 0) return new Map();
+  const { rows } = await tx.query<Row>(
+    `select ${columns.join(", ")} from rule_evaluations
+     where (run_id, rule_id) in (select * from unnest($1::uuid[], $2::uuid[]))`,
+    [touched.map((event) => idOf(event.stream)), touched.map((event) => event.data.ruleId)],
+  );
+  return new Map(rows.map((row) => [keyOf(row.run_id, row.rule_id), row]));
+}
+
+export const ruleEvaluations: Projection = {
+  name: "ruleEvaluations",
+  version: 1,
+  tables: ["rule_evaluations"],
+  handles: ["RulesEvaluated", "RuleActionTaken"],
+  async project(tx, events) {
+    const rows = await rowsBefore(tx, events);
+    for (const event of events) {
+      const change = event as Recorded & RuleRunEvent;
+      if (change.type === "RulesEvaluated") {
+        for (const row of evaluated(change)) rows.set(keyOf(row.run_id, row.rule_id), row);
+      }
+      if (change.type !== "RuleActionTaken") continue;
+      const key = keyOf(idOf(event.stream), change.data.ruleId);
+      const row = rows.get(key);
+      if (row) rows.set(key, taken(row, change.data));
+    }
+    await upsertRows(tx, "rule_evaluations", ["run_id", "rule_id"], columns, [...rows.values()]);
+  },
+};

@@ -1,0 +1,72 @@
+import type { Group, RuleAction, TriggerEvent } from "#streams/rule/events.ts";
+import { conditions, page } from "../page.ts";
+import type { Tx } from "../projection.ts";
+
+/** The Rule of the contract, the secrets of its actions still sealed: http masks them. */
+export type RuleRow = {
+  id: string;
+  workspace_id: string;
+  version: number;
+  name: string;
+  trigger_event: TriggerEvent;
+  conditions: Group;
+  actions: RuleAction[];
+  status: "active" | "inactive";
+  priority: number;
+  stop_after_match: boolean;
+  identity_id: string | null;
+  assistant_id: string | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+const columns = `id, workspace_id, version, name, trigger_event, conditions, actions, status, priority, stop_after_match,
+  identity_id, assistant_id, created_at, updated_at`;
+
+export async function ruleById(sql: Tx, workspaceId: string, id: string): Promise<RuleRow | undefined> {
+  const { rows } = await sql.query<RuleRow>(
+    `select ${columns} from rules where workspace_id = $1 and id = $2 and deleted_at is null`,
+    [workspaceId, id],
+  );
+  return rows[0];
+}
+
+export type RuleFilter = { trigger_event?: string; status?: string; limit: number; offset: number };
+
+/** In the order in which they are evaluated (interface 4). */
+export function listRules(sql: Tx, workspaceId: string, filter: RuleFilter) {
+  const { where, values } = conditions(workspaceId, [
+    ["trigger_event = {n}", filter.trigger_event],
+    ["status = {n}", filter.status],
+  ]);
+  return page<RuleRow>(sql, {
+    select: columns,
+    from: "rules",
+    where: [...where, "deleted_at is null"],
+    values,
+    orderBy: "priority, id",
+    limit: filter.limit,
+    offset: filter.offset,
+  });
+}
+
+/**
+ * The rules that work on a trigger, in their order. `cap`: how many rules the plan allows (null: any number); above it the newest
+ * ones do not work (decisions 10).
+ */
+export async function workingRules(
+  sql: Tx,
+  workspaceId: string,
+  trigger: TriggerEvent,
+  cap: number | null,
+): Promise<RuleRow[]> {
+  const { rows } = await sql.query<RuleRow>(
+    `select ${columns} from rules
+     where workspace_id = $1 and deleted_at is null and trigger_event = $2 and status = 'active'
+       and ($3::int is null or id in (
+         select id from rules where workspace_id = $1 and deleted_at is null order by created_at, id limit $3::int))
+     order by priority, id`,
+    [workspaceId, trigger, cap],
+  );
+  return rows;
+}

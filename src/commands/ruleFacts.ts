@@ -1,0 +1,106 @@
+import { type MessageRow, messageById } from "#projections/messages/queries.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Facts } from "#streams/rule/evaluate.ts";
+import type { TriggerEvent } from "#streams/rule/events.ts";
+import { type Field, fieldsOf } from "#streams/rule/fields.ts";
+import type { RuleSubject } from "#streams/ruleRun/events.ts";
+import type { Authentication, MessageBody } from "#streams/thread/events.ts";
+import { contactOf } from "./contacts.ts";
+import { loadContent } from "./contents.ts";
+import type { Dependencies } from "./dependencies.ts";
+import { loadThread } from "./threads.ts";
+
+/** What a trigger event is about, as far as rules may know. */
+export type About = {
+  subject: RuleSubject;
+  facts: Facts;
+  /** Whom add_tag tags. */
+  contactEmail: string | null;
+  /** The identity's assistant, for the rules of one assistant. */
+  assistantId: string | null;
+  humanRequired: boolean;
+};
+
+/** True where the sender is who they say: DMARC passed with alignment (decisions 8). */
+export const isProof = (authentication: Authentication | null | undefined): boolean =>
+  authentication?.aligned === true && authentication.dmarc === "pass";
+
+export async function aboutMessage(deps: Dependencies, message: MessageRow): Promise<About> {
+  const { id: messageId, identity_id: identityId, thread_id: threadId } = message;
+  const subject = { identityId, threadId, messageId, draftId: null };
+  const contactEmail = message.from_email || null;
+  return about(deps, "email.received", message.workspace_id, { subject, contactEmail }, async () => ({
+    "message.from_email": contactEmail,
+    "message.subject": message.subject,
+    "message.body_text": await textOf(deps, message),
+  }));
+}
+
+/** The contact of a draft is who wrote the message it answers; of one that answers none, its first recipient. */
+export async function aboutDraft(
+  deps: Dependencies,
+  trigger: TriggerEvent,
+  draftId: string,
+  draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "stored">,
+): Promise<About> {
+  const { workspaceId, identityId, threadId, basedOnMessageId: messageId } = draft;
+  const content = await loadContent(deps.blobs, draft.stored);
+  const message = messageId === null ? undefined : await messageById(deps.reads, workspaceId, messageId);
+  const contactEmail = (message ? message.from_email : content.to[0]) || null;
+  const subject = { identityId, threadId, messageId, draftId };
+  return about(deps, trigger, workspaceId, { subject, contactEmail }, async () => ({
+    "message.subject": content.subject,
+    "message.to_emails": content.to,
+  }));
+}
+
+type Known = Partial<Record<Field, string | readonly string[] | null>>;
+
+async function about(
+  deps: Dependencies,
+  trigger: TriggerEvent,
+  workspaceId: string,
+  { subject, contactEmail }: { subject: RuleSubject; contactEmail: string | null },
+  ofMessage: () => Promise<Known>,
+): Promise<About> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(subject.identityId));
+  const { state: thread, threadId } = await loadThread(deps, subject.threadId);
+  if (!thread.exists) throw new Rejected("not_found", "no such thread");
+  const contact = contactEmail === null ? undefined : await contactOf(deps, workspaceId, contactEmail);
+  const known: Known = {
+    ...(await ofMessage()),
+    "thread.subject": thread.subject,
+    "thread.status": thread.status,
+    "contact.status": contact?.status,
+    "contact.tag": contact?.tags,
+    "contact.domain": contact?.domain,
+    "identity.id": subject.identityId,
+  };
+  return {
+    subject: { ...subject, threadId },
+    facts: factsOf(trigger, known),
+    contactEmail,
+    assistantId: identity.assistantId,
+    humanRequired: identity.requireHumanApproval,
+  };
+}
+
+function factsOf(trigger: TriggerEvent, known: Known): Facts {
+  const facts = new Map<Field, readonly string[]>();
+  for (const field of fieldsOf[trigger]) {
+    const value = known[field];
+    if (value === null || value === undefined) continue;
+    facts.set(field, typeof value === "string" ? [value] : value);
+  }
+  return facts;
+}
+
+/** Rules read the whole text part, not what a view makes of it (decisions 5). */
+async function textOf(deps: Dependencies, { body_text, body_blob }: MessageRow): Promise<string | null> {
+  if (body_blob === null) return body_text;
+  const bytes = await deps.blobs.get(body_blob);
+  return bytes ? (JSON.parse(bytes.toString("utf8")) as MessageBody).text : null;
+}
