@@ -11,6 +11,8 @@ export const crashPoints = [
   "filing:absorbed",
   "filing:threaded",
   "filing:filed",
+  "rules:acted",
+  "rules:recorded",
   "approve:recorded",
   "send:claimed",
   "send:reserved",

@@ -70,3 +70,39 @@ export async function workingRules(
   );
   return rows;
 }
+
+/** Something that happened before, which a rule could have been triggered by. */
+export type PastTrigger = { draft_id: string | null; message_id: string | null; at: Date };
+
+const pastMessages = `select null::uuid as draft_id, id as message_id, received_at as at from messages
+  where workspace_id = $1 and direction = 'inbound' and classification in ('person', 'list')`;
+const pastDrafts = (at: string, condition: string): string =>
+  `select id as draft_id, null::uuid as message_id, ${at} as at from drafts where workspace_id = $1 and ${condition}`;
+const pastMail = (condition: string): string =>
+  `select draft_id, null::uuid as message_id, coalesce(sent_at, created_at) as at from messages
+   where workspace_id = $1 and direction = 'outbound' and draft_id is not null and ${condition}`;
+
+const past: Record<TriggerEvent, string> = {
+  "email.received": pastMessages,
+  "email.sent": pastMail("true"),
+  "email.delivered": pastMail("delivery_status = 'delivered'"),
+  "draft.created": pastDrafts("created_at", "true"),
+  "draft.approved": pastDrafts("decided_at", "decided_by ->> 'decision' = 'approve'"),
+  "draft.sent": pastDrafts("sent_at", "sent_at is not null"),
+  "draft.stale": pastDrafts("updated_at", "status = 'stale'"),
+};
+
+/** The newest events of a trigger, newest first. */
+export async function pastTriggers(
+  sql: Tx,
+  workspaceId: string,
+  trigger: TriggerEvent,
+  { since, limit }: { since: Date | null; limit: number },
+): Promise<PastTrigger[]> {
+  const { rows } = await sql.query<PastTrigger>(
+    `select * from (${past[trigger]}) as past where $2::timestamptz is null or at >= $2
+     order by at desc, coalesce(draft_id, message_id) limit $3`,
+    [workspaceId, since, limit],
+  );
+  return rows;
+}

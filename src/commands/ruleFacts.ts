@@ -3,9 +3,9 @@ import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
+import { type Field, fieldsOf } from "#streams/rule/content.ts";
 import type { Facts } from "#streams/rule/evaluate.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
-import { type Field, fieldsOf } from "#streams/rule/fields.ts";
 import type { RuleSubject } from "#streams/ruleRun/events.ts";
 import type { Authentication, MessageBody } from "#streams/thread/events.ts";
 import { contactOf } from "./contacts.ts";
@@ -17,8 +17,6 @@ import { loadThread } from "./threads.ts";
 export type About = {
   subject: RuleSubject;
   facts: Facts;
-  /** Whom add_tag tags. */
-  contactEmail: string | null;
   /** The identity's assistant, for the rules of one assistant. */
   assistantId: string | null;
   humanRequired: boolean;
@@ -30,9 +28,9 @@ export const isProof = (authentication: Authentication | null | undefined): bool
 
 export async function aboutMessage(deps: Dependencies, message: MessageRow): Promise<About> {
   const { id: messageId, identity_id: identityId, thread_id: threadId } = message;
-  const subject = { identityId, threadId, messageId, draftId: null };
   const contactEmail = message.from_email || null;
-  return about(deps, "email.received", message.workspace_id, { subject, contactEmail }, async () => ({
+  const subject = { identityId, threadId, messageId, draftId: null, draftVersion: null, contactEmail };
+  return about(deps, "email.received", message.workspace_id, subject, async () => ({
     "message.from_email": contactEmail,
     "message.subject": message.subject,
     "message.body_text": await textOf(deps, message),
@@ -44,14 +42,14 @@ export async function aboutDraft(
   deps: Dependencies,
   trigger: TriggerEvent,
   draftId: string,
-  draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "stored">,
+  draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "version" | "stored">,
 ): Promise<About> {
   const { workspaceId, identityId, threadId, basedOnMessageId: messageId } = draft;
   const content = await loadContent(deps.blobs, draft.stored);
   const message = messageId === null ? undefined : await messageById(deps.reads, workspaceId, messageId);
   const contactEmail = (message ? message.from_email : content.to[0]) || null;
-  const subject = { identityId, threadId, messageId, draftId };
-  return about(deps, trigger, workspaceId, { subject, contactEmail }, async () => ({
+  const subject = { identityId, threadId, messageId, draftId, draftVersion: draft.version, contactEmail };
+  return about(deps, trigger, workspaceId, subject, async () => ({
     "message.subject": content.subject,
     "message.to_emails": content.to,
   }));
@@ -63,12 +61,13 @@ async function about(
   deps: Dependencies,
   trigger: TriggerEvent,
   workspaceId: string,
-  { subject, contactEmail }: { subject: RuleSubject; contactEmail: string | null },
+  subject: RuleSubject,
   ofMessage: () => Promise<Known>,
 ): Promise<About> {
   const { state: identity } = await deps.load(identityDecider, identityStream(subject.identityId));
   const { state: thread, threadId } = await loadThread(deps, subject.threadId);
   if (!thread.exists) throw new Rejected("not_found", "no such thread");
+  const { contactEmail } = subject;
   const contact = contactEmail === null ? undefined : await contactOf(deps, workspaceId, contactEmail);
   const known: Known = {
     ...(await ofMessage()),
@@ -82,7 +81,6 @@ async function about(
   return {
     subject: { ...subject, threadId },
     facts: factsOf(trigger, known),
-    contactEmail,
     assistantId: identity.assistantId,
     humanRequired: identity.requireHumanApproval,
   };

@@ -27,6 +27,7 @@ import { outboxPages } from "./outbox.ts";
 import { createLimits, type Rates, windowMs } from "./rateLimits.ts";
 import { createRevocation } from "./revocation.ts";
 import type { Route } from "./route.ts";
+import { ruleRoutes } from "./rules.ts";
 import { type HttpServer, listen } from "./server.ts";
 import { threadRoutes } from "./threads.ts";
 import { workspaceRoutes } from "./workspaces.ts";
@@ -63,6 +64,7 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...draftRoutes(deps),
   ...draftHistoryRoutes(deps),
   ...inboundRoutes(deps),
+  ...ruleRoutes(deps),
   ...contactRoutes(deps),
   ...assistantRoutes(deps),
 ];

@@ -1,7 +1,7 @@
-import { loadContent } from "#src/commands/contents.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { giveBack } from "#src/commands/sends.ts";
+import { noteSent } from "#src/commands/sentMail.ts";
 import { loadThread, onThread } from "#src/commands/threads.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -18,21 +18,13 @@ export const finishSends = (deps: Dependencies): Process => ({
   categories: ["draft"],
   keyOf: (event) => idOf(event.stream),
   on: {
-    DraftSent: (event) => tellThread(deps, event, causedBy(event, "finishSends")),
+    DraftSent: async (event) => {
+      await noteSent(deps, idOf(event.stream), causedBy(event, "finishSends"));
+    },
     DraftMarkedStale: (event) => release(deps, event, "stale", causedBy(event, "finishSends")),
     DraftFailed: (event) => release(deps, event, event.data.code, causedBy(event, "finishSends")),
   },
 });
-
-async function tellThread(deps: Dependencies, event: Recorded, cause: Cause): Promise<void> {
-  const { state: draft } = await deps.load(draftDecider, event.stream);
-  const content = await loadContent(deps.blobs, draft.stored);
-  const { attemptId, rfcMessageId } = event.data as { attemptId: string; rfcMessageId: string };
-  const { messageId, threadId } = draft;
-  const to = [...content.to, ...content.cc];
-  const sent = { type: "RecordSent", draftId: idOf(event.stream), attemptId, messageId, rfcMessageId, to } as const;
-  await onThread(deps, threadId, sent, cause);
-}
 
 async function release(deps: Dependencies, event: Recorded, because: string, cause: Cause): Promise<void> {
   const { state: draft } = await deps.load(draftDecider, event.stream);

@@ -13,10 +13,16 @@ type Timers = ProcessContext["timers"];
 
 const recheckMs = 2_000;
 
+/** How long an auto-approved draft waits for the rules of its creation; then a person is asked. */
+const rulesWithinMs = 30_000;
+
 /** Refusals after which the draft's own status says how it goes on. */
 const resolved = ["stale_draft", "content_changed", "invalid_status"];
 
-/** An approval that means to send is carried out by this rule, so that a crash in between loses nothing (design: the send path). */
+/**
+ * An approval that means to send is carried out by this rule, so that a crash in between loses nothing (design: the send path). One by its
+ * identity's setting alone comes after the rules of the draft's creation (decisions 9).
+ */
 export function sendApproved(deps: Dependencies): Process {
   async function send(draftId: string, kind: Kind, cause: Cause, { timers }: ProcessContext): Promise<void> {
     const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
@@ -49,14 +55,39 @@ export function sendApproved(deps: Dependencies): Process {
   const again = (draftId: string, kind: Kind, cause: Cause, timers: Timers) =>
     timers.set(draftId, "again", new Date(deps.clock.now().getTime() + recheckMs), { ...traced(cause), kind });
 
-  const onEvent = (kind: Kind) => (event: Recorded, context: ProcessContext) =>
-    send(idOf(event.stream), kind, causedBy(event, "sendApproved"), context);
+  async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
+    if (!event.data.autoApproved) return;
+    const { state: draft } = await deps.load(draftDecider, event.stream);
+    if (draft.rulesApplied) return;
+    const due = new Date(deps.clock.now().getTime() + rulesWithinMs);
+    await timers.set(idOf(event.stream), "rules", due, traced(causedBy(event, "sendApproved")));
+  }
+
+  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
+    const { state: draft } = await deps.load(draftDecider, event.stream);
+    if (!draft.autoApproved) return;
+    await context.timers.cancel(idOf(event.stream), "rules");
+    await send(idOf(event.stream), "auto", causedBy(event, "sendApproved"), context);
+  }
+
+  async function giveUpOnRules(draftId: string, cause: Cause): Promise<void> {
+    const command = { type: "GiveUpOnRules", because: "rules could not be run" } as const;
+    await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  }
+
+  /** What a rule approved was approved by no person. */
+  const onApproved = (event: Recorded, context: ProcessContext) => {
+    const kind = event.metadata.actor.kind === "rule" ? "auto" : "approval";
+    return send(idOf(event.stream), kind, causedBy(event, "sendApproved"), context);
+  };
   return {
     name: "sendApproved",
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
-    on: { DraftSubmitted: onEvent("auto"), DraftApproved: onEvent("approval") },
-    onTimer: (timer, context) =>
-      send(timer.key, timer.payload.kind as Kind, causeOfTimer(timer.payload, "sendApproved"), context),
+    on: { DraftSubmitted: awaitRules, DraftRulesApplied: onRulesApplied, DraftApproved: onApproved },
+    onTimer({ key, name, payload }, context) {
+      const cause = causeOfTimer(payload, "sendApproved");
+      return name === "rules" ? giveUpOnRules(key, cause) : send(key, payload.kind as Kind, cause, context);
+    },
   };
 }

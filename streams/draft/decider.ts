@@ -64,15 +64,16 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         rationale,
         status: "pending",
         sendRequested: false,
+        autoApproved: false,
         held: null,
       };
     }
     case "DraftApproved":
-      return { ...draft, status: "approved", sendRequested: event.data.sendRequested };
+      return { ...draft, status: "approved", sendRequested: event.data.sendRequested, autoApproved: false };
     case "DraftRejected":
       return { ...draft, status: "rejected", sendRequested: false };
     case "DraftReturnedToPending":
-      return { ...draft, status: "pending", sendRequested: false, held: null };
+      return { ...draft, status: "pending", sendRequested: false, autoApproved: false, held: null };
     case "SendHeld":
       return { ...draft, held: event.data.code, sendRequested: event.data.code === "sending_paused" };
     case "DraftQueued": {

@@ -18,7 +18,7 @@ export type Draft = {
   rationale: string | null;
   /** Set by an approval that means to send, until that send was queued, held or given up. */
   sendRequested: boolean;
-  /** Approved on submission by its identity's auto_approve_replies: it waits for the rules of its creation. */
+  /** Stands approved by its identity's auto_approve_replies alone: then it waits for the rules of its creation. */
   autoApproved: boolean;
   rulesApplied: boolean;
   held: string | null;

@@ -70,9 +70,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
   }
 }
 
-/** Approved by nobody but its identity's setting, of the version that was submitted. */
-const isAutoApproval = (draft: Draft): boolean =>
-  draft.autoApproved && draft.status === "approved" && draft.version === 1 && !draft.rulesApplied;
+const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
 
 function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Draft): DraftEvent[] {
   // An identity's change reaches approved drafts too, and takes their approval back: it was for another content.

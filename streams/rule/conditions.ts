@@ -1,5 +1,5 @@
+import { type Field, fieldsOf, kindOf } from "./content.ts";
 import { type Group, type Leaf, type Operator, operators, type TriggerEvent } from "./events.ts";
-import { type Field, fieldsOf, kindOf } from "./fields.ts";
 import { listAt, objectWith, oneOf, textAt, wrong } from "./judging.ts";
 
 /** Bounds of a tree (decisions 9). */

@@ -1,5 +1,5 @@
+import { type Field, isClaimed, isField, kindOf } from "./content.ts";
 import type { Group, Leaf, Operator } from "./events.ts";
-import { type Field, isClaimed, isField, kindOf } from "./fields.ts";
 
 /** What is known, by field. A field may have several values (tags, recipients); one that is missing has none. */
 export type Facts = ReadonlyMap<Field, readonly string[]>;

@@ -8,6 +8,10 @@ export type RuleSubject = {
   /** The inbound message: the one received, or the one a draft answers. */
   messageId: string | null;
   draftId: string | null;
+  /** The draft's version that was judged: an approval is for no other. */
+  draftVersion: number | null;
+  /** Whom add_tag tags. */
+  contactEmail: string | null;
 };
 
 /** An action of a rule that matched: to be done, or suppressed and why. */

@@ -15,6 +15,7 @@ import { finishSends } from "#src/processes/finishSends.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
 import type { Process, Timer } from "#src/processes/process.ts";
 import { recoverClaims } from "#src/processes/recoverClaims.ts";
+import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
@@ -138,6 +139,10 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       faulty,
       processes: [
         fileInboundEmail(deps),
+        runRules(
+          deps,
+          provider(() => node),
+        ),
         sendApproved(deps),
         deliverDraft(deps, { ...delivery, provider: provider(() => node) }),
         finishSends(deps),

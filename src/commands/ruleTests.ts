@@ -1,0 +1,85 @@
+import { draftById } from "#projections/drafts/queries.ts";
+import { messageById } from "#projections/messages/queries.ts";
+import { type PastTrigger, pastTriggers } from "#projections/rules/queries.ts";
+import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
+import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
+import { planRun } from "#streams/ruleRun/plan.ts";
+import type { Dependencies } from "./dependencies.ts";
+import { type About, aboutDraft, aboutMessage, isProof } from "./ruleFacts.ts";
+import { isInScope } from "./ruleRuns.ts";
+import { requireOutside } from "./ruleSecrets.ts";
+import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
+
+/** How many past events one test looks at, the newest ones. */
+export const maxTested = 200;
+
+/** What a rule would have done about one past event. */
+export type Tried = { at: Date; subject: RuleSubject; matched: boolean; actions: PlannedAction[] };
+
+/**
+ * Walks a rule that need not exist over past trigger events, newest first, doing nothing. Mails and drafts are as they were then; the
+ * thread's status and the contact as they are now. Throws what createRule throws of a rule that is not good, but for the plan's cap.
+ */
+export async function tryRule(
+  deps: Dependencies,
+  workspaceId: string,
+  given: GivenRule,
+  since: Date | null,
+): Promise<{ triggerEvent: TriggerEvent; tried: Tried[] }> {
+  const rule = judgeRule(given, "rule.");
+  await requireOutside(deps, "rule.actions", rule.actions);
+  await requireScope(deps, workspaceId, rule, "rule.");
+  const past = await pastTriggers(deps.reads, workspaceId, rule.triggerEvent, { since, limit: maxTested });
+  const tried: Tried[] = [];
+  for (const trigger of past) {
+    const known = await lookUp(deps, workspaceId, rule.triggerEvent, trigger);
+    if (!known || !triggers(rule, known.about)) continue;
+    const { subject } = known.about;
+    tried.push({ at: trigger.at, subject, ...walk(rule, known) });
+  }
+  return { triggerEvent: rule.triggerEvent, tried };
+}
+
+type Known = { about: About; proven: boolean };
+
+async function lookUp(
+  deps: Dependencies,
+  workspaceId: string,
+  trigger: TriggerEvent,
+  { draft_id, message_id }: PastTrigger,
+): Promise<Known | undefined> {
+  if (draft_id === null) {
+    const message = await messageById(deps.reads, workspaceId, message_id as string);
+    return message && { about: await aboutMessage(deps, message), proven: isProof(message.authentication) };
+  }
+  const row = await draftById(deps.reads, workspaceId, draft_id);
+  if (!row) return undefined;
+  const draft = {
+    workspaceId,
+    identityId: row.identity_id,
+    threadId: row.thread_id,
+    basedOnMessageId: row.based_on_message_id,
+    version: row.version,
+    stored: { content: row.content, contentBlob: row.content_blob },
+  };
+  const message =
+    row.based_on_message_id === null ? undefined : await messageById(deps.reads, workspaceId, row.based_on_message_id);
+  return { about: await aboutDraft(deps, trigger, draft_id, draft), proven: isProof(message?.authentication) };
+}
+
+/** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */
+function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): boolean {
+  if (rule.triggerEvent === "email.received" && facts.get("contact.status")?.[0] === "blocked") return false;
+  const scope = { identity_id: rule.identityId, assistant_id: rule.assistantId };
+  return isInScope(scope, subject.identityId, assistantId);
+}
+
+function walk(rule: RuleSettings, { about, proven }: Known): { matched: boolean; actions: PlannedAction[] } {
+  const { facts, humanRequired } = about;
+  const circumstances = {
+    ...{ trigger: rule.triggerEvent, facts, proven, humanRequired },
+    ...{ ranBefore: new Set<string>(), chainEnded: false },
+  };
+  const [result] = planRun([{ ...rule, id: "", version: 0 }], circumstances);
+  return { matched: result?.matched ?? false, actions: result?.actions ?? [] };
+}

@@ -1,0 +1,182 @@
+import type { Static } from "typebox";
+import { listEvaluations } from "#projections/ruleEvaluations/queries.ts";
+import { listRules, type RuleRow, ruleById } from "#projections/rules/queries.ts";
+import { maskedActions } from "#src/commands/ruleSecrets.ts";
+import { createRule, deleteRule, type GivenRule, updateRule } from "#src/commands/rules.ts";
+import { maxTested, type Tried, tryRule } from "#src/commands/ruleTests.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { timestamp } from "./present/times.ts";
+import { type Route, route } from "./route.ts";
+import { Deleted } from "./schemas/common.ts";
+import {
+  CreateRule,
+  Rule,
+  RuleEvaluationList,
+  RuleEvaluationQuery,
+  RuleList,
+  RuleQuery,
+  RuleTest,
+  TestRule,
+  UpdateRule,
+} from "./schemas/rules.ts";
+
+export function ruleRoutes(deps: HttpDependencies): Route[] {
+  const find = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
+    ruleById(deps.reads, workspaceId, params.id);
+
+  async function shownAfter(position: number, workspaceId: string, id: string) {
+    await deps.readAfter(position, id);
+    const row = await ruleById(deps.reads, workspaceId, id);
+    return row && shown(deps, row);
+  }
+
+  return [
+    route(
+      "POST /v1/rules",
+      {
+        scope: "write:rules",
+        limit: "write",
+        summary: "Create a rule",
+        description:
+          "Rules run in the background when their trigger event happens, in ascending priority, and each walk is recorded. What a rule does never sets itself in motion again.",
+        body: CreateRule,
+        answers: Rule,
+        errors: ["validation", "plan_limit_reached", "not_found"],
+      },
+      async ({ workspaceId, body, cause }) => {
+        const { ruleId, position } = await createRule(deps, workspaceId, newRule(body), cause);
+        return shownAfter(position, workspaceId, ruleId);
+      },
+    ),
+
+    route(
+      "GET /v1/rules",
+      {
+        scope: "read:rules",
+        limit: "read",
+        summary: "List rules, in the order in which they are evaluated",
+        query: RuleQuery,
+        answers: RuleList,
+      },
+      async ({ workspaceId, query }) => {
+        const page = await listRules(deps.reads, workspaceId, query);
+        return { ...page, data: page.data.map((row) => shown(deps, row)) };
+      },
+    ),
+
+    route(
+      "GET /v1/rules/:id",
+      { scope: "read:rules", limit: "read", summary: "Read a rule", answers: Rule, load: find },
+      async ({ loaded }) => shown(deps, loaded),
+    ),
+
+    route(
+      "PATCH /v1/rules/:id",
+      {
+        scope: "write:rules",
+        limit: "write",
+        summary: "Change a rule",
+        description: "Only what is given changes; conditions are judged against the trigger as it is then.",
+        body: UpdateRule,
+        answers: Rule,
+        errors: ["validation"],
+        load: find,
+      },
+      async ({ workspaceId, params, body, cause }) => {
+        const update = { workspaceId, ruleId: params.id, changes: settingsOf(body) };
+        const { position } = await updateRule(deps, update, cause);
+        return shownAfter(position, workspaceId, params.id);
+      },
+    ),
+
+    route(
+      "DELETE /v1/rules/:id",
+      { scope: "write:rules", limit: "write", summary: "Delete a rule", answers: Deleted, load: find },
+      async ({ workspaceId, params, cause }) => {
+        const { position } = await deleteRule(deps, { workspaceId, ruleId: params.id }, cause);
+        await deps.readAfter(position, params.id);
+        return { id: params.id, deleted: true };
+      },
+    ),
+
+    route(
+      "GET /v1/rules/:id/evaluations",
+      {
+        scope: "read:rules",
+        limit: "read",
+        summary: "List a rule's evaluations, newest first",
+        description:
+          "Each names the version that was walked, what it was about, and what became of each action. refused: its subject did not allow it any more.",
+        query: RuleEvaluationQuery,
+        answers: RuleEvaluationList,
+        load: find,
+      },
+      ({ workspaceId, params, query }) => listEvaluations(deps.reads, workspaceId, params.id, query),
+    ),
+
+    route(
+      "POST /v1/rules/test",
+      {
+        scope: "read:rules",
+        limit: "read",
+        summary: "Try a rule on what happened before",
+        description: `Says what the rule would have done about the newest ${maxTested} events of its trigger (since a moment, where one is given), newest first, and does nothing. Mails and drafts are looked at as they were, the thread's status and the contact as they are now.`,
+        body: TestRule,
+        answers: RuleTest,
+        errors: ["validation", "not_found"],
+      },
+      async ({ workspaceId, body }) => {
+        const since = body.since === undefined ? null : new Date(body.since);
+        const { triggerEvent, tried } = await tryRule(deps, workspaceId, newRule(body.rule), since);
+        const matched = tried.filter((one) => one.matched).length;
+        return { evaluated: tried.length, matched, results: tried.map((one) => shownTry(triggerEvent, one)) };
+      },
+    ),
+  ];
+}
+
+/** The wire's names of what can be set. */
+const settingNames = {
+  name: "name",
+  trigger_event: "triggerEvent",
+  conditions: "conditions",
+  actions: "actions",
+  status: "status",
+  priority: "priority",
+  stop_after_match: "stopAfterMatch",
+  identity_id: "identityId",
+  assistant_id: "assistantId",
+} as const satisfies Record<string, keyof GivenRule>;
+
+const newRule = (body: Static<typeof CreateRule>): GivenRule => ({
+  ...{ identityId: null, assistantId: null },
+  ...(settingsOf(body) as GivenRule),
+});
+
+const settingsOf = (body: { [Name in keyof typeof settingNames]?: unknown }): Partial<GivenRule> =>
+  Object.fromEntries(
+    Object.entries(body)
+      .filter(([, value]) => value !== undefined)
+      .map(([name, value]) => [settingNames[name as keyof typeof settingNames], value]),
+  );
+
+/** The Rule of the contract: the secrets of its actions masked. */
+const shown = (deps: HttpDependencies, row: RuleRow) => ({
+  ...row,
+  actions: maskedActions(deps, row.workspace_id, row.actions),
+});
+
+const shownTry = (triggerEvent: string, { at, subject, matched, actions }: Tried) => ({
+  at: timestamp(at),
+  trigger_event: triggerEvent,
+  identity_id: subject.identityId,
+  thread_id: subject.threadId,
+  message_id: subject.messageId,
+  draft_id: subject.draftId,
+  matched,
+  actions: actions.map(({ action, suppressed }) => ({
+    type: action.type,
+    outcome: suppressed === null ? "would_run" : "suppressed",
+    reason: suppressed,
+  })),
+});

@@ -1,0 +1,151 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageById } from "#projections/messages/queries.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import { type About, aboutDraft, aboutMessage, isProof } from "#src/commands/ruleFacts.ts";
+import { carryOut, caughtUp, evaluateRules, receivedRunId } from "#src/commands/ruleRuns.ts";
+import { noteSent } from "#src/commands/sentMail.ts";
+import { noteDraft } from "#src/commands/threads.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { TriggerEvent } from "#streams/rule/events.ts";
+import type { DraftOutcome } from "#streams/thread/decider.ts";
+import { isWord } from "#streams/thread/decider.ts";
+import type { ThreadEvent } from "#streams/thread/events.ts";
+import { causedBy, causeOfTimer, traced } from "./cause.ts";
+import type { Process, ProcessContext } from "./process.ts";
+import { createSubmissions } from "./runSubmissionRules.ts";
+
+type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
+
+const name = "runRules";
+
+/** Seconds before each further try to reach somebody whom a rule wants to be told. */
+const retrySeconds = [5, 30, 120, 600];
+
+/** How long a delivery's rules wait until its draft is known to be sent. */
+const sentWithinMs = 2_000;
+
+/**
+ * A workspace's rules run on what happens to its mail and drafts (interface 4 and 6). A message's rules come before those of the drafts
+ * that answer it: they share a key.
+ */
+export function runRules(deps: Dependencies, provider: MailProvider): Process {
+  const submissions = createSubmissions(deps, provider, { onReceived, tellPeople });
+
+  async function run(
+    trigger: TriggerEvent,
+    event: Recorded,
+    { runId, proven, about }: { runId: string; proven: boolean; about: () => Promise<About> },
+    { timers }: Pick<ProcessContext, "timers">,
+    key: string,
+  ): Promise<void> {
+    const workspaceId = event.metadata.workspaceId as string;
+    const cause = causedBy(event, name);
+    const at = { trigger, runId, triggerEventId: event.id, workspaceId, proven };
+    if ((await evaluateRules(deps, at, about, cause)) === null) return;
+    await carryOut(deps, provider, runId, "quick", cause);
+    await tellPeople(key, runId, 0, cause, timers);
+  }
+
+  async function tellPeople(
+    key: string,
+    runId: string,
+    tries: number,
+    cause: Cause,
+    timers: ProcessContext["timers"],
+  ): Promise<void> {
+    const complete = await carryOut(deps, provider, runId, "notices", cause);
+    const again = retrySeconds[tries];
+    if (complete || again === undefined) return;
+    const due = new Date(deps.clock.now().getTime() + again * 1000);
+    await timers.set(key, `notices:${runId}`, due, { ...traced(cause), kind: "notices", runId, tries: tries + 1 });
+  }
+
+  async function onReceived(event: Recorded, context: Pick<ProcessContext, "timers">): Promise<void> {
+    const { messageId, classification, contactStatus, authentication } = event.data as Authenticated;
+    if (!isWord(classification) || contactStatus === "blocked") return;
+    await caughtUp(deps, event.position);
+    const workspaceId = event.metadata.workspaceId as string;
+    const about = async (): Promise<About> => {
+      const message = await messageById(deps.reads, workspaceId, messageId);
+      if (!message) throw new Error(`message ${messageId} is in no read model`);
+      return aboutMessage(deps, message);
+    };
+    const runId = receivedRunId(messageId);
+    await run("email.received", event, { runId, proven: isProof(authentication), about }, context, messageId);
+  }
+
+  /** `noted`: what the draft's thread has to know of it first, so that rules find, and may change, what came of it. */
+  const onDraft =
+    (trigger: TriggerEvent, noted?: DraftOutcome) =>
+    (event: Recorded, context: ProcessContext): Promise<void> =>
+      aboutOneDraft(trigger, idOf(event.stream), event, context, noted);
+
+  async function aboutOneDraft(
+    trigger: TriggerEvent,
+    draftId: string,
+    event: Recorded,
+    context: ProcessContext,
+    noted?: DraftOutcome,
+  ): Promise<void> {
+    await caughtUp(deps, event.position);
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { threadId, workspaceId, basedOnMessageId } = draft;
+    const about = async (): Promise<About> => {
+      const cause = causedBy(event, name);
+      if (noted) await noteDraft(deps, { threadId, draftId, outcome: noted, draftRevision: event.revision }, cause);
+      else await noteSent(deps, draftId, cause);
+      return aboutDraft(deps, trigger, draftId, draft);
+    };
+    const message = basedOnMessageId && (await messageById(deps.reads, workspaceId, basedOnMessageId));
+    const proven = isProof(message ? message.authentication : null);
+    const runId = derivedId("rules", trigger, event.id);
+    await run(trigger, event, { runId, proven, about }, context, draftId);
+  }
+
+  /** The provider may confirm a delivery before the draft is recorded as sent. */
+  async function onDelivered(event: Recorded, context: ProcessContext): Promise<void> {
+    const draftId = event.data.draftId as string;
+    const deadline = deps.clock.monotonic() + sentWithinMs;
+    while ((await deps.load(draftDecider, draftStream(draftId))).state.status === "sending") {
+      if (deps.clock.monotonic() > deadline || context.signal.aborted) break;
+      await sleep(50);
+    }
+    await aboutOneDraft("email.delivered", draftId, event, context);
+  }
+
+  /** An auto-approved draft counts as approved once its own rules have left it so. */
+  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
+    const { state: draft } = await deps.load(draftDecider, event.stream);
+    if (draft.autoApproved) await onDraft("draft.approved")(event, context);
+  }
+
+  return {
+    name,
+    categories: ["thread", "draft", "delivery"],
+    keyOf(event) {
+      if (event.type === "MessageAuthenticated") return event.data.messageId as string;
+      if (event.type === "DraftSubmitted") return (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
+      return event.type === "DeliveryDelivered" ? (event.data.draftId as string) : idOf(event.stream);
+    },
+    on: {
+      MessageAuthenticated: onReceived,
+      DraftSubmitted: submissions.onSubmitted,
+      DraftRulesApplied: onRulesApplied,
+      DraftApproved: onDraft("draft.approved", "approved"),
+      DraftMarkedStale: onDraft("draft.stale", "stale"),
+      DraftQueued: onDraft("email.sent", "sending"),
+      DraftSent: onDraft("draft.sent"),
+      DeliveryDelivered: onDelivered,
+    },
+    async onTimer({ key, payload }, context) {
+      if (payload.kind !== "notices") return submissions.onTimer(payload, context);
+      const cause = causeOfTimer(payload, name);
+      await tellPeople(key, payload.runId as string, payload.tries as number, cause, context.timers);
+    },
+  };
+}

@@ -1,0 +1,160 @@
+import { messageById } from "#projections/messages/queries.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import { actorOf, applyRules, decideSubmission } from "#src/commands/ruleActions.ts";
+import { aboutDraft, isProof } from "#src/commands/ruleFacts.ts";
+import { carryOut, caughtUp, evaluateRules, receivedRunId, rulesFor } from "#src/commands/ruleRuns.ts";
+import { noteDraft } from "#src/commands/threads.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { actionKey, approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
+import { ruleRunStream } from "#streams/ruleRun/events.ts";
+import { isAboutApproval } from "#streams/ruleRun/plan.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import { causedBy } from "./cause.ts";
+import type { ProcessContext } from "./process.ts";
+
+type Context = Pick<ProcessContext, "timers">;
+type Mode = "auto" | "manual" | null;
+
+/** What the rest of the process does for submissions. */
+type Beside = {
+  onReceived(event: Recorded, context: Context): Promise<void>;
+  tellPeople(key: string, runId: string, tries: number, cause: Cause, timers: Context["timers"]): Promise<void>;
+};
+
+/** How long a draft's rules wait for the proof of the message it answers (decisions 8), and how often they look. */
+const proofWithinMs = 10_000;
+const lookEveryMs = 500;
+
+/**
+ * The rules of draft.created. They come after those of the message that the draft answers, which may have set an approval mode for it,
+ * and their end is recorded on the draft, whether there were any or not: an auto-approved one is not sent before.
+ */
+export function createSubmissions(deps: Dependencies, provider: MailProvider, beside: Beside) {
+  async function judge(event: Recorded, until: Date, context: Context): Promise<void> {
+    const draftId = idOf(event.stream);
+    await caughtUp(deps, event.position);
+    const { state: draft } = await deps.load(draftDecider, event.stream);
+    const proof = await proofOf(draft);
+    if (proof === "pending" && deps.clock.now() < until && (await isAwaited(draft))) {
+      const due = new Date(Math.min(until.getTime(), deps.clock.now().getTime() + lookEveryMs));
+      await context.timers.set(keyOf(event), `created:${draftId}`, due, { kind: "created", draftId, until });
+      return;
+    }
+    await ensureReceived(draft, context);
+    const cause = causedBy(event, "runRules");
+    const runId = derivedId("rules", "draft.created", event.id);
+    const { workspaceId, threadId } = draft;
+    const trigger = {
+      trigger: "draft.created",
+      runId,
+      triggerEventId: event.id,
+      workspaceId,
+      proven: proof === "proven",
+    } as const;
+    const about = async () => {
+      const outcome = event.data.autoApproved ? "approved" : "pending";
+      await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
+      return aboutDraft(deps, "draft.created", draftId, { ...draft, version: 1 });
+    };
+    const run = await evaluateRules(deps, trigger, about, cause);
+    if (run) await carryOut(deps, provider, runId, "quick", cause);
+    const own = run && (await ownMode(runId));
+    const fromMessage = await modeOfMessage(draftId, draft, cause);
+    const mode = own ? own.mode : await apply(draftId, fromMessage, cause);
+    await applyRules(deps, draftId, mode, cause);
+    if (run) await beside.tellPeople(keyOf(event), runId, 0, cause, context.timers);
+  }
+
+  async function proofOf({ workspaceId, basedOnMessageId }: Draft): Promise<"proven" | "unproven" | "pending"> {
+    if (basedOnMessageId === null) return "unproven";
+    const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
+    if (message?.authentication === null) return "pending";
+    return isProof(message?.authentication) ? "proven" : "unproven";
+  }
+
+  /** Whether the proof can make a difference. */
+  async function isAwaited({ workspaceId }: Draft): Promise<boolean> {
+    const rules = await Promise.all([
+      rulesFor(deps, workspaceId, "draft.created"),
+      rulesFor(deps, workspaceId, "email.received"),
+    ]);
+    return rules.flat().some((rule) => rule.actions.some(isAboutApproval));
+  }
+
+  /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
+  async function ensureReceived({ workspaceId, threadId, basedOnMessageId }: Draft, context: Context): Promise<void> {
+    if (basedOnMessageId === null) return;
+    const rules = await rulesFor(deps, workspaceId, "email.received");
+    if (!rules.some((rule) => rule.actions.some(isAboutApproval))) return;
+    const events = await deps.store.read(threadStream(threadId));
+    const received = events.find(
+      (event) => event.type === "MessageAuthenticated" && event.data.messageId === basedOnMessageId,
+    );
+    if (received) await beside.onReceived(received, context);
+  }
+
+  /** What the draft's own rules decided about its approval, where they did and it could be done. */
+  async function ownMode(runId: string): Promise<{ mode: Mode } | null> {
+    const { state: run } = await deps.load(ruleRunDecider, ruleRunStream(runId));
+    const decision = approvalDecision(run);
+    if (!decision) return null;
+    const isDone = run.outcomes[decision.key]?.outcome === "done";
+    return { mode: isDone ? decision.mode : null };
+  }
+
+  type FromMessage = { mode: "auto" | "manual"; cause: Cause } | null;
+
+  /** The mode that the message's rules left for the next draft based on it: the first one that asks. */
+  async function modeOfMessage(draftId: string, { basedOnMessageId }: Draft, cause: Cause): Promise<FromMessage> {
+    if (basedOnMessageId === null) return null;
+    const stream = ruleRunStream(receivedRunId(basedOnMessageId));
+    const { state } = await deps.load(ruleRunDecider, stream);
+    const found = approvalModeOf(state);
+    if (!found || (state.modeUsedBy !== null && state.modeUsedBy !== draftId)) return null;
+    const { state: used } = await deps.handle(ruleRunDecider, stream, { type: "UseMode", draftId }, cause);
+    return used.modeUsedBy === draftId ? { mode: found.mode, cause: { ...cause, actor: actorOf(found.rule) } } : null;
+  }
+
+  async function apply(draftId: string, found: FromMessage, cause: Cause): Promise<Mode> {
+    if (!found) return null;
+    try {
+      await decideSubmission(deps, { draftId, draftVersion: 1 }, found.mode, { ...cause, ...found.cause });
+      return found.mode;
+    } catch (error) {
+      // Decided, edited or put under human approval meanwhile: that is how it stands.
+      if (error instanceof Rejected) return null;
+      throw error;
+    }
+  }
+
+  const keyOf = (event: Recorded): string => (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
+
+  return {
+    onSubmitted: (event: Recorded, context: Context): Promise<void> =>
+      judge(event, new Date(deps.clock.now().getTime() + proofWithinMs), context),
+
+    async onTimer(payload: Record<string, unknown>, context: Context): Promise<void> {
+      const [event] = await deps.store.read(draftStream(payload.draftId as string), 0, 1);
+      if (event) await judge(event, new Date(payload.until as string), context);
+    },
+  };
+}
+
+/** The one action about the draft's approval that was not suppressed, if any. */
+function approvalDecision({ evaluated }: RuleRun): { mode: "auto" | "manual"; key: string } | null {
+  for (const { ruleId, actions } of evaluated?.results ?? []) {
+    for (const [index, { action, suppressed }] of actions.entries()) {
+      if (suppressed !== null || !isAboutApproval(action)) continue;
+      const mode = action.type === "set_approval_mode" ? action.mode : "auto";
+      return { mode, key: actionKey(ruleId, index) };
+    }
+  }
+  return null;
+}
