@@ -1,6 +1,6 @@
 import type { Group, RuleAction, TriggerEvent } from "#streams/rule/events.ts";
 import { conditions, page } from "../page.ts";
-import type { Tx } from "../projection.ts";
+import type { Reads } from "../reads.ts";
 
 /** The Rule of the contract, the secrets of its actions still sealed: http masks them. */
 export type RuleRow = {
@@ -23,23 +23,25 @@ export type RuleRow = {
 const columns = `id, workspace_id, version, name, trigger_event, conditions, actions, status, priority, stop_after_match,
   identity_id, assistant_id, created_at, updated_at`;
 
-export async function ruleById(sql: Tx, workspaceId: string, id: string): Promise<RuleRow | undefined> {
-  const { rows } = await sql.query<RuleRow>(
-    `select ${columns} from rules where workspace_id = $1 and id = $2 and deleted_at is null`,
-    [workspaceId, id],
-  );
+export async function ruleById(reads: Reads, workspaceId: string, id: string): Promise<RuleRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<RuleRow>(`select ${columns} from rules where workspace_id = $1 and id = $2 and deleted_at is null`, [
+      workspaceId,
+      id,
+    ]);
   return rows[0];
 }
 
 export type RuleFilter = { trigger_event?: string; status?: string; limit: number; offset: number };
 
 /** In the order in which they are evaluated (interface 4). */
-export function listRules(sql: Tx, workspaceId: string, filter: RuleFilter) {
+export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter) {
   const { where, values } = conditions(workspaceId, [
     ["trigger_event = {n}", filter.trigger_event],
     ["status = {n}", filter.status],
   ]);
-  return page<RuleRow>(sql, {
+  return page<RuleRow>(reads.of(workspaceId), {
     select: columns,
     from: "rules",
     where: [...where, "deleted_at is null"],
@@ -55,12 +57,12 @@ export function listRules(sql: Tx, workspaceId: string, filter: RuleFilter) {
  * ones do not work (decisions 10).
  */
 export async function workingRules(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   trigger: TriggerEvent,
   cap: number | null,
 ): Promise<RuleRow[]> {
-  const { rows } = await sql.query<RuleRow>(
+  const { rows } = await reads.of(workspaceId).query<RuleRow>(
     `select ${columns} from rules
      where workspace_id = $1 and deleted_at is null and trigger_event = $2 and status = 'active'
        and ($3::int is null or id in (
@@ -94,12 +96,12 @@ const past: Record<TriggerEvent, string> = {
 
 /** The newest events of a trigger, newest first. */
 export async function pastTriggers(
-  sql: Tx,
+  reads: Reads,
   workspaceId: string,
   trigger: TriggerEvent,
   { since, limit }: { since: Date | null; limit: number },
 ): Promise<PastTrigger[]> {
-  const { rows } = await sql.query<PastTrigger>(
+  const { rows } = await reads.of(workspaceId).query<PastTrigger>(
     `select * from (${past[trigger]}) as past where $2::timestamptz is null or at >= $2
      order by at desc, coalesce(draft_id, message_id) limit $3`,
     [workspaceId, since, limit],
