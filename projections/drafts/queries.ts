@@ -6,9 +6,14 @@ import { type DraftRow, draftColumns } from "./row.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
 
 /** The newest inbound word after the one the draft answers: a send would be refused because of it (decisions 4). */
-const newer = `(select m.id from messages m where m.thread_id = drafts.thread_id
-  and m.filing_number > drafts.based_on_number and m.classification in ('person', 'list')
-  order by m.filing_number desc limit 1) as newer_message_id`;
+const newer = `(select w.id from (
+    (select m.id, m.filing_number from messages m where m.thread_id = drafts.thread_id
+       and m.filing_number > drafts.based_on_number and m.classification in ('person', 'list')
+     order by m.filing_number desc limit 1)
+    union all
+    (select h.id, h.filing_number from held_messages h where h.thread_id = drafts.thread_id
+       and h.filing_number > drafts.based_on_number order by h.filing_number desc limit 1)
+  ) w order by w.filing_number desc limit 1) as newer_message_id`;
 
 export type ReadDraft = DraftRow & { newer_message_id: string | null };
 

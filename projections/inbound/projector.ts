@@ -34,9 +34,9 @@ where inbound.id = f.delivery_id`;
 /** The ledger of everything received: one row per delivery, whatever became of it (decisions 5). */
 export const inbound: Projection = {
   name: "inbound",
-  version: 1,
+  version: 2,
   tables: ["inbound"],
-  handles: ["MailReceived", "ApprovalReplyReceived", "FilingDecided", "MessageReceived"],
+  handles: ["MailReceived", "ApprovalReplyReceived", "FilingDecided", "MessageHeld", "MessageReceived"],
   async project(tx, events) {
     const received: Record<string, unknown>[] = [];
     const decided: Record<string, unknown>[] = [];
@@ -62,12 +62,17 @@ export const inbound: Projection = {
       } else if (type === "FilingDecided") {
         const { deliveryId, disposition, messageId, reason, number } = data;
         decided.push({ delivery_id: deliveryId, disposition, message_id: messageId, reason, number });
-      } else if (type === "MessageReceived") {
+      } else if (type === "MessageReceived" || type === "MessageHeld") {
         filed.push({ delivery_id: data.deliveryId, position: event.position });
       }
     }
     await upsertRows(tx, "inbound", ["id"], columns, received);
-    if (decided.length > 0) await tx.query(decidedSql, [jsonRows(decided)]);
-    if (filed.length > 0) await tx.query(filedSql, [jsonRows(filed)]);
+    if (decided.length > 0) await tx.query(decidedSql, [jsonRows(newestOf(decided))]);
+    if (filed.length > 0) await tx.query(filedSql, [jsonRows(newestOf(filed))]);
   },
 };
+
+/** A mail that is held and released within one batch has two of each. */
+const newestOf = (rows: readonly Record<string, unknown>[]): Record<string, unknown>[] => [
+  ...new Map(rows.map((row) => [row.delivery_id, row])).values(),
+];

@@ -15,8 +15,12 @@ export type InboundRow = {
   size_bytes: number;
 };
 
+/** Its message has an id already, and nothing to show. */
+const held = "disposition in ('held_over_quota', 'held_identity_disabled')";
+
 const columns = `id, identity_id, received_at, position, filed_position,
-  json_build_object('from', envelope_from, 'to', envelope_to) as envelope, disposition, message_id, reason, size_bytes`;
+  json_build_object('from', envelope_from, 'to', envelope_to) as envelope, disposition,
+  case when ${held} then null else message_id end as message_id, reason, size_bytes`;
 
 export type InboundFilter = { identity_id?: string; disposition?: string; limit: number; offset: number };
 
@@ -50,4 +54,14 @@ export async function inboundById(
       [workspaceId, id],
     );
   return rows[0];
+}
+
+/** The identities of a workspace that mail is held for. */
+export async function heldIdentities(reads: Reads, workspaceId: string): Promise<string[]> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ identity_id: string }>(`select distinct identity_id from inbound where workspace_id = $1 and ${held}`, [
+      workspaceId,
+    ]);
+  return rows.map((row) => row.identity_id);
 }

@@ -6,6 +6,7 @@ import { followMerges } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 import { attachmentsOf } from "./attachments.ts";
+import { followHeld } from "./held.ts";
 
 type Queued = Extract<DraftEvent, { type: "DraftQueued" }>["data"];
 
@@ -107,9 +108,10 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 export const messages: Projection = {
   name: "messages",
   version: 3,
-  tables: ["messages", "message_thread_merges"],
+  tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",
+    "MessageHeld",
     "MessageAuthenticated",
     "ThreadAbsorbed",
     "DraftQueued",
@@ -128,6 +130,7 @@ export const messages: Projection = {
     });
     await upsertRows(tx, "messages", ["id"], columns, rows);
     await noteAuthentications(tx, events);
+    await followHeld(tx, events);
     await followDeliveries(tx, events);
     const written = rows.map((row) => row.id as string);
     await followMerges(tx, { table: "messages", merges: "message_thread_merges" }, events, written);

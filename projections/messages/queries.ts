@@ -105,3 +105,44 @@ export async function newerWord(
   );
   return rows[0];
 }
+
+/** A held word: that somebody wrote, and when; nothing of what. */
+export type HeldRow = {
+  id: string;
+  filing_number: number;
+  from_email: string;
+  from_name: string | null;
+  received_at: Date;
+};
+
+const heldColumns = "id, filing_number, from_email, from_name, received_at";
+
+export async function heldById(reads: Reads, workspaceId: string, id: string): Promise<HeldRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<HeldRow>(`select ${heldColumns} from held_messages where workspace_id = $1 and id = $2`, [workspaceId, id]);
+  return rows[0];
+}
+
+/** The newest held word above a filing number, if any: it makes a draft stale as well. */
+export async function newerHeld(
+  reads: Reads,
+  workspaceId: string,
+  threadId: string,
+  filingNumber: number,
+  before: Date | null = null,
+): Promise<HeldRow | undefined> {
+  const { rows } = await reads.of(workspaceId).query<HeldRow>(
+    `select ${heldColumns} from held_messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
+       and ($4::timestamptz is null or received_at <= $4) order by filing_number desc limit 1`,
+    [workspaceId, threadId, filingNumber, before],
+  );
+  return rows[0];
+}
+
+/** The id of the newest word above a filing number, held or not. */
+export async function newerWordId(...asked: Parameters<typeof newerWord>): Promise<string | null> {
+  const [shown, held] = await Promise.all([newerWord(...asked), newerHeld(...asked)]);
+  const newest = (held?.filing_number ?? 0) > (shown?.filing_number ?? 0) ? held : shown;
+  return newest?.id ?? null;
+}

@@ -41,6 +41,17 @@ create index on messages (thread_id, created_at, id);
 create index on messages (thread_id, filing_number) where filing_number is not null;
 create unique index on messages (draft_id) where draft_id is not null;
 create index on messages using gin (search);
+-- Newer words of which nothing is shown yet.
+create table held_messages (
+  id uuid primary key,
+  workspace_id uuid not null,
+  thread_id uuid not null,
+  filing_number int not null,
+  from_email text not null,
+  from_name text,
+  received_at timestamptz not null
+);
+create index on held_messages (thread_id, filing_number);
 create table message_thread_merges (
   absorbed_id uuid primary key,
   survivor_id uuid not null

@@ -18,6 +18,8 @@ type Row = {
   /** Names and addresses of those who wrote, lower case, for the contact filter. */
   contacts: string;
   merged_into: string | null;
+  /** False while all that came is held: then the thread shows nowhere. */
+  shown: boolean;
   created_at: string | Date;
   updated_at: string | Date;
 };
@@ -36,6 +38,7 @@ const columns = [
   "participants",
   "contacts",
   "merged_into",
+  "shown",
   "created_at",
   "updated_at",
 ] as const;
@@ -54,6 +57,7 @@ const newRow = (id: string, at: string): Row => ({
   participants: [],
   contacts: "",
   merged_into: null,
+  shown: true,
   created_at: at,
   updated_at: at,
 });
@@ -82,12 +86,16 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
       const { from, to, cc, receivedAt } = event.data;
       return {
         ...row,
+        subject: row.shown ? row.subject : event.data.subject,
+        shown: true,
         message_count: row.message_count + 1,
         last_message_at: latest(row.last_message_at, receivedAt),
         participants: joined(row.participants, [...(from ? [from.address] : []), ...to, ...cc]),
         contacts: withContact(row.contacts, from),
       };
     }
+    case "MessageHeld":
+      return { ...row, shown: false };
     case "MessageSent":
       return {
         ...row,
@@ -106,8 +114,12 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
     case "ThreadAbsorbed": {
       const absorbed = rows.get(event.data.absorbedId);
       if (!absorbed) return row;
+      const visible = row.shown || !absorbed.shown ? row : absorbed;
       return {
         ...row,
+        subject: visible.subject,
+        primary_contact_id: visible.primary_contact_id,
+        shown: row.shown || absorbed.shown,
         message_count: row.message_count + absorbed.message_count,
         last_message_at: latest(row.last_message_at, absorbed.last_message_at),
         participants: joined(row.participants, absorbed.participants),
@@ -121,11 +133,12 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
 
 export const threads: Projection = {
   name: "threads",
-  version: 1,
+  version: 2,
   tables: ["threads"],
   handles: [
     "ThreadOpened",
     "MessageReceived",
+    "MessageHeld",
     "MessageSent",
     "ThreadStatusChanged",
     "ThreadReviewSet",
@@ -140,6 +153,8 @@ export const threads: Projection = {
     const ids = [...events.map((event) => idOf(event.stream)), ...absorbed];
     const rows = await rowsById<Row>(tx, "threads", columns, ids);
     for (const event of events) {
+      // A marker on a thread that shows something shows nothing.
+      if (event.type === "MessageHeld" && !event.data.opensThread) continue;
       const id = idOf(event.stream);
       const { at } = event.metadata;
       const row = apply(rows.get(id) ?? newRow(id, at), event as unknown as ThreadEvent, at, rows);

@@ -63,7 +63,7 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
   return page<ThreadRow>(reads.of(workspaceId), {
     select: columns,
     from: "threads",
-    where: [...where, "merged_into is null"],
+    where: [...where, "merged_into is null", "shown"],
     values,
     orderBy: orders[filter.sort ?? "last_message_at"],
     limit: filter.limit,
@@ -75,6 +75,9 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
 export async function threadById(reads: Reads, workspaceId: string, id: string): Promise<ThreadRow | undefined> {
   const { rows } = await reads
     .of(workspaceId)
-    .query<ThreadRow>(`select ${columns} from threads where workspace_id = $1 and id = $2`, [workspaceId, id]);
+    .query<ThreadRow>(`select ${columns} from threads where workspace_id = $1 and id = $2 and shown`, [
+      workspaceId,
+      id,
+    ]);
   return rows[0];
 }

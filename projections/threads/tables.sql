@@ -12,6 +12,7 @@ create table threads (
   participants json not null,
   contacts text not null,
   merged_into uuid,
+  shown boolean not null,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );

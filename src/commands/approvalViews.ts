@@ -1,5 +1,5 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
-import { type MessageRow, messageById, newerWord } from "#projections/messages/queries.ts";
+import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from "#projections/messages/queries.ts";
 import type { AnsweredMessage, ApprovalView, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -25,7 +25,9 @@ export async function approvalView(
     draft.basedOnMessageId === null
       ? undefined
       : await messageById(deps.reads, draft.workspaceId, draft.basedOnMessageId);
-  const newer = await newerWord(deps.reads, draft.workspaceId, row?.thread_id ?? draft.threadId, draft.basedOnNumber);
+  const after = [draft.workspaceId, row?.thread_id ?? draft.threadId, draft.basedOnNumber] as const;
+  const [newer, held] = await Promise.all([newerWord(deps.reads, ...after), newerHeld(deps.reads, ...after)]);
+  const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
     draftId,
     version,
@@ -37,7 +39,7 @@ export async function approvalView(
     answers: answered ? await answeredMessage(deps, answered) : null,
     warnings: [],
     sendsOnApproval: identity.sendOnChannelApproval,
-    newerMessage: newer ? await newerMessage(deps, newer) : null,
+    newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
     decided: row ? recordedOutcome(row) : null,
     expiresAt,
   };
@@ -81,6 +83,15 @@ async function newerMessage(deps: Dependencies, message: MessageRow): Promise<Ne
   const { fromName, fromEmail, receivedAt, subject, newText } = await answeredMessage(deps, message);
   return { fromName, fromEmail, receivedAt, subject, newText };
 }
+
+/** Somebody wrote; what, is shown once it is released. */
+export const heldMessage = ({ from_name, from_email, received_at }: HeldRow): NewerMessage => ({
+  fromName: from_name,
+  fromEmail: from_email,
+  receivedAt: received_at.toISOString(),
+  subject: "(held, not shown yet)",
+  newText: null,
+});
 
 const outcomes = ["approved", "rejected", "sending", "sent", "stale", "failed"] as const;
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { draftOfToken } from "#projections/drafts/queries.ts";
-import { messageById } from "#projections/messages/queries.ts";
+import { heldById, messageById } from "#projections/messages/queries.ts";
 import type {
   ApprovalDecisions,
   DecideRequest,
@@ -17,7 +17,7 @@ import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts
 import { findToken } from "#streams/draft/notification.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
-import { approvalView } from "./approvalViews.ts";
+import { approvalView, heldMessage } from "./approvalViews.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -145,7 +145,10 @@ async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | n
 }
 
 async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
-  const message = newMessageId === null ? undefined : await messageById(deps.reads, draft.workspaceId, newMessageId);
+  if (newMessageId === null) return { kind: "stale", newer: null };
+  const held = await heldById(deps.reads, draft.workspaceId, newMessageId);
+  if (held) return { kind: "stale", newer: heldMessage(held) };
+  const message = await messageById(deps.reads, draft.workspaceId, newMessageId);
   if (!message) return { kind: "stale", newer: null };
   const { from_name, from_email, subject, extracted_text, body_text } = message;
   const receivedAt = (message.received_at ?? message.created_at).toISOString();

@@ -1,7 +1,8 @@
 import { crashPoint } from "#src/crashPoints.ts";
 import type { ParsedMail } from "#src/mail/in/parse.ts";
+import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
+import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import { type InboundMessage, type MessageAttachment, threadStream } from "#streams/thread/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -36,7 +37,9 @@ export async function carryOut(
     const mail = readMail(decision);
     turns.set(
       decision.threadId,
-      Promise.all([mail, before]).then(([read]) => fileMessage(deps, decision, read, cause)),
+      Promise.all([mail, before]).then(([read]) =>
+        isHeld(decision) ? holdMessage(deps, decision, read, cause) : fileMessage(deps, decision, read, cause),
+      ),
     );
   }
   await Promise.all(turns.values());
@@ -59,7 +62,7 @@ async function fileMessage(
   { event, parsed }: ReadMail,
   cause: Cause,
 ): Promise<void> {
-  const { headers, identityId, workspaceId } = event.data;
+  const { headers, identityId } = event.data;
   const message: InboundMessage = {
     messageId: decision.messageId,
     identityId,
@@ -81,19 +84,54 @@ async function fileMessage(
     attachments: await storeAttachments(deps, decision.messageId, parsed),
     quarantined: decision.disposition === "quarantined",
   };
+  const { reviewReason } = decision;
+  await onItsThread(
+    deps,
+    decision,
+    event,
+    { type: "FileMessage", message, opens: opening(decision, event), reviewReason },
+    cause,
+  );
+}
+
+/** The customer's newer word, of which nothing is shown before it is released. */
+async function holdMessage(
+  deps: Dependencies,
+  decision: FilingDecision,
+  { event }: ReadMail,
+  cause: Cause,
+): Promise<void> {
+  const { identityId, headers } = event.data;
+  const { messageId, deliveryId, number } = decision;
+  const { classification, from } = headers;
+  const held = { identityId, messageId, deliveryId, number, receivedAt: event.metadata.at, classification, from };
+  await onItsThread(deps, decision, event, { type: "HoldMessage", held, opens: opening(decision, event) }, cause);
+}
+
+/** What is to be known of a thread that a mail opens; null where it joins one. */
+function opening({ opensThread }: FilingDecision, { data }: ReadMail["event"]) {
+  if (!opensThread) return null;
+  const { workspaceId, identityId, headers } = data;
   const email = headers.from?.address ?? null;
-  const opens = {
+  return {
     workspaceId,
     identityId,
     subject: headers.subject,
     contactEmail: email,
     contactId: email === null ? null : contactId(workspaceId, email),
   };
-  const { reviewReason } = decision;
-  const command = { type: "FileMessage", message, opens: decision.opensThread ? opens : null, reviewReason } as const;
-  await deps.handle(threadDecider, threadStream(decision.threadId), command, {
+}
+
+async function onItsThread(
+  deps: Dependencies,
+  { threadId }: FilingDecision,
+  event: ReadMail["event"],
+  command: ThreadCommand,
+  cause: Cause,
+): Promise<void> {
+  await deps.handle(threadDecider, threadStream(threadId), command, {
     ...cause,
-    workspaceId,
+    workspaceId: event.data.workspaceId,
     correlationId: event.metadata.correlationId,
     causationId: event.id,
   });

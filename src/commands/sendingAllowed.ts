@@ -4,19 +4,22 @@ import { identityStream } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { identityWorks } from "./identities.ts";
 
 /** What the tails of workspace and identity say about sending right now. */
 export async function sendingState(
   deps: Dependencies,
   { workspaceId, identityId }: { workspaceId: string; identityId: string },
-): Promise<"allowed" | "sending_paused" | "identity_disabled" | "identity_deleted"> {
-  const [workspace, identity] = await Promise.all([
+): Promise<"allowed" | "sending_paused" | "identity_disabled" | "identity_over_cap" | "identity_deleted"> {
+  const [workspace, identity, works] = await Promise.all([
     deps.load(workspaceDecider, workspaceStream(workspaceId)),
     deps.load(identityDecider, identityStream(identityId)),
+    identityWorks(deps, workspaceId, identityId),
   ]);
   if (identity.state.deleted) return "identity_deleted";
   if (workspace.state.sendingPaused) return "sending_paused";
-  return identity.state.status === "active" ? "allowed" : "identity_disabled";
+  if (identity.state.status !== "active") return "identity_disabled";
+  return works ? "allowed" : "identity_over_cap";
 }
 
 /** Throws Rejected sending_paused or identity_not_active. */
@@ -27,6 +30,13 @@ export async function requireSendingAllowed(
   const state = await sendingState(deps, draft);
   if (state === "sending_paused") {
     throw new Rejected("sending_paused", "sending is paused for this workspace: switch sending_paused off to send");
+  }
+  if (state === "identity_over_cap") {
+    const remedy = "upgrade the plan, or delete an older identity";
+    throw new Rejected(
+      "identity_not_active",
+      `this identity is above the number the plan allows and cannot send: ${remedy}`,
+    );
   }
   if (state !== "allowed") {
     throw new Rejected("identity_not_active", "this identity is not active and cannot send");

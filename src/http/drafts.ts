@@ -1,5 +1,5 @@
 import { listDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
-import { newerWord } from "#projections/messages/queries.ts";
+import { newerWordId } from "#projections/messages/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
 import { type DraftChanges, editDraft } from "#src/commands/drafts.ts";
 import { draftAt, draftAtVersion } from "#src/commands/histories.ts";
@@ -172,12 +172,12 @@ async function earlierDraft(
   if (!earlier) throw new Rejected("not_found", "there was no such draft yet, or it has no such version");
   const { row, until } = earlier;
   const before = at ?? until;
-  const newer = await newerWord(
+  const newer = await newerWordId(
     deps.reads,
     today.workspace_id,
     today.thread_id,
     row.based_on_number,
     before === null ? null : new Date(before),
   );
-  return { ...row, newer_message_id: newer?.id ?? null };
+  return { ...row, newer_message_id: newer };
 }

@@ -13,6 +13,7 @@ import { recordBounces } from "./recordBounces.ts";
 import { recoverClaims } from "./recoverClaims.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
 import { releaseAddress } from "./releaseAddress.ts";
+import { releaseHeldMail } from "./releaseHeldMail.ts";
 import { runRules } from "./runRules.ts";
 import { sendApproved } from "./sendApproved.ts";
 import { tellApprovers } from "./tellApprovers.ts";
@@ -28,6 +29,7 @@ export type ProcessSettings = {
 /** Every rule of the service. */
 export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   fileInboundEmail(deps),
+  releaseHeldMail(deps),
   authenticateMail(deps),
   runRules(deps, settings.provider),
   notifyApprovers(deps, settings.provider),

@@ -15,6 +15,7 @@ import { finishSends } from "#src/processes/finishSends.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
 import type { Process, Timer } from "#src/processes/process.ts";
 import { recoverClaims } from "#src/processes/recoverClaims.ts";
+import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -143,6 +144,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
           deps,
           provider(() => node),
         ),
+        releaseHeldMail(deps),
         sendApproved(deps),
         deliverDraft(deps, { ...delivery, provider: provider(() => node) }),
         finishSends(deps),
