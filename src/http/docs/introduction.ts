@@ -1,15 +1,9 @@
 import { readFileSync } from "node:fs";
+import { publicEventTypes } from "#streams/webhook/events.ts";
 import { statuses } from "../errors.ts";
 import { scopes } from "../scopes.ts";
 import { errorMeanings } from "./errorMeanings.ts";
 import { historyTypes } from "./historyTypes.ts";
-
-/** Kinds of events that webhooks and the feed carry (decisions 11). */
-const eventKinds = [
-  ...["email.received", "email.sent", "email.delivered", "email.bounced", "email.complained"],
-  ...["draft.created", "draft.updated", "draft.approved", "draft.rejected", "draft.sent", "draft.failed"],
-  ...["draft.stale", "draft.escalated", "thread.merged", "domain.verified", "domain.lost"],
-];
 
 /** The front of the OpenAPI document, in Markdown: what an agent's author reads first. Its tables are made from what they tell of. */
 export function introduction(): string {
@@ -26,7 +20,7 @@ export function introduction(): string {
       ["type", "what happened"],
       Object.entries(historyTypes).map(([type, says]) => [code(type), says]),
     ),
-    kinds: eventKinds.map(code).join(", "),
+    kinds: publicEventTypes.map(code).join(", "),
   };
   const text = readFileSync(new URL("introduction.md", import.meta.url), "utf8");
   return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => tables[name] as string);

@@ -1,0 +1,152 @@
+import { expect } from "chai";
+import type { Document } from "#src/http/openapi.ts";
+import {
+  bodyOf,
+  fieldAt,
+  idPlaces,
+  makeTenant,
+  nounOfField,
+  paramsOf,
+  pathOf,
+  put,
+  type Reply,
+  type Tenant,
+  webhookHost,
+} from "#test/support/examples/world.ts";
+import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { realDocument } from "#test/support/realRoutes.ts";
+
+type Json = Record<string, any>;
+type Operation = { line: string; method: string; path: string; body: Json | undefined; parameters: Json[] };
+
+const nothing = "00000000-0000-7000-8000-000000000001";
+
+/** Another workspace's ids in every place that takes an id: they have to look exactly like ids of nothing. */
+describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]", function () {
+  this.timeout(120_000);
+  const document: Document = realDocument();
+  const schemas: Json = document.components.schemas;
+  const operations: Operation[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods as Json).map(([verb, { parameters, requestBody }]) => {
+      const method = verb.toUpperCase();
+      const body = requestBody?.content["application/json"].schema;
+      return { line: `${method} ${path}`, method, path, body, parameters };
+    }),
+  );
+  let service: InProcess;
+  let tenant: Tenant;
+  let stranger: Tenant;
+  const asked = { path: 0, body: 0, filter: 0, count: 0 };
+
+  before(async () => {
+    service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: webhookHost });
+    [tenant, stranger] = [await makeTenant(service, document), await makeTenant(service, document)];
+  });
+  after(async () => {
+    await service.stop();
+    console.log(
+      `      pairs asked: ${Object.entries(asked)
+        .map(([kind, n]) => `${n} ${kind}`)
+        .join(", ")}`,
+    );
+  });
+
+  const shape = ({ status, json, text }: Reply) => [status, json ? { ...json, request_id: "" } : text];
+  const bodyFor = ({ body }: Operation) => body && bodyOf(body, schemas, stranger);
+
+  it("in a path: the answer of a missing one, from every route", async () => {
+    for (const operation of operations) {
+      for (const { name, noun } of paramsOf(operation.path)) {
+        const [foreign, missing] = await Promise.all(
+          [tenant.ids[noun] as string, nothing].map((id) =>
+            stranger.ask(`${operation.method} ${pathOf(operation.path, stranger, { [name]: id })}`, {
+              json: bodyFor(operation),
+            }),
+          ),
+        );
+        asked.path += 1;
+        expect(shape(foreign as Reply), `${operation.line} ${name}`).to.deep.equal(shape(missing as Reply));
+        expect(foreign?.status, `${operation.line} ${name}`).to.equal(404);
+      }
+    }
+    expect(asked.path).to.be.above(20);
+  });
+
+  it("in a body: 404 that names the field, as for a missing one", async () => {
+    for (const operation of operations.filter(({ body }) => body !== undefined)) {
+      for (const place of idPlaces(operation.body as Json, schemas)) {
+        const field = fieldAt(place);
+        const [foreign, missing] = await Promise.all(
+          [tenant.ids[nounOfField(field)] as string, nothing].map((id) =>
+            stranger.ask(`${operation.method} ${pathOf(operation.path, stranger)}`, {
+              json: put(bodyFor(operation) as Json, place, id),
+            }),
+          ),
+        );
+        asked.body += 1;
+        const said = `${operation.line} ${place.join(".")}: ${foreign?.text}`;
+        expect(shape(foreign as Reply), said).to.deep.equal(shape(missing as Reply));
+        expect([foreign?.status, foreign?.json.error], said).to.deep.equal([404, "not_found"]);
+        expect(foreign?.json.message, said).to.contain(field);
+      }
+    }
+    expect(asked.body).to.be.above(3);
+  });
+
+  it("in a filter: nothing is found, nor counted", async () => {
+    for (const operation of operations.filter(({ method }) => method === "GET")) {
+      for (const { name, schema } of operation.parameters.filter((each) => each.in === "query")) {
+        if (schema.format !== "uuid") continue;
+        const [foreign, missing] = await Promise.all(
+          [tenant.ids[nounOfField(name)] as string, nothing].map((id) =>
+            stranger.ask(`GET ${pathOf(operation.path, stranger)}?${name}=${id}`),
+          ),
+        );
+        asked.filter += 1;
+        const said = `${operation.line} ${name}`;
+        expect(shape(foreign as Reply), said).to.deep.equal(shape(missing as Reply));
+        if (foreign?.json.total !== undefined)
+          expect([foreign.json.total, foreign.json.data], said).to.deep.equal([0, []]);
+      }
+    }
+    expect(asked.filter).to.be.above(3);
+  });
+
+  it("in no list and no count: what others own changes neither", async () => {
+    const lists = operations.filter(({ method, path }) => method === "GET" && paramsOf(path).length === 0);
+    const seen = async () => {
+      const found = new Map<string, string>();
+      for (const { path } of lists) {
+        const { json } = await stranger.ask(`GET ${path}`);
+        if (json?.data === undefined) continue;
+        found.set(path, JSON.stringify([json.total, json.data.map(({ id }: Json) => id)]));
+      }
+      return found;
+    };
+    const before = await seen();
+    await makeTenant(service, document);
+    const after = await seen();
+    const theirs = Object.values(tenant.ids);
+    for (const [path, text] of after) {
+      asked.count += 1;
+      if (path !== "/v1/events") expect(text, path).to.equal(before.get(path));
+      for (const id of theirs) expect(text, path).not.to.contain(id);
+    }
+    expect(asked.count).to.be.above(5);
+  });
+
+  it("does nothing in the other workspace: no event there has the stranger's hand in it", async () => {
+    const keys = (await stranger.ask("GET /v1/api-keys?limit=100")).json.data.map(({ id }: Json) => id);
+    const { rows } = await service.database.query(
+      `select stream_id, type from es.events theirs
+       where metadata -> 'actor' ->> 'id' = any($1) and exists (
+         select from es.events own where own.stream_id = theirs.stream_id and own.metadata ->> 'workspaceId' = $2)`,
+      [keys, tenant.workspaceId],
+    );
+    expect(rows).to.deep.equal([]);
+    for (const [noun, id] of Object.entries(tenant.ids)) {
+      const read = operations.find(({ line }) => new RegExp(`^GET /v1/${noun}/\\{\\w+\\}$`).test(line));
+      if (read) expect((await tenant.ask(`GET ${pathOf(read.path, tenant)}`)).status, `${noun} ${id}`).to.equal(200);
+    }
+  });
+});

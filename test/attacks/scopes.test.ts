@@ -1,0 +1,87 @@
+import { expect } from "chai";
+import type { Route } from "#src/http/route.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { type AskAs, askingAs } from "#test/support/examples/world.ts";
+import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { realRoutes } from "#test/support/realRoutes.ts";
+
+/** The scopes that the contract itself has (interface 5); the others are decided beside it. */
+const ofContract = [
+  ...["read:threads", "write:drafts", "write:emails", "read:identities", "write:identities"],
+  ...["read:rules", "write:rules", "read:billing"],
+];
+
+/** Every route with every scope: what `allRoutes` declares is what is asked, so that no route can be left out. */
+describe("routes × scopes", function () {
+  this.timeout(120_000);
+  const routes = realRoutes().filter(({ scope }) => scope !== null);
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let ask: AskAs;
+  let asked = 0;
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    ask = askingAs(service.url, workspace.key);
+  });
+  after(async () => {
+    await service.stop();
+    console.log(
+      `      ${asked} requests: ${routes.length} routes × ${allScopes.length} scopes, and keys that are none`,
+    );
+  });
+
+  /** Asked for what is not there, with a field that nothing knows: whatever the scope lets through does nothing. */
+  const lineOf = ({ method, path }: Route) =>
+    `${method} ${path.replaceAll(/:\w+/g, "00000000-0000-7000-8000-000000000002")}`;
+  const askRoute = (route: Route, key: string | null) => {
+    asked += 1;
+    return ask(lineOf(route), { key, json: route.method === "GET" ? undefined : { nothing: 1 } });
+  };
+
+  for (const scope of allScopes) {
+    const tag = ofContract.includes(scope) ? `[5 ${scope}]` : `[d1 ${scope}]`;
+    it(`${scope} opens its own routes and no other ${tag} [5 scopes] [7 401 insufficient_scope]`, async () => {
+      const key = await workspace.keyOf([scope]);
+      await service.caughtUp();
+      for (const route of routes) {
+        const { status, json } = await askRoute(route, key);
+        const opened = route.scope === "any" || route.scope === scope;
+        const said = `${scope} at ${lineOf(route)}: ${status} ${json?.error}`;
+        if (opened) {
+          expect(json?.error, said).not.to.be.oneOf(["unauthorized", "insufficient_scope"]);
+          expect(status, said).to.be.below(500);
+        } else {
+          expect([status, json?.error], said).to.deep.equal([401, "insufficient_scope"]);
+          expect(json.message, said).to.contain(route.scope);
+        }
+      }
+    });
+  }
+
+  it("all scopes but a route's own do not open it [5 scopes]", async () => {
+    const keys = new Map<string, string>();
+    for (const scope of allScopes) keys.set(scope, await workspace.keyOf(allScopes.filter((each) => each !== scope)));
+    await service.caughtUp();
+    for (const route of routes.filter((each) => each.scope !== "any")) {
+      const { status, json } = await askRoute(route, keys.get(route.scope as string) as string);
+      expect([status, json?.error], lineOf(route)).to.deep.equal([401, "insufficient_scope"]);
+    }
+  });
+
+  it("no key, a malformed and a revoked one open nothing [5 Authorization header] [5 401 unauthorized] [7 401 unauthorized]", async () => {
+    const { key: revoked, id } = (await ask("POST /v1/api-keys", { json: { name: "dead" } })).json;
+    await ask(`DELETE /v1/api-keys/${id}`);
+    const keys = [
+      ...[null, "", "x", revoked, workspace.key.toUpperCase(), `${workspace.key.slice(0, -1)}!`],
+      ...[`svc_live_${"a".repeat(31)}`, `svc_live_${"a".repeat(32)}`, `svc_live_${"a".repeat(33)}`],
+      ...[`${workspace.key} ${workspace.key}`, `${workspace.key},${workspace.key}`, `svc_live_${"%C3%A9".repeat(16)}`],
+    ];
+    for (const route of routes) {
+      for (const key of keys) {
+        const { status, json } = await askRoute(route, key);
+        expect([status, json?.error], `${lineOf(route)} with ${key}`).to.deep.equal([401, "unauthorized"]);
+      }
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { formats } from "#src/http/formats.ts";
+import type { Document } from "#src/http/openapi.ts";
+
+type Json = Record<string, any>;
+export type Answered = { status: number; headers: Record<string, unknown>; text: string };
+
+/** What the OpenAPI document says, asked of requests and answers as they cross the wire: our own validator has no part in it. */
+export function createDocumentCheck(document: Document) {
+  const ajv = new Ajv2020({ strict: false, logger: false });
+  for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, { type: "string", validate: test });
+  ajv.addKeyword({
+    keyword: "x-max-bytes",
+    type: "string",
+    schemaType: "number",
+    validate: (limit: number, text: string) => Buffer.byteLength(text) <= limit,
+  });
+  ajv.addKeyword({
+    keyword: "x-max-json-bytes",
+    schemaType: "number",
+    validate: (limit: number, value: unknown) => Buffer.byteLength(JSON.stringify(value)) <= limit,
+  });
+  ajv.addSchema({ $id: "document", components: { schemas: document.components.schemas } });
+  const compiled = new Map<unknown, (value: unknown) => string | undefined>();
+
+  function checkOf(schema: Json): (value: unknown) => string | undefined {
+    let check = compiled.get(schema);
+    if (!check) {
+      const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')));
+      check = (value) => (validate(value) ? undefined : ajv.errorsText(validate.errors));
+      compiled.set(schema, check);
+    }
+    return check;
+  }
+
+  return {
+    /** Whether a query parameter's schema takes this text. */
+    takes(schema: Json, text: string): boolean {
+      const number = schema.type === "integer" && /^-?\d{1,15}$/.test(text) ? Number(text) : undefined;
+      const flag = schema.type === "boolean" && /^(true|false)$/.test(text) ? text === "true" : undefined;
+      return checkOf(schema)(number ?? flag ?? text) === undefined;
+    },
+    /** How an answer differs from what the document says of its operation (`GET /v1/drafts/{id}`); undefined where it does not. */
+    faultOf(line: string, { status, headers, text }: Answered): string | undefined {
+      const [method, path] = line.split(" ") as [string, string];
+      const response = document.paths[path]?.[method.toLowerCase()]?.responses[status];
+      if (!response) return `${status} is not among what ${line} may answer`;
+      const type = String(headers["content-type"] ?? "").split(";")[0] as string;
+      const schema = response.content?.["application/json"]?.schema;
+      if (!schema) return undefined;
+      if (type !== "application/json") return `${line} answered ${status} as ${type}`;
+      for (const name of Object.keys(response.headers ?? {})) {
+        if (
+          /^(Retry-After|WWW-Authenticate|X-Request-Id|ETag)$/.test(name) &&
+          headers[name.toLowerCase()] === undefined
+        )
+          return `${line} answered ${status} without ${name}`;
+      }
+      const fault = checkOf(schema)(JSON.parse(text));
+      return fault && `${line} answered ${status}: ${fault}`;
+    },
+  };
+}

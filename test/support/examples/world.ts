@@ -1,0 +1,225 @@
+import { randomUUID } from "node:crypto";
+import { exampleOf } from "#src/http/docs/examples.ts";
+import type { Document } from "#src/http/openapi.ts";
+
+/**
+ * Tenants that own one of everything, made through the API. A route that is added with a new noun, or a field that names one, is met with a
+ * sentence that says what to add here.
+ */
+
+type Json = Record<string, any>;
+export type Reply = { status: number; json: any; text: string };
+export type AskAs = (line: string, options?: { json?: unknown; key?: string | null }) => Promise<Reply>;
+
+/** `ids`: one of each noun, by the path segment that its id follows. */
+export type Tenant = { workspaceId: string; key: string; ask: AskAs; ids: Record<string, string> };
+
+/** What runs the service: this process, or another one. `deliver` resolves when the mail can be read. */
+export type Running = {
+  url: string;
+  workspace(): Promise<{ id: string; key: string }>;
+  deliver(to: string, raw: string): Promise<void>;
+};
+
+/** Nobody answers there; WEBHOOK_ALLOWED_HOSTS has to allow it. */
+export const webhookHost = "localhost:9";
+
+type Making = { service: Running; ask: AskAs; ids: Record<string, string>; address: string };
+
+const here = "test/support/examples/world.ts";
+
+/** How a tenant gets one of each noun. Later ones stand on earlier ones. */
+const makers: Record<string, (making: Making) => Promise<string>> = {
+  domains: async ({ ask }) => firstOf(await ask("GET /v1/domains")),
+  assistants: async ({ ask }) => idOf(await ask("POST /v1/assistants", { json: { name: "Assistant" } })),
+  identities: async (making) => {
+    const { ask, ids } = making;
+    const local_part = `agent-${randomUUID().slice(0, 8)}`;
+    const identity = await ask("POST /v1/identities", {
+      json: {
+        domain_id: ids.domains,
+        local_part,
+        display_name: "Agent",
+        can_send_cold: true,
+        approval_channel: { type: "email", config: { to: "boss@example.com" } },
+      },
+    });
+    making.address = identity.json.email_address;
+    return idOf(identity);
+  },
+  threads: async ({ service, ask, address }) => {
+    await service.deliver(address, withAttachment(address));
+    return firstOf(await ask("GET /v1/threads"));
+  },
+  messages: async ({ ask, ids }) => (await ask(`GET /v1/threads/${ids.threads}`)).json.messages[0].id,
+  attachments: async ({ ask, ids }) => (await ask(`GET /v1/threads/${ids.threads}`)).json.messages[0].attachments[0].id,
+  inbound: async ({ ask }) => firstOf(await ask("GET /v1/inbound")),
+  drafts: async ({ ask, ids }) =>
+    idOf(
+      await ask("POST /v1/drafts", {
+        json: {
+          thread_id: ids.threads,
+          identity_id: ids.identities,
+          based_on_message_id: ids.messages,
+          body_text: "Here it is.",
+        },
+      }),
+    ),
+  "api-keys": async ({ ask }) => idOf(await ask("POST /v1/api-keys", { json: { name: "Another" } })),
+  contacts: async ({ ask }) => firstOf(await ask("GET /v1/contacts")),
+  rules: async ({ ask }) =>
+    idOf(await ask("POST /v1/rules", { json: { name: "Rule", trigger_event: "draft.created", status: "inactive" } })),
+  webhooks: async ({ ask }) =>
+    idOf(
+      await ask("POST /v1/webhooks", {
+        json: { url: `http://${webhookHost}/countersign`, events: ["draft.rejected"] },
+      }),
+    ),
+  deliveries: async ({ ask, ids }) => {
+    await ask(`POST /v1/webhooks/${ids.webhooks}/test`);
+    return firstOf(await ask(`GET /v1/webhooks/${ids.webhooks}/deliveries`));
+  },
+  tasks: async ({ ask, ids }) =>
+    (
+      await ask(`POST /v1/identities/${ids.identities}/test-email`, {
+        json: { recipient_email: "somebody@customer.example" },
+      })
+    ).json.task_id,
+};
+
+/** A workspace with one of every noun that the document has routes for. */
+export async function makeTenant(service: Running, document: Document): Promise<Tenant> {
+  const { id: workspaceId, key } = await service.workspace();
+  const ask = askingAs(service.url, key);
+  const making: Making = { service, ask, ids: {}, address: "" };
+  for (const noun of nounsOf(document)) {
+    if (!makers[noun]) throw new Error(`${noun}: say in ${here} (makers) how a tenant gets one of them`);
+  }
+  for (const [noun, make] of Object.entries(makers)) {
+    if (nounsOf(document).includes(noun)) making.ids[noun] = await make(making);
+    if (making.ids[noun] === undefined && nounsOf(document).includes(noun)) throw new Error(`${noun}: none was made`);
+  }
+  return { workspaceId, key, ask, ids: making.ids };
+}
+
+const nounsOf = (document: Document): string[] => [
+  ...new Set(Object.keys(document.paths).flatMap((path) => paramsOf(path).map(({ noun }) => noun))),
+];
+
+/** The parameters of a path, each with the noun whose id it is: the segment before it. */
+export const paramsOf = (path: string): { name: string; noun: string }[] =>
+  [...path.matchAll(/\/([\w-]+)\/\{(\w+)\}/g)].map(([, noun, name]) => ({
+    noun: noun as string,
+    name: name as string,
+  }));
+
+/** The noun whose id a field or a query parameter holds, for example `based_on_message_id`: messages. */
+export function nounOfField(field: string): string {
+  const word = /([a-z]+)_ids?$/.exec(field)?.[1] ?? field;
+  const noun = word.endsWith("y") ? `${word.slice(0, -1)}ies` : `${word}s`;
+  if (!makers[noun]) throw new Error(`${field}: say in ${here} (nounOfField) whose id it is`);
+  return noun;
+}
+
+/** The path with a tenant's own ids, but for those that are given. */
+export const pathOf = (path: string, { ids }: Tenant, others: Record<string, string> = {}): string =>
+  paramsOf(path).reduce(
+    (line, { name, noun }) => line.replace(`{${name}}`, others[name] ?? (ids[noun] as string)),
+    path,
+  );
+
+/** Where a body of this schema holds ids, as paths; an array's first element stands for all. */
+export function idPlaces(schema: Json, schemas: Json, at: (string | number)[] = []): (string | number)[][] {
+  const resolved: Json = schema.$ref ? schemas[schema.$ref.split("/").at(-1)] : schema;
+  const branches: Json[] = [...(resolved.anyOf ?? []), ...(resolved.oneOf ?? [])];
+  return [
+    ...(resolved.format === "uuid" ? [at] : []),
+    ...branches.flatMap((branch) => idPlaces(branch, schemas, at)),
+    ...Object.entries((resolved.properties ?? {}) as Json).flatMap(([name, inner]) =>
+      idPlaces(inner, schemas, [...at, name]),
+    ),
+    ...(resolved.items ? idPlaces(resolved.items, schemas, [...at, 0]) : []),
+  ];
+}
+
+/** The nearest name above an id's place: an array's elements are called as the array. */
+export const fieldAt = (place: (string | number)[]): string =>
+  place.findLast((step) => typeof step === "string") as string;
+
+/** A body of this schema with everything it requires, its ids those of the tenant. */
+export function bodyOf(schema: Json, schemas: Json, { ids }: Tenant): Json {
+  const body = exampleOf(schema, schemas) as Json;
+  for (const place of idPlaces(schema, schemas)) {
+    if (valueAt(body, place) !== undefined) put(body, place, ids[nounOfField(fieldAt(place))]);
+  }
+  return body;
+}
+
+const valueAt = (value: any, [step, ...rest]: (string | number)[]): unknown =>
+  step === undefined ? value : value == null ? undefined : valueAt(value[step], rest);
+
+/** Puts a value into a body; what is missing on the way is made. */
+export function put(body: Json, place: (string | number)[], value: unknown): Json {
+  let at: any = body;
+  for (const [index, step] of place.slice(0, -1).entries()) {
+    at[step] ??= typeof place[index + 1] === "number" ? [] : {};
+    at = at[step];
+  }
+  at[place.at(-1) as string] = value;
+  return body;
+}
+
+/** Asks as `fetch` does; of an answer that never ends only its head. */
+export const askingAs =
+  (url: string, ownKey: string): AskAs =>
+  async (line, { json, key = ownKey } = {}) => {
+    const [method, path] = line.split(" ") as [string, string];
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    const type = response.headers.get("content-type") ?? "";
+    if (type.startsWith("text/event-stream")) {
+      await response.body?.cancel();
+      return { status: response.status, json: undefined, text: "" };
+    }
+    const text = await response.text();
+    return { status: response.status, json: type.startsWith("application/json") ? JSON.parse(text) : undefined, text };
+  };
+
+function idOf({ status, json, text }: Reply): string {
+  if (status >= 300) throw new Error(`${status} ${text}`);
+  return json.id;
+}
+
+function firstOf({ status, json, text }: Reply): string {
+  if (status >= 300 || json.data.length === 0) throw new Error(`${status} ${text}`);
+  return json.data[0].id;
+}
+
+const withAttachment = (to: string): string =>
+  [
+    `Message-ID: <${randomUUID()}@customer.example>`,
+    "From: Ann Example <ann@customer.example>",
+    `To: ${to}`,
+    "Subject: My parcel",
+    "Date: Mon, 16 Nov 2026 10:00:00 +0000",
+    "MIME-Version: 1.0",
+    'Content-Type: multipart/mixed; boundary="b"',
+    "",
+    "--b",
+    "Content-Type: text/plain; charset=utf-8",
+    "",
+    "Where is it?",
+    "--b",
+    "Content-Type: text/plain; charset=utf-8",
+    'Content-Disposition: attachment; filename="receipt.txt"',
+    "",
+    "Paid.",
+    "--b--",
+    "",
+  ].join("\r\n");
