@@ -38,6 +38,7 @@ export async function startInstance(environment: Record<string, string>): Promis
       RATE_LIMIT_WRITE: "off",
       RATE_LIMIT_SEND: "off",
       RATE_LIMIT_NOTIFY: "off",
+      RATE_LIMIT_TEST_EMAIL: "off",
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
