@@ -9,6 +9,7 @@ import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
+import { measured } from "./eventStore/measured.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
@@ -18,9 +19,12 @@ import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
+import type { Metrics } from "./metrics/metrics.ts";
+import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { StartError } from "./startError.ts";
+import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 
 /** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
@@ -32,6 +36,7 @@ export type Composition = {
   store: EventStore;
   provider: WatchedProvider;
   waitFor: WaitFor;
+  metrics: Metrics;
   deps: Dependencies;
   close(): Promise<void>;
 };
@@ -40,10 +45,12 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),
   });
-  const store = upcasting(createStore(config, urls, logger));
+  const clock = systemClock;
+  const unmeasured = upcasting(createStore(config, urls, logger));
+  const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));
+  const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser({ workers: 1 });
-  const clock = systemClock;
   const resolver = createNodeResolver({ servers: config.dnsServers });
   const authenticator = createMailAuthenticator(resolver, clock);
   const provider = watchCredentials(createProvider(config, database), clock);
@@ -70,6 +77,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     store,
     provider,
     waitFor,
+    metrics,
     deps,
     async close() {
       waitFor.close();

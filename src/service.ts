@@ -10,6 +10,7 @@ import { createOutbox } from "./mail/out/outbox.ts";
 import { allProcesses } from "./processes/index.ts";
 import { createProcessRunner, type ProcessRunner } from "./subscriptions/processes.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
+import { processesWithoutHolder, readModelsStandStill } from "./subscriptions/standstill.ts";
 
 /** The roles of one instance, running. */
 export type Service = {
@@ -28,6 +29,7 @@ export async function startService(
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
   const has = (role: Role) => config.roles.has(role);
+  const receivesMail = has("smtp") && config.smtpInPort !== 0;
   let projectionRunner: ProjectionRunner | undefined;
   let processRunner: ProcessRunner | undefined;
   let http: { server: HttpServer; close(): Promise<void> } | undefined;
@@ -52,6 +54,7 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
+      const processNames = (processRunner?.status() ?? []).map(({ name }) => name);
       const { host, port, publicUrl } = config;
       http = await startHttp({
         ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
@@ -59,11 +62,17 @@ export async function startService(
         checkResponses: config.checkResponses,
         rateLimits: config.rateLimits,
         idempotencyHours: config.idempotencyHours,
-        trouble: () => projectionRunner?.trouble(),
-        mailTrouble: () => provider.trouble(),
+        metrics: composition.metrics,
+        parts: {
+          read_models: async () =>
+            projectionRunner?.trouble() ?? (await readModelsStandStill(composition, projections)),
+          mail_provider: () => provider.trouble(),
+          ...(processRunner && { processes: () => processesWithoutHolder(database, processNames) }),
+          ...(receivesMail && { smtp: () => (smtp ? smtp.trouble() : "it is not started yet") }),
+        },
       });
     }
-    if (has("smtp") && config.smtpInPort !== 0) {
+    if (receivesMail) {
       const { smtpInPort: port, smtpInHost: host } = config;
       smtp = await createSmtpReceiver({ reception: reception(deps), port, host, logger });
     }

@@ -32,6 +32,7 @@ create table drafts (
 create index on drafts (workspace_id, created_at desc, id);
 create index on drafts (thread_id, created_at desc, id);
 create index on drafts (identity_id, status);
+create index on drafts (id) where status = 'sending';
 create table draft_versions (
   id uuid primary key,
   draft_id uuid not null,

@@ -2,12 +2,14 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import helmet from "helmet";
 import type { Logger } from "pino";
 import Type from "typebox";
+import type { Metrics } from "#src/metrics/metrics.ts";
 import { Rejected } from "#streams/decider.ts";
 import { docsPages } from "./docs/pages.ts";
 import { errorReply } from "./errors.ts";
 import { healthRoutes, type ReadinessCheck } from "./health.ts";
 import { createInFlight, type InFlight } from "./inFlight.ts";
 import { logRequests } from "./logging.ts";
+import { measureRequests, showMetrics } from "./metrics.ts";
 import { type Info, openApi } from "./openapi.ts";
 import { reply } from "./reply.ts";
 import { nameRequest } from "./requestId.ts";
@@ -23,6 +25,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight"> & {
   inFlight?: InFlight;
   /** What /readyz asks. */
   readiness?: readonly ReadinessCheck[];
+  metrics?: Metrics;
   /** What lives beside /v1: approval pages, hooks, the outbox, metrics. */
   beside?: readonly RequestHandler[];
   /** Express's `trust proxy`: whose X-Forwarded-For names the client. Nobody's unless told. */
@@ -41,6 +44,7 @@ export function createApp(options: AppOptions): Express {
 
   const serveOptions = { ...options, inFlight: options.inFlight ?? createInFlight() };
   const unknown = refuseUnknown(serveOptions);
+  if (options.metrics) app.use(measureRequests(options.metrics));
   app.use(nameRequest, logRequests(options.logger));
   app.use("/v1", apiHeaders());
   app.use(onlySound(unknown));
@@ -49,6 +53,7 @@ export function createApp(options: AppOptions): Express {
   app.get("/openapi.json", (_, response) => send(response, reply({ json: document })));
   app.use(docsPages(document));
   app.use(healthRoutes(options.readiness ?? []));
+  if (options.metrics) app.get("/metrics", showMetrics(options.metrics));
   for (const handler of options.beside ?? []) app.use(handler);
   app.use(unknown, lastResort(options.upgradeUrl));
   return app;

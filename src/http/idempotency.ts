@@ -89,8 +89,13 @@ function replay(post: Post, kept: Kept, request: Request): Reply {
     throw inFlight();
   }
   const bytes = kept.sealed ? opened(kept, request) : kept.answer;
-  return new Reply({ bytes }, kept.status, { ...kept.headers, "Idempotency-Replayed": "true" });
+  const headers = { ...kept.headers, "Idempotency-Replayed": "true" };
+  // JSON as it was written comes out of reading and writing it as the same bytes.
+  const content = isJson(kept.headers) ? { json: JSON.parse(bytes.toString("utf8")) } : { bytes };
+  return new Reply(content, kept.status, headers);
 }
+
+const isJson = (headers: Record<string, string>): boolean => /^application\/json\b/.test(headers["Content-Type"] ?? "");
 
 function opened({ answer, operation }: Kept, request: Request): Buffer {
   try {

@@ -4,6 +4,7 @@ import { approvalDecisions } from "#src/commands/approvals.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
+import type { Metrics } from "#src/metrics/metrics.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
 import { createApp } from "./app.ts";
@@ -16,7 +17,6 @@ import { introduction } from "./docs/introduction.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./draftHistories.ts";
 import { draftRoutes } from "./drafts.ts";
-import type { ReadinessCheck } from "./health.ts";
 import { createHitCounter } from "./hitCounter.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { identityRoutes } from "./identities.ts";
@@ -25,6 +25,7 @@ import { createInFlight } from "./inFlight.ts";
 import { messageRoutes } from "./messages.ts";
 import { outboxPages } from "./outbox.ts";
 import { createLimits, type Rates, windowMs } from "./rateLimits.ts";
+import { type Parts, readiness } from "./readiness.ts";
 import { createRevocation } from "./revocation.ts";
 import type { Route } from "./route.ts";
 import { ruleRoutes } from "./rules.ts";
@@ -47,10 +48,9 @@ export type HttpOptions = {
   rateLimits: Rates;
   /** How long the answer of a POST under an Idempotency-Key is kept. */
   idempotencyHours: number;
-  /** Why the read models of this instance stand still, if they do. */
-  trouble: () => string | undefined;
-  /** Why no mail can leave, where the provider said so. */
-  mailTrouble?: () => string | undefined;
+  /** What else has to be ready, beside the database and the event log. */
+  parts: Parts;
+  metrics: Metrics;
 };
 
 /** Every route of the service, one list a noun. */
@@ -99,7 +99,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       description: introduction(),
       serverUrl: publicUrl,
     },
-    readiness: readiness(options),
+    readiness: readiness(options, options.parts),
+    metrics: options.metrics,
     beside: [
       approvalPages({
         ...approvalDecisions(deps),
@@ -123,26 +124,3 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     },
   };
 }
-
-/** The names of the checks are those of the parts, also where one fails. */
-const readiness = ({ database, store, trouble, mailTrouble }: HttpOptions): ReadinessCheck[] => {
-  const checks: Record<string, ReadinessCheck> = {
-    async database() {
-      await database.query("select 1");
-      return { name: "database", ok: true };
-    },
-    async event_store() {
-      await store.head();
-      return { name: "event_store", ok: true };
-    },
-    async read_models() {
-      const detail = trouble();
-      return detail === undefined ? { name: "read_models", ok: true } : { name: "read_models", ok: false, detail };
-    },
-    async mail_provider() {
-      const detail = mailTrouble?.();
-      return detail === undefined ? { name: "mail_provider", ok: true } : { name: "mail_provider", ok: false, detail };
-    },
-  };
-  return Object.values(checks);
-};

@@ -104,4 +104,44 @@ describe("handling a command", () => {
       expect(log.all).to.have.length(1);
     }
   });
+
+  describe("under an operation", () => {
+    const under = (operation: string) => ({ ...cause, operation });
+    const again = (operation: string) => ({ ...under(operation), repeated: true });
+
+    it("marks its events, and a repetition that finds its own effect decides nothing anew", async () => {
+      const { log, instance } = world();
+      const { handle } = instance();
+      await handle(workspaceDecider, stream, create, cause);
+      await handle(workspaceDecider, stream, rename("B"), under("o1"));
+      await handle(workspaceDecider, stream, rename("C"), cause);
+      const { state, changed, revision } = await instance().handle(workspaceDecider, stream, rename("B"), again("o1"));
+      expect({ name: state.name, changed, revision }).to.deep.equal({ name: "C", changed: true, revision: 2 });
+      expect(log.all.map(({ metadata }) => metadata.operation)).to.deep.equal([
+        undefined,
+        "o1/UpdateWorkspace",
+        undefined,
+      ]);
+    });
+
+    it("does what an interrupted run did not come to, and takes another operation's or command's effect for no own one", async () => {
+      const { log, instance } = world();
+      const { handle } = instance();
+      await handle(workspaceDecider, stream, create, under("o1"));
+      await handle(workspaceDecider, stream, rename("B"), under("o2"));
+      const { state } = await handle(workspaceDecider, stream, rename("C"), again("o1"));
+      expect([state.name, log.all.length]).to.deep.equal(["C", 3]);
+    });
+
+    it("meets the first run that goes on after all: one of them appends", async () => {
+      const { log, instance } = world();
+      const [first, second] = [instance(), instance()];
+      await first.handle(workspaceDecider, stream, create, cause);
+      await Promise.all([
+        first.handle(workspaceDecider, stream, rename("B"), under("o1")),
+        second.handle(workspaceDecider, stream, rename("B"), again("o1")),
+      ]);
+      expect(log.all).to.have.length(2);
+    });
+  });
 });

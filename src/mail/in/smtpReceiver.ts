@@ -30,6 +30,8 @@ export type SmtpReceiverOptions = {
 
 export type SmtpReceiver = {
   port: number;
+  /** Why no mail is taken, where it is not. */
+  trouble(): string | undefined;
   /** Takes no more connections or mail, finishes the mail already complete, then lets everybody go. */
   close(): Promise<void>;
 };
@@ -142,6 +144,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 
   return {
     port,
+    trouble: () => (server.server.listening ? undefined : "it does not listen"),
     async close() {
       closing = true;
       const closed = new Promise<void>((done) => server.close(done));

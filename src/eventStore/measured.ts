@@ -1,0 +1,26 @@
+import type { Metrics } from "#src/metrics/metrics.ts";
+import { type EventStore, StreamMoved } from "./eventStore.ts";
+
+/** An event store whose appends are counted and timed. */
+export function measured(
+  store: EventStore,
+  { metrics, clock }: { metrics: Pick<Metrics, "appended">; clock: { monotonic(): number } },
+): EventStore {
+  return {
+    ...store,
+    async append(stream, expectedRevision, events, options) {
+      const begun = clock.monotonic();
+      const types = events.map(({ type }) => type);
+      const ended = (outcome: "done" | "moved" | "failed") =>
+        metrics.appended({ outcome, types }, (clock.monotonic() - begun) / 1000);
+      try {
+        const appended = await store.append(stream, expectedRevision, events, options);
+        ended("done");
+        return appended;
+      } catch (error) {
+        ended(error instanceof StreamMoved ? "moved" : "failed");
+        throw error;
+      }
+    },
+  };
+}

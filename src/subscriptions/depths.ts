@@ -1,0 +1,46 @@
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Depths } from "#src/metrics/metrics.ts";
+import type { Database, Sql } from "#src/postgres/database.ts";
+import { loadCheckpoints } from "./checkpoints.ts";
+import { leaseOf } from "./processes.ts";
+
+/** How much waits where, over all instances. */
+export async function readDepths({
+  database,
+  store,
+  projections,
+}: {
+  database: Database;
+  store: Pick<EventStore, "head">;
+  projections: readonly { name: string }[];
+}): Promise<Depths> {
+  // The head first: whoever is seen ahead of it has caught up.
+  const head = await store.head();
+  const behind = (position: number): number => Math.max(0, head - position);
+  const names = projections.map(({ name }) => name);
+  const [checkpoints, leases, timersDue, parked, draftsSending] = await Promise.all([
+    loadCheckpoints(database, names),
+    counts(database, "select name, position as count from work.leases where name like $1", [leaseOf("%")]),
+    counts(database, "select process as name, count(*) from work.timers where due_at <= now() group by process"),
+    counts(database, "select process as name, count(*) from work.parked group by process"),
+    countSending(database),
+  ]);
+  return {
+    projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
+    processLag: new Map([...leases].map(([name, position]) => [name.slice(leaseOf("").length), behind(position)])),
+    ...{ timersDue, parked, draftsSending },
+  };
+}
+
+async function counts(sql: Sql, text: string, values: unknown[] = []): Promise<Map<string, number>> {
+  const { rows } = await sql.query<{ name: string; count: number }>(text, values);
+  return new Map(rows.map(({ name, count }) => [name, count]));
+}
+
+/** Of all workspaces: the operator's number. */
+const countSending = (database: Database): Promise<number> =>
+  database.transaction(async (tx) => {
+    await tx.query("select set_config('countersign.workspace', '*', true)");
+    const { rows } = await tx.query<{ count: number }>("select count(*) from drafts where status = 'sending'");
+    return rows[0]!.count;
+  });

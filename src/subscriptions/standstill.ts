@@ -1,0 +1,47 @@
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Sql } from "#src/postgres/database.ts";
+import { lowestStored } from "./checkpoints.ts";
+import { leaseOf } from "./processes.ts";
+import { pause } from "./retrying.ts";
+
+/** How long something may take its next step, or find its next holder; a lease is taken over within this after it ran out. */
+const patienceMs = 1_500;
+const lookEveryMs = 50;
+
+/** Why the read models are not to be relied on: behind the log and not a step further. Whoever writes them, here or elsewhere. */
+export async function readModelsStandStill(
+  { database, store }: { database: Sql; store: Pick<EventStore, "head"> },
+  projections: readonly { name: string }[],
+): Promise<string | undefined> {
+  const head = await store.head();
+  const first = await lowestStored(database, projections);
+  let now = first;
+  const moves = async (): Promise<boolean> => {
+    now = await lowestStored(database, projections);
+    return now >= head || now > first;
+  };
+  if (first >= head || (await soon(moves))) return undefined;
+  return `they stand still at ${now}, and the log goes to ${head}`;
+}
+
+/** Why processes do not run: nobody holds their leases any more. One that was never held is only just being started. */
+export async function processesWithoutHolder(sql: Sql, processes: readonly string[]): Promise<string | undefined> {
+  let missing: string[] = [];
+  const allHeld = async (): Promise<boolean> => {
+    const { rows } = await sql.query<{ name: string }>(
+      "select name from work.leases where name = any($1) and expires_at < clock_timestamp() order by name",
+      [processes.map(leaseOf)],
+    );
+    missing = rows.map(({ name }) => name.slice(leaseOf("").length));
+    return missing.length === 0;
+  };
+  return (await soon(allHeld)) ? undefined : `nobody runs ${missing.join(", ")}`;
+}
+
+async function soon(isSo: () => Promise<boolean>): Promise<boolean> {
+  for (let waited = 0; ; waited += lookEveryMs) {
+    if (await isSo()) return true;
+    if (waited >= patienceMs) return false;
+    await pause(lookEveryMs, new AbortController().signal);
+  }
+}

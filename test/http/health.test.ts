@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect } from "chai";
+import { processesWithoutHolder, readModelsStandStill } from "#src/subscriptions/standstill.ts";
+import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+
+describe("/readyz", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  before(async () => {
+    service = await startInProcess();
+  });
+  after(() => service.stop());
+
+  it("names the parts that this instance needs, and says that each is ready", async () => {
+    const response = await fetch(`${service.url}/readyz`);
+    const body = (await response.json()) as any;
+    expect([response.status, body.status, body.not_ready]).to.deep.equal([200, "ready", []]);
+    expect(body.parts.map(({ name }: { name: string }) => name)).to.deep.equal([
+      "database",
+      "event_store",
+      "read_models",
+      "mail_provider",
+      "processes",
+    ]);
+  });
+
+  it("calls read models stuck that are behind and move no further, whoever writes them", async () => {
+    const { database, deps } = service;
+    await service.caughtUp();
+    const projections = [{ name: "drafts" }, { name: "threads" }];
+    expect(await readModelsStandStill({ database, store: deps.store }, projections)).to.equal(undefined);
+    const head = (await deps.store.head()) + 7;
+    const store = { head: async () => head };
+    expect(await readModelsStandStill({ database, store }, projections)).to.match(
+      new RegExp(`^they stand still at \\d+, and the log goes to ${head}$`),
+    );
+  });
+
+  it("calls a process that nobody runs by its name, and waits while it changes hands", async () => {
+    const { database } = service;
+    await database.query(
+      "insert into work.leases (name, holder, epoch, expires_at) values ('process:ghost', 'gone', 1, '-infinity')",
+    );
+    expect(await processesWithoutHolder(database, ["ghost", "neverStarted"])).to.equal("nobody runs ghost");
+    const asked = processesWithoutHolder(database, ["ghost"]);
+    await database.query("update work.leases set expires_at = now() + interval '1 hour' where name = 'process:ghost'");
+    expect(await asked).to.equal(undefined);
+  });
+});
+
+describe("the service on SIGTERM", function () {
+  this.timeout(60_000);
+  let service: TestService;
+  before(async () => {
+    service = await startService();
+  });
+  after(() => service.stop());
+
+  it("finishes the request that is under way, takes no other, and ends in order", async () => {
+    const ready = (await (await fetch(`${service.url}/readyz`)).json()) as any;
+    expect(ready.parts.map(({ name }: { name: string }) => name)).to.include("smtp");
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname);
+    let received = "";
+    socket.on("data", (data) => {
+      received += data.toString();
+    });
+    const body = JSON.stringify({ name: "Renamed at the last moment" });
+    const half = body.length / 2;
+    socket.write(
+      `PATCH /v1/workspaces/me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.apiKey}\r\nExpect: 100-continue\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, half)}`,
+    );
+    // It is under way: the service has asked for its body.
+    while (!received.includes("100 Continue")) await once(socket, "data");
+    const ended = service.kill("SIGTERM");
+    await service.logged(({ msg }) => msg === "stopping");
+    const late = await fetch(`${service.url}/healthz`).catch(() => "refused");
+    socket.write(body.slice(half));
+    await once(socket, "close");
+    await ended;
+    expect(late).to.equal("refused");
+    expect(received).to.match(/HTTP\/1\.1 200 OK/);
+    expect(received).to.contain("Renamed at the last moment");
+    expect(service.exitCode(), service.output()).to.equal(0);
+  });
+});

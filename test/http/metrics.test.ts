@@ -1,0 +1,92 @@
+import { expect } from "chai";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+describe("/metrics", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  before(async () => {
+    service = await startInProcess();
+  });
+  after(() => service.stop());
+
+  const shown = async (): Promise<string> => (await fetch(`${service.url}/metrics`)).text();
+  /** The value of one series; its labels in any order. */
+  const value = (text: string, name: string, labels: Record<string, string | number> = {}): number | undefined => {
+    for (const line of text.split("\n")) {
+      const [, series, given = "", number] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      const all = Object.entries(labels).every(([label, wanted]) => given.includes(`${label}="${wanted}"`));
+      if (series === name && all) return Number(number);
+    }
+    return undefined;
+  };
+
+  it("needs no key, and is what Prometheus reads", async () => {
+    const response = await fetch(`${service.url}/metrics`);
+    expect(response.status).to.equal(200);
+    expect(response.headers.get("content-type")).to.match(/^text\/plain; version=0\.0\.4/);
+    const text = await response.text();
+    expect(value(text, "process_resident_memory_bytes")).to.be.greaterThan(1e6);
+    expect(text).to.contain("nodejs_eventloop_lag_seconds");
+  });
+
+  it("counts requests by method, route and status, and makes no series of what was made up", async () => {
+    const { ask } = await service.workspace();
+    const count = "countersign_http_request_duration_seconds_count";
+    const labels = { method: "GET", route: "/v1/threads/:thread_id", status: 404 };
+    const route = /route="(\/v1\/threads\/:\w+)"/;
+    await ask("GET /v1/threads/0193a0aa-0000-7000-8000-00000000dead");
+    const { route: _, ...rest } = labels;
+    const known = route.exec(await shown())![1]!;
+    const before = value(await shown(), count, { ...rest, route: known })!;
+    await ask("GET /v1/threads/0193a0aa-0000-7000-8000-00000000beef");
+    expect(value(await shown(), count, { ...rest, route: known })).to.equal(before + 1);
+    await ask("GET /v1/made-up");
+    await fetch(`${service.url}/made-up`, { method: "PROPFIND" });
+    const text = await shown();
+    expect(value(text, count, { method: "GET", route: "unknown", status: 404 })).to.be.greaterThan(0);
+    expect(value(text, count, { method: "other", route: "unknown", status: 404 })).to.equal(1);
+    expect(text).not.to.contain("made-up").and.not.to.contain("dead");
+  });
+
+  it("tells of appends, deliveries by outcome, and how much waits where", async () => {
+    const tenant = await service.workspace();
+    const identity = await service.identity(tenant.id);
+    await service.deliver(identity.address, mail({ id: "m@customer.example" }));
+    const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
+    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+    const json = {
+      thread_id: thread.id,
+      identity_id: identity.id,
+      based_on_message_id: messages[0].id,
+      body_text: "x",
+    };
+    const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
+    await tenant.ask(`POST /v1/drafts/${id}/send`);
+    await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+    await service.caughtUp();
+    const text = await shown();
+    expect(value(text, "countersign_append_duration_seconds_count", { outcome: "done" })).to.be.greaterThan(5);
+    expect(value(text, "countersign_events_appended_total", { type: "DraftSubmitted" })).to.equal(1);
+    expect(value(text, "countersign_deliveries_total", { outcome: "accepted" })).to.equal(1);
+    expect(value(text, "countersign_projection_lag", { projection: "drafts" })).to.be.a("number");
+    expect(value(text, "countersign_process_lag", { process: "deliverDraft" })).to.be.a("number");
+    expect(value(text, "countersign_drafts_sending")).to.equal(0);
+  });
+
+  it("shows what is parked and due as it is at that moment", async () => {
+    const { database } = service;
+    expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);
+    await database.query(
+      "insert into work.parked (process, key, position, item, error, tries, parked_at) values ('ghost', 'k', 1, '{}', 'e', 1, now())",
+    );
+    await database.query(
+      "insert into work.timers (process, key, name, due_at, payload) select 'ghost', n::text, 't', now(), '{}' from generate_series(1, 3) n",
+    );
+    const text = await shown();
+    expect(value(text, "countersign_parked", { process: "ghost" })).to.equal(1);
+    expect(value(text, "countersign_timers_due", { process: "ghost" })).to.equal(3);
+    await database.query("delete from work.parked");
+    await database.query("delete from work.timers where process = 'ghost'");
+    expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);
+  });
+});
