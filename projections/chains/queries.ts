@@ -38,17 +38,18 @@ export async function chainsOf(
   return { revision: rows[0]?.revision ?? -1, threadOf, openedNumber };
 }
 
-/** What became of threads: who survives of each, and the filing number that opened that survivor. Unknown ones are left out. */
+/** What became of threads: who survives of each, and the filing number that opened that survivor; 0 where a mail of ours did. */
 export async function survivorsOf(
   reads: Reads,
   threadIds: readonly string[],
 ): Promise<{ threadId: string; survivorId: string; openedNumber: number }[]> {
   if (threadIds.length === 0) return [];
   const { rows } = await reads.ofNone.query<{ thread_id: string; survivor_id: string; opened_number: number }>(
-    `select i.thread_id, coalesce(m.survivor_id, i.thread_id) as survivor_id, t.opened_number
+    `select i.thread_id, coalesce(m.survivor_id, i.thread_id) as survivor_id,
+       coalesce(t.opened_number, 0) as opened_number
      from unnest($1::uuid[]) as i (thread_id)
      left join chain_merges m on m.thread_id = i.thread_id
-     join chain_threads t on t.thread_id = coalesce(m.survivor_id, i.thread_id)`,
+     left join chain_threads t on t.thread_id = coalesce(m.survivor_id, i.thread_id)`,
     [threadIds],
   );
   return rows.map((row) => ({

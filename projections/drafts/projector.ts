@@ -57,7 +57,7 @@ function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
 
 export const drafts: Projection = {
   name: "drafts",
-  version: 2,
+  version: 3,
   tables: ["drafts", "draft_versions", "approval_tokens", "draft_thread_merges"],
   handles: [...draftEvents, "ThreadAbsorbed"],
   async project(tx, events) {

@@ -17,6 +17,8 @@ export type DraftRow = {
   workspace_id: string;
   thread_id: string;
   identity_id: string;
+  /** What asked for it: `draft` for one of its own. */
+  kind: string;
   based_on_message_id: string | null;
   based_on_number: number;
   message_id: string;
@@ -49,6 +51,7 @@ export const draftColumns = [
   "workspace_id",
   "thread_id",
   "identity_id",
+  "kind",
   "based_on_message_id",
   "based_on_number",
   "message_id",
@@ -100,6 +103,7 @@ function submitted(
     workspace_id: data.workspaceId,
     thread_id: data.threadId,
     identity_id: data.identityId,
+    kind: data.kind ?? "draft",
     based_on_message_id: data.basedOnMessageId,
     based_on_number: data.basedOnNumber,
     message_id: data.messageId,

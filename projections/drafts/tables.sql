@@ -3,6 +3,7 @@ create table drafts (
   workspace_id uuid not null,
   thread_id uuid not null,
   identity_id uuid not null,
+  kind text not null,
   based_on_message_id uuid,
   based_on_number int not null,
   message_id uuid not null,

@@ -40,6 +40,7 @@ const columns = [
   "raw_sha256",
   "attachments",
   "quarantined",
+  "from_blocked_contact",
   "created_at",
   "search_excerpt",
 ] as const;
@@ -72,6 +73,7 @@ function inboundRow(event: Recorded, message: InboundMessage): Record<string, un
     raw_sha256: message.rawSha256,
     attachments: message.attachments,
     quarantined: message.quarantined,
+    from_blocked_contact: message.fromBlockedContact ?? false,
     created_at: message.receivedAt,
     search_excerpt: message.searchText,
   };
@@ -101,6 +103,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
     draft_id: idOf(event.stream),
     attachments: attachmentsOf({ attachments: content.attachments ?? [] }),
     quarantined: false,
+    from_blocked_contact: false,
     created_at: event.metadata.at,
   };
 }

@@ -38,13 +38,14 @@ export type MessageRow = {
   quarantined: boolean;
   /** Null until it is known. */
   authentication: Authentication | null;
+  from_blocked_contact: boolean;
   created_at: Date;
 };
 
 const columns = `id, workspace_id, identity_id, thread_id, direction, filing_number, classification, from_email,
   from_name, to_emails, cc_emails, bcc_emails, reply_to, subject, body_text, body_html, extracted_text, body_blob,
   content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
-  raw_sha256, attachments, quarantined, authentication, created_at`;
+  raw_sha256, attachments, quarantined, authentication, from_blocked_contact, created_at`;
 
 export async function messageById(reads: Reads, workspaceId: string, id: string): Promise<MessageRow | undefined> {
   const { rows } = await reads
@@ -86,6 +87,20 @@ export async function newestMessages(
     offset: 0,
   });
   return { messages: newest.data.reverse(), total: newest.total };
+}
+
+/** The newest message that came in on a thread: somebody's word before any machine's. */
+export async function newestInbound(
+  reads: Reads,
+  workspaceId: string,
+  threadId: string,
+): Promise<MessageRow | undefined> {
+  const { rows } = await reads.of(workspaceId).query<MessageRow>(
+    `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number is not null
+     order by (classification in ('person', 'list')) desc, filing_number desc limit 1`,
+    [workspaceId, threadId],
+  );
+  return rows[0];
 }
 
 /** The newest inbound word (no machine's answer) above a filing number, if any: what makes a draft stale. */

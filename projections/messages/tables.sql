@@ -28,6 +28,7 @@ create table messages (
   raw_sha256 text,
   attachments json not null,
   quarantined boolean not null,
+  from_blocked_contact boolean not null,
   created_at timestamptz not null,
   -- Comes by an event of its own, after the mail.
   authentication json,

@@ -17,6 +17,10 @@ type Row = {
   participants: string[];
   /** Names and addresses of those who wrote, lower case, for the contact filter. */
   contacts: string;
+  /** What kind of mail of ours opened it, if one did. */
+  opened_by: string | null;
+  /** False while nothing of it is to be seen: a cold send that never left, a test mail that nobody answered. */
+  listed: boolean;
   merged_into: string | null;
   /** False while all that came is held: then the thread shows nowhere. */
   shown: boolean;
@@ -37,6 +41,8 @@ const columns = [
   "message_count",
   "participants",
   "contacts",
+  "opened_by",
+  "listed",
   "merged_into",
   "shown",
   "created_at",
@@ -56,6 +62,8 @@ const newRow = (id: string, at: string): Row => ({
   message_count: 0,
   participants: [],
   contacts: "",
+  opened_by: null,
+  listed: true,
   merged_into: null,
   shown: true,
   created_at: at,
@@ -79,8 +87,17 @@ const latest = (...times: (string | Date | null)[]): string | null => {
 function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>): Row {
   switch (event.type) {
     case "ThreadOpened": {
-      const { workspaceId, identityId, subject, contactId } = event.data;
-      return { ...row, workspace_id: workspaceId, identity_id: identityId, subject, primary_contact_id: contactId };
+      const { workspaceId, identityId, subject, contactId, openedBy = null, recipients = [] } = event.data;
+      return {
+        ...row,
+        workspace_id: workspaceId,
+        identity_id: identityId,
+        subject,
+        primary_contact_id: contactId,
+        participants: joined([], recipients),
+        opened_by: openedBy,
+        listed: openedBy === null,
+      };
     }
     case "MessageReceived": {
       const { from, to, cc, receivedAt } = event.data;
@@ -88,6 +105,7 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
         ...row,
         subject: row.shown ? row.subject : event.data.subject,
         shown: true,
+        listed: true,
         message_count: row.message_count + 1,
         last_message_at: latest(row.last_message_at, receivedAt),
         participants: joined(row.participants, [...(from ? [from.address] : []), ...to, ...cc]),
@@ -103,6 +121,10 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
         last_message_at: latest(row.last_message_at, at),
         participants: joined(row.participants, event.data.to),
       };
+    case "DraftNoted": {
+      const shows = event.data.status === "pending" || event.data.status === "sending";
+      return { ...row, listed: row.listed || (shows && row.opened_by === "send") };
+    }
     case "ThreadStatusChanged":
       return { ...row, status: event.data.status };
     case "ThreadReviewSet":
@@ -120,6 +142,7 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
         subject: visible.subject,
         primary_contact_id: visible.primary_contact_id,
         shown: row.shown || absorbed.shown,
+        listed: row.listed || absorbed.listed,
         message_count: row.message_count + absorbed.message_count,
         last_message_at: latest(row.last_message_at, absorbed.last_message_at),
         participants: joined(row.participants, absorbed.participants),
@@ -138,8 +161,9 @@ export const threads: Projection = {
   handles: [
     "ThreadOpened",
     "MessageReceived",
-    "MessageHeld",
     "MessageSent",
+    "MessageHeld",
+    "DraftNoted",
     "ThreadStatusChanged",
     "ThreadReviewSet",
     "ThreadPrioritySet",

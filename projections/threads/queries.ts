@@ -44,7 +44,7 @@ const orders = {
   priority: `array_position(array['urgent','high','normal','low'], priority), last_message_at desc nulls last, id`,
 };
 
-/** Survivors only, last message first (interface 4). */
+/** Survivors only, last message first (interface 4); no thread that a mail of ours opened which never left. */
 export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
   const { where, values } = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
@@ -63,7 +63,7 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
   return page<ThreadRow>(reads.of(workspaceId), {
     select: columns,
     from: "threads",
-    where: [...where, "merged_into is null", "shown"],
+    where: [...where, "merged_into is null", "shown", "listed"],
     values,
     orderBy: orders[filter.sort ?? "last_message_at"],
     limit: filter.limit,

@@ -4,6 +4,7 @@ import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import { type InboundMessage, type MessageAttachment, threadStream } from "#streams/thread/events.ts";
+import { contactOf } from "./contacts.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { contactId, derivedId } from "./ids.ts";
@@ -62,7 +63,8 @@ async function fileMessage(
   { event, parsed }: ReadMail,
   cause: Cause,
 ): Promise<void> {
-  const { headers, identityId } = event.data;
+  const { headers, identityId, workspaceId } = event.data;
+  const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));
   const message: InboundMessage = {
     messageId: decision.messageId,
     identityId,
@@ -83,6 +85,7 @@ async function fileMessage(
     ...(await storeBody(deps, parsed)),
     attachments: await storeAttachments(deps, decision.messageId, parsed),
     quarantined: decision.disposition === "quarantined",
+    ...(sender?.status === "blocked" && { fromBlockedContact: true }),
   };
   const { reviewReason } = decision;
   await onItsThread(

@@ -138,8 +138,15 @@ async function claim(
     quotaStream: await quotaStreamOf(deps, draft.workspaceId),
     reservationId: attemptId,
   };
-  const { version, contentSha256 } = draft;
-  const claimed = { draftId, version, contentSha256, attemptId, quotaStream: quota.quotaStream };
+  const { version, contentSha256, machineAddresses } = draft;
+  const claimed = {
+    draftId,
+    version,
+    contentSha256,
+    attemptId,
+    quotaStream: quota.quotaStream,
+    ...(machineAddresses.length > 0 && { machineAddresses: [...machineAddresses] }),
+  };
   const filedUpTo = await waitUntilFiled(deps, draft.identityId);
   let threadId: string | undefined;
   try {

@@ -1,13 +1,15 @@
 import { identityById } from "#projections/identities/queries.ts";
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
-import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
+import { requireNoLoop } from "#streams/thread/sending.ts";
+import { answerOf, type GivenAttachment, machineAddresses, storeAttachments } from "./answers.ts";
+import { requireAssistantActive } from "./assistants.ts";
 import { contentSha256, identityParts, storeContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -28,7 +30,7 @@ export type SubmitDraftRequest = {
   bcc: string[];
   rationale: string | null;
   metadata: Record<string, unknown> | null;
-  attachments: { filename: string; contentType: string; bytes: Buffer }[];
+  attachments: GivenAttachment[];
 };
 
 /**
@@ -49,12 +51,15 @@ export async function submitDraft(
   const { thread, message } = await requireSubjects(deps, request);
   const threadId = thread.merged_into ?? thread.id;
   const { state: identity } = await deps.load(identityDecider, identityStream(request.identityId));
+  await requireAssistantActive(deps, identity);
   const autoApproved = identity.autoApproveReplies && !identity.requireHumanApproval;
   if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
   const content = await contentOf(deps, request, identity, thread, message);
   requireDistinctRecipients(content);
   const basedOnNumber = message.filing_number ?? 0;
   const { state: current } = await loadThread(deps, threadId);
+  const answersMachine = machineAddresses(message, content.to);
+  requireNoLoop(current, { draftId: "", ...answersMachine });
   const draft = {
     ...(await storeContent(deps.blobs, content)),
     workspaceId: request.workspaceId,
@@ -68,6 +73,7 @@ export async function submitDraft(
     metadata: request.metadata,
     staleWarning: (current.newestWord?.number ?? 0) > basedOnNumber,
     autoApproved,
+    ...answersMachine,
   };
   const handled = await deps.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft }, cause);
   const outcome = autoApproved ? "approved" : "pending";
@@ -104,31 +110,14 @@ async function contentOf(
   thread: ThreadRow,
   message: MessageRow,
 ): Promise<DraftContent> {
-  const to = message.reply_to.length > 0 ? message.reply_to : [message.from_email].filter((address) => address !== "");
-  if (to.length === 0) {
-    throw new Rejected("invalid_request", "based_on_message_id: that message has no sender to answer");
-  }
-  const attachments = await Promise.all(
-    request.attachments.map(async ({ filename, contentType, bytes }) => ({
-      filename,
-      content_type: contentType,
-      sha256: await deps.blobs.put(bytes),
-    })),
-  );
   return {
     ...identityParts(identity),
-    to: distinct(to),
+    ...answerOf(message),
     cc: request.cc,
     bcc: request.bcc,
     subject: request.subjectOverride ?? thread.subject,
     body_text: request.bodyText,
     body_html: request.bodyHtml,
-    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
-    attachments,
+    attachments: await storeAttachments(deps, request.attachments),
   };
 }
-
-const distinct = (addresses: readonly string[]): string[] =>
-  addresses.filter(
-    (address, index) => addresses.findIndex((other) => other.toLowerCase() === address.toLowerCase()) === index,
-  );

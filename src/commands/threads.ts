@@ -32,7 +32,8 @@ export async function onThread(
 /** Tells a frozen thread's survivor what it has to know of it. Repeating it changes nothing. */
 export async function absorbThread(deps: Dependencies, absorbedId: string, cause: Cause): Promise<void> {
   const { state: thread } = await deps.load(threadDecider, threadStream(absorbedId));
-  const { newestNumber, newestWord, participants, drafts, needsReview, unauthenticated, mergedInto } = thread;
+  const { newestNumber, newestWord, participants, drafts, needsReview, unauthenticated, machineAnswers, mergedInto } =
+    thread;
   const command = {
     type: "AbsorbThread",
     absorbedId,
@@ -44,6 +45,7 @@ export async function absorbThread(deps: Dependencies, absorbedId: string, cause
     claims: Object.values(thread.claims),
     needsReview,
     unauthenticated,
+    machineAnswers,
   } as const;
   await deps.handle(threadDecider, threadStream(mergedInto as string), command, cause);
 }

@@ -9,6 +9,9 @@ const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const mediaType =
   /^(?!multipart\/)[\w!#$&^.+-]+\/[\w!#$&^.+-]+( *; *[\w!#$&^.+-]+=([\w!#$&^.+-]+|"[\x20\x21\x23-\x5b\x5d-\x7e]*"))*$/i;
 
+/** One path segment that shows as it is: nothing in it hides, or turns round, the ending that says what a file is. */
+const filenamePattern = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
+
 export type GivenAttachment = { filename: string; content_type: string; content: string };
 
 /** Attachments as they are given in a body, decoded. Throws invalid_request naming the field. */
@@ -18,6 +21,9 @@ export function readAttachments(
   let total = 0;
   return given.map(({ filename, content_type: contentType, content }, index) => {
     const at = `attachments[${index}]`;
+    if (!filenamePattern.test(filename) || filename.trim() === "") {
+      throw invalid(`${at}.filename`, "expected a file name without / \\ and characters that do not show");
+    }
     if (!mediaType.test(contentType)) throw invalid(`${at}.content_type`, "expected a media type like application/pdf");
     if (content.length % 4 !== 0 || !base64.test(content)) throw invalid(`${at}.content`, "expected base64");
     const bytes = Buffer.from(content, "base64");

@@ -1,4 +1,5 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
+import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { presentDraft, type WireDraft } from "./present/drafts.ts";
 
@@ -22,3 +23,18 @@ export async function draftAfter(
 }
 
 export const etagOfDraft = (draft: WireDraft): number => draft.version;
+
+/** These refusals are themselves recorded on the draft: a stale one ended, a changed one has a new version. */
+const recordedRefusals = ["stale_draft", "content_changed"];
+
+/** Whoever is refused finds the draft, and the message that came in between, as the refusal says. */
+export async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Rejected && recordedRefusals.includes(error.code)) {
+      await deps.projected(await deps.store.head());
+    }
+    throw error;
+  }
+}

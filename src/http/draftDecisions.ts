@@ -1,7 +1,6 @@
 import { approveDraft, notifyAgain, rejectDraft, sendDraft } from "#src/commands/drafts.ts";
-import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { draftAfter, etagOfDraft, loadDraft } from "./draftAnswers.ts";
+import { draftAfter, etagOfDraft, loadDraft, shownOnRefusal } from "./draftAnswers.ts";
 import { type Route, route } from "./route.ts";
 import { ApproversNotified, Draft, DraftSending, RejectDraft } from "./schemas/drafts.ts";
 
@@ -63,6 +62,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
         "identity_not_active",
         "sending_paused",
         "human_approval_required",
+        "loop_guarded",
       ],
       load: loadDraft(deps),
     },
@@ -89,18 +89,3 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
     },
   ),
 ];
-
-/** These refusals are themselves recorded on the draft: a stale one ended, a changed one has a new version. */
-const recordedRefusals = ["stale_draft", "content_changed"];
-
-/** Whoever is refused finds the draft, and the message that came in between, as the refusal says. */
-async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Rejected && recordedRefusals.includes(error.code)) {
-      await deps.projected(await deps.store.head());
-    }
-    throw error;
-  }
-}

@@ -37,7 +37,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       answers: Draft,
       status: 201,
       etag: etagOfDraft,
-      errors: ["plan_limit_reached", "not_found"],
+      errors: ["plan_limit_reached", "not_found", "loop_guarded", "assistant_disabled"],
     },
     async ({ workspaceId, body, cause }) => {
       const { draftId, position } = await submitDraft(

@@ -17,6 +17,7 @@ import { introduction } from "./docs/introduction.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./draftHistories.ts";
 import { draftRoutes } from "./drafts.ts";
+import { emailRoutes } from "./emails.ts";
 import { createHitCounter } from "./hitCounter.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { identityRoutes } from "./identities.ts";
@@ -30,6 +31,7 @@ import { createRevocation } from "./revocation.ts";
 import type { Route } from "./route.ts";
 import { ruleRoutes } from "./rules.ts";
 import { type HttpServer, listen } from "./server.ts";
+import { taskRoutes } from "./tasks.ts";
 import { threadRoutes } from "./threads.ts";
 import { workspaceRoutes } from "./workspaces.ts";
 
@@ -65,6 +67,8 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...draftHistoryRoutes(deps),
   ...inboundRoutes(deps),
   ...ruleRoutes(deps),
+  ...emailRoutes(deps),
+  ...taskRoutes(deps),
   ...contactRoutes(deps),
   ...assistantRoutes(deps),
 ];

@@ -22,7 +22,8 @@ export function noteDrafts(deps: Dependencies): Process {
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
     on: {
-      DraftSubmitted: (event) => note(event.data.autoApproved ? "approved" : "pending")(event),
+      DraftSubmitted: (event) =>
+        note(event.data.autoApproved || event.data.approvedAtOnce ? "approved" : "pending")(event),
       DraftEdited: note("pending"),
       DraftReturnedToPending: note("pending"),
       DraftApproved: note("approved"),

@@ -16,6 +16,7 @@ const initial: Draft = {
   identityId: "",
   basedOnMessageId: null,
   basedOnNumber: 0,
+  machineAddresses: [],
   messageId: "",
   status: "pending",
   version: 0,
@@ -39,12 +40,16 @@ const initial: Draft = {
 function evolve(draft: Draft, event: DraftEvent): Draft {
   switch (event.type) {
     case "DraftSubmitted": {
-      const { content, contentBlob, metadata: _, staleWarning: __, autoApproved, ...facts } = event.data;
+      const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = event.data;
+      const { basedOnNumber, machineAddresses = [], messageId, contentSha256, rationale } = event.data;
+      const facts = { workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, machineAddresses, messageId };
       const status = autoApproved ? "approved" : "pending";
       const stored = { content, contentBlob };
       return {
         ...draft,
         ...facts,
+        contentSha256,
+        rationale,
         stored,
         exists: true,
         version: 1,
@@ -124,12 +129,20 @@ const notificationTypes = [
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
-    return draft.exists ? [] : [{ type: "DraftSubmitted", data: command.draft }];
+    return draft.exists ? [] : submit(command.draft);
   }
   if (!draft.exists) throw new Rejected("not_found", "no such draft");
   if (reviewTypes.includes(command.type)) return decideReview(command as ReviewCommand, draft);
   if (notificationTypes.includes(command.type)) return decideNotification(command as NotificationCommand, draft);
   return decideSending(command as SendingCommand, draft);
+}
+
+function submit(submitted: SubmitDraft["draft"]): DraftEvent[] {
+  const event: DraftEvent = { type: "DraftSubmitted", data: submitted };
+  if (!submitted.approvedAtOnce) return [event];
+  const { contentSha256 } = submitted;
+  const approved = { version: 1, contentSha256, sendRequested: false, tokenSha256: null };
+  return [event, { type: "DraftApproved", data: approved }];
 }
 
 export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = { category: "draft", initial, evolve, decide };

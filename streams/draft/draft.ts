@@ -10,6 +10,8 @@ export type Draft = {
   identityId: string;
   basedOnMessageId: string | null;
   basedOnNumber: number;
+  /** Where it answers a machine: the addresses it goes to. */
+  machineAddresses: readonly string[];
   messageId: string;
   status: DraftStatus;
   version: number;

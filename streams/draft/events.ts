@@ -4,6 +4,9 @@ import type { DraftContent } from "./content.ts";
 /** The content itself, or, where it is too large for an event, the blob that holds its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
 
+/** A mail that a key sends in one call (decisions 6). */
+export type DirectKind = "send" | "reply" | "test_email";
+
 export type Decision = "approve" | "reject";
 
 /** One press of a button or link: only its hash is kept. Bound to the draft's version by the event that carries it. */
@@ -41,6 +44,12 @@ export type DraftEvent =
         metadata: Record<string, unknown> | null;
         staleWarning: boolean;
         autoApproved: boolean;
+        /** What asked for it, where that was no draft of its own. */
+        kind?: DirectKind;
+        /** Its submission is the key's own authorisation: the approval follows at once. */
+        approvedAtOnce?: true;
+        /** Where it answers a machine: the addresses it goes to, in lower case. */
+        machineAddresses?: string[];
       }
     >
   | Event<

@@ -12,6 +12,8 @@ export type SendingCommand =
   | { type: "MarkStale"; newMessageId: string; attemptId: string | null }
   | { type: "RecordSent"; attemptId: string; rfcMessageId: string; sentAt: string }
   | { type: "FailDraft"; attemptId: string | null; code: string; message: string }
+  /** It could not be queued when it was asked for, and must not leave later. */
+  | { type: "WithdrawDraft"; code: string; message: string }
   | { type: "RecordLateEvidence"; attemptId: string; outcome: "accepted" | "refused" };
 
 export function decideSending(command: SendingCommand, draft: Draft): DraftEvent[] {
@@ -56,6 +58,9 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
           data: { attemptId: command.attemptId, code: command.code, message: command.message },
         },
       ];
+    case "WithdrawDraft":
+      if (draft.status !== "approved" && draft.status !== "pending") return [];
+      return [{ type: "DraftFailed", data: { attemptId: null, code: command.code, message: command.message } }];
     case "RecordLateEvidence":
       if (draft.status !== "failed" || draft.attemptId !== command.attemptId) return [];
       if (draft.lateEvidence === command.outcome) return [];

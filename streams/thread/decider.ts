@@ -13,6 +13,8 @@ export type ThreadCommand =
   | ThreadFiling
   | ThreadSending
   | ThreadAuthentication
+  /** A mail of ours opens it. Repeating it changes nothing. */
+  | { type: "OpenThread"; opened: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] }
   | { type: "UpdateThread"; status?: ThreadStatus; needsReview?: boolean; priority?: Priority; because: string }
   | { type: "NoteDraft"; draftId: string; outcome: DraftOutcome; draftRevision: number };
 
@@ -34,6 +36,7 @@ const initial: Thread = {
   participants: [],
   drafts: {},
   claims: {},
+  machineAnswers: {},
 };
 
 /** True for mail that is somebody's word: it makes drafts stale. Automatic replies and bounces do not (decisions 5). */
@@ -42,7 +45,7 @@ export const isWord = (classification: string): boolean => classification === "p
 function evolve(thread: Thread, event: ThreadEvent): Thread {
   switch (event.type) {
     case "ThreadOpened":
-      return { ...thread, ...event.data, exists: true };
+      return opened(thread, event.data);
     case "MessageReceived": {
       const { number, messageId, classification, from, to, cc } = event.data;
       const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
@@ -77,10 +80,14 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
     }
     case "SendClaimed": {
       const { replaces: _, ...claim } = event.data;
-      return { ...thread, claims: { ...thread.claims, [claim.draftId]: claim } };
+      const { draftId, machineAddresses } = claim;
+      const machineAnswers = machineAddresses
+        ? { ...thread.machineAnswers, [draftId]: machineAddresses }
+        : thread.machineAnswers;
+      return { ...thread, machineAnswers, claims: { ...thread.claims, [draftId]: claim } };
     }
     case "SendClaimReleased":
-      return without(thread, event.data.draftId);
+      return released(thread, event.data);
     case "ThreadFrozen":
       return { ...thread, mergedInto: event.data.survivorId, mergeNumber: event.data.number };
     case "ThreadAbsorbed":
@@ -103,7 +110,20 @@ function absorbed(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadAbso
     participants: joined(thread.participants, data.participants),
     drafts: { ...thread.drafts, ...data.drafts },
     claims: { ...thread.claims, ...Object.fromEntries(data.claims.map((claim) => [claim.draftId, claim])) },
+    machineAnswers: { ...thread.machineAnswers, ...data.machineAnswers },
   };
+}
+
+function opened(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"]): Thread {
+  const { workspaceId, identityId, subject, recipients = [] } = data;
+  return { ...thread, exists: true, workspaceId, identityId, subject, participants: joined([], recipients) };
+}
+
+/** What was given up answered nobody, unless nobody knows whether it left. */
+function released(thread: Thread, { draftId, because }: { draftId: string; because: string }): Thread {
+  const { [draftId]: given, ...others } = thread.machineAnswers;
+  const machineAnswers = because === "unconfirmed" || given === undefined ? thread.machineAnswers : others;
+  return { ...without(thread, draftId), machineAnswers };
 }
 
 function without(thread: Thread, draftId: string): Thread {
@@ -119,8 +139,12 @@ function joined(known: readonly string[], more: readonly string[]): readonly str
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
   if (thread.mergedInto !== null) {
     // A thread is frozen only once everything decided before stands in it: whoever files here now repeats what was done.
-    if (["FreezeThread", "FileMessage", "HoldMessage", "AbsorbThread"].includes(command.type)) return [];
+    const repeatable = ["OpenThread", "FreezeThread", "FileMessage", "HoldMessage", "AbsorbThread"];
+    if (repeatable.includes(command.type)) return [];
     throw new Rejected("thread_merged", "this thread was merged into another", { survivorId: thread.mergedInto });
+  }
+  if (command.type === "OpenThread") {
+    return thread.exists ? [] : [{ type: "ThreadOpened", data: command.opened }];
   }
   if (!thread.exists && command.type !== "FileMessage" && command.type !== "HoldMessage") {
     throw new Rejected("not_found", "no such thread");

@@ -51,6 +51,8 @@ export type InboundMessage = {
   attachments: MessageAttachment[];
   /** What could not be read is shown by its headers alone. */
   quarantined: boolean;
+  /** Its sender was blocked when it came: it is kept, and sets nothing in motion. */
+  fromBlockedContact?: true;
 };
 
 /**
@@ -77,6 +79,8 @@ export type SendClaim = {
   contentSha256: string;
   attemptId: string;
   quotaStream: string;
+  /** Where it answers a machine: the addresses it goes to, in lower case. */
+  machineAddresses?: string[];
 };
 
 export type AuthenticationResult = "pass" | "fail" | "none" | "neutral" | "softfail" | "temperror" | "permerror";
@@ -104,6 +108,9 @@ export type ThreadEvent =
         subject: string;
         contactEmail: string | null;
         contactId: string | null;
+        /** Where a mail of ours opens it: why, and who it goes to. */
+        openedBy?: "send" | "test_email";
+        recipients?: string[];
       }
     >
   | Event<"MessageReceived", InboundMessage>
@@ -148,6 +155,8 @@ export type ThreadEvent =
         needsReview: boolean;
         /** Filing numbers of its mails whose authentication is still to come. Absent in older events. */
         unauthenticated?: number[];
+        /** By draft: the machines that were answered (decisions 13). Absent in older events. */
+        machineAnswers?: Record<string, string[]>;
       }
     >;
 

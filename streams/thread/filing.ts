@@ -27,6 +27,7 @@ export type ThreadFiling =
       claims: SendClaim[];
       needsReview: boolean;
       unauthenticated: readonly number[];
+      machineAnswers?: Readonly<Record<string, readonly string[]>>;
     };
 
 /** So many fit into the event of a merge; a thread that has more of them waiting is somebody's flood. */
@@ -39,6 +40,7 @@ export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage"
   const events: ThreadEvent[] = [];
   if (!thread.exists && opens) events.push({ type: "ThreadOpened", data: opens });
   events.push({ type: "MessageReceived", data: message });
+  if (message.fromBlockedContact) return events;
   const automatic = message.classification === "auto_reply" || message.classification === "bounce";
   if (thread.exists && thread.status === "waiting" && !automatic) {
     events.push({ type: "ThreadStatusChanged", data: { status: "open", because: "the customer wrote" } });
@@ -75,11 +77,13 @@ function reviewReason(
 
 export function absorb(command: Extract<ThreadFiling, { type: "AbsorbThread" }>, thread: Thread): ThreadEvent[] {
   if (thread.absorbed.includes(command.absorbedId)) return [];
-  const { type: _, participants, drafts, unauthenticated, ...rest } = command;
+  const { type: _, participants, drafts, unauthenticated, machineAnswers = {}, ...rest } = command;
+  const answered = Object.fromEntries(Object.entries(machineAnswers).map(([draft, to]) => [draft, [...to]]));
   const lists = {
     participants: [...participants],
     drafts: { ...drafts },
     unauthenticated: unauthenticated.slice(-maxUnauthenticated),
+    ...(Object.keys(answered).length > 0 && { machineAnswers: answered }),
   };
   const events: ThreadEvent[] = [{ type: "ThreadAbsorbed", data: { ...rest, ...lists } }];
   if (command.needsReview && !thread.needsReview) {

@@ -34,7 +34,22 @@ export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>
   if ((held?.attemptId ?? null) !== replaces || thread.drafts[claim.draftId]?.status === "sent") {
     throw new Rejected("send_in_progress", "this draft is being sent already");
   }
+  requireNoLoop(thread, claim);
   return [{ type: "SendClaimed", data: { ...claim, replaces } }];
+}
+
+/** At most one answer to a machine per thread and pair of addresses: two of them could go on for ever (decisions 13). */
+export function requireNoLoop(
+  thread: Pick<Thread, "machineAnswers">,
+  { draftId, machineAddresses = [] }: { draftId: string; machineAddresses?: readonly string[] },
+): void {
+  const others = Object.entries(thread.machineAnswers).filter(([id]) => id !== draftId);
+  const again = machineAddresses.find((address) => others.some(([, answered]) => answered.includes(address)));
+  if (again === undefined) return;
+  throw new Rejected(
+    "loop_guarded",
+    `the automatic mail of ${again} was answered once on this thread: write to a person`,
+  );
 }
 
 export function releaseClaim(command: Extract<ThreadSending, { type: "ReleaseClaim" }>, thread: Thread): ThreadEvent[] {

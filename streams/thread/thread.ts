@@ -24,4 +24,6 @@ export type Thread = {
   participants: readonly string[];
   drafts: Readonly<Record<string, NotedDraft>>;
   claims: Readonly<Record<string, SendClaim>>;
+  /** By draft that was sent, or may be: the machines' addresses (lower case) that it answers. */
+  machineAnswers: Readonly<Record<string, readonly string[]>>;
 };

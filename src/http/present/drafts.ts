@@ -17,6 +17,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
     thread_id: row.thread_id,
     identity_id: row.identity_id,
     based_on_message_id: row.based_on_message_id,
+    kind: row.kind as WireDraft["kind"],
     status: row.status as WireDraft["status"],
     version: row.version,
     content_sha256: row.content_sha256,

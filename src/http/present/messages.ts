@@ -33,6 +33,7 @@ export async function presentMessage(blobs: Blobs, row: MessageRow): Promise<Wir
     classification: whole.classification as WireMessage["classification"],
     authentication: shownAuthentication(whole.authentication),
     delivery_status: whole.delivery_status as WireMessage["delivery_status"],
+    from_blocked_contact: whole.from_blocked_contact,
     draft_id: whole.draft_id,
     attachments: await Promise.all(whole.attachments.map((attachment) => presentAttachment(blobs, attachment))),
     received_at: timestampOrNull(whole.received_at),

@@ -14,15 +14,15 @@ import {
   Uuid,
 } from "./common.ts";
 
-const DraftStatus = Type.Enum(["pending", "approved", "rejected", "sending", "sent", "stale", "failed"]);
+export const DraftStatus = Type.Enum(["pending", "approved", "rejected", "sending", "sent", "stale", "failed"]);
 const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 
 /** Bounds of what an agent writes (decisions 4). The subject has to fit one header line of RFC 5322. */
-const maxBody = 256 * kilobyte;
+export const maxBody = 256 * kilobyte;
 const maxRationale = 8 * kilobyte;
-const maxMetadata = 8 * kilobyte;
+export const maxMetadata = 8 * kilobyte;
 const maxReason = 2 * kilobyte;
-const maxSubject = 998;
+export const maxSubject = 998;
 const maxAttachments = 10;
 const maxAttachmentBytes = 10 * kilobyte * kilobyte;
 
@@ -60,6 +60,9 @@ export const Draft = Strict(
     thread_id: Uuid,
     identity_id: Uuid,
     based_on_message_id: Nullable(Uuid),
+    kind: Type.Enum(["draft", "send", "reply", "test_email"], {
+      description: "What asked for it: a draft of its own, POST /v1/emails/send or reply, or a test email.",
+    }),
     status: DraftStatus,
     version: Type.Integer({ minimum: 1 }),
     content_sha256: Sha256,
@@ -105,7 +108,7 @@ export const DraftQuery = ListQuery({
   status: Type.Optional(DraftStatus),
 });
 
-const copies = Type.Array(EmailAddress, { maxItems: 50 });
+export const copies = Type.Array(EmailAddress, { maxItems: 50 });
 
 export const NewAttachment = Strict(
   {
@@ -120,7 +123,9 @@ export const NewAttachment = Strict(
   { title: "NewAttachment" },
 );
 
-const anyBody = { atLeastOneOf: ["body_text", "body_html"] };
+export const attachments = Type.Optional(Type.Array(NewAttachment, { maxItems: maxAttachments }));
+
+export const anyBody = { atLeastOneOf: ["body_text", "body_html"] };
 
 export const CreateDraft = Strict(
   {
@@ -134,7 +139,7 @@ export const CreateDraft = Strict(
     bcc: Type.Optional(copies),
     rationale: Type.Optional(Text(maxRationale)),
     metadata: Type.Optional(JsonObject(maxMetadata)),
-    attachments: Type.Optional(Type.Array(NewAttachment, { maxItems: maxAttachments })),
+    attachments,
   },
   { title: "CreateDraft", description: "At least one of body_text and body_html.", ...anyBody },
 );

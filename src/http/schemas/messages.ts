@@ -41,6 +41,7 @@ export const Message = Strict(
     classification: Nullable(Type.Enum(["person", "auto_reply", "bounce", "list"])),
     authentication: Nullable(Authentication),
     delivery_status: Nullable(Type.Enum(["queued", "sent", "delivered", "bounced", "complained", "failed"])),
+    from_blocked_contact: Type.Boolean({ description: "Kept, but it set nothing in motion: its sender was blocked." }),
     draft_id: Nullable(Uuid),
     attachments: Type.Array(Attachment),
     received_at: Nullable(Timestamp),

@@ -1,0 +1,94 @@
+import type { Static } from "typebox";
+import type { DirectlySent } from "#src/commands/directSends.ts";
+import { replyEmail, sendEmail } from "#src/commands/emails.ts";
+import { readAttachments } from "./attachments.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { shownOnRefusal } from "./draftAnswers.ts";
+import type { ErrorCode } from "./errors.ts";
+import { type Route, route } from "./route.ts";
+import { attachmentBodyLimit } from "./schemas/drafts.ts";
+import { EmailAccepted, ReplyEmail, SendEmail } from "./schemas/emails.ts";
+
+/** What may refuse any mail that a key sends in one call. */
+export const refusals: ErrorCode[] = [
+  "plan_limit_reached",
+  "not_found",
+  "identity_not_active",
+  "sending_paused",
+  "assistant_disabled",
+  // Only where identity or draft are changed by somebody else while the call runs.
+  "human_approval_required",
+  "content_changed",
+  "invalid_status",
+];
+
+const underApproval =
+  "Inside it is a draft, approved by the calling key, with the same history, hash, quota and send path. Where the identity has require_human_approval it stays pending (queued_at null) and its approvers are asked.";
+
+export const emailRoutes = (deps: HttpDependencies): Route[] => [
+  route(
+    "POST /v1/emails/send",
+    {
+      scope: "write:emails",
+      limit: "send",
+      summary: "Send a new mail, on a thread of its own",
+      description: `The identity needs can_send_cold.\n\n${underApproval}`,
+      body: SendEmail,
+      bodyLimit: attachmentBodyLimit,
+      answers: EmailAccepted,
+      status: 202,
+      errors: [...refusals, "cold_send_not_allowed"],
+    },
+    async ({ workspaceId, body, cause }) => {
+      const request = {
+        ...letterOf(body),
+        workspaceId,
+        identityId: body.identity_id,
+        to: body.to,
+        subject: body.subject,
+        metadata: body.metadata ?? null,
+      };
+      return accepted(deps, await shownOnRefusal(deps, () => sendEmail(deps, request, cause)));
+    },
+  ),
+  route(
+    "POST /v1/emails/reply",
+    {
+      scope: "write:emails",
+      limit: "send",
+      summary: "Answer on a thread",
+      description: `Recipients and headers are those of the message that is answered. Name the message you read as based_on_message_id, and a newer one answers 409 stale_draft; leave it out, and the newest one is answered: a person's before a machine's. A machine is answered once (422 loop_guarded).\n\n${underApproval}`,
+      body: ReplyEmail,
+      bodyLimit: attachmentBodyLimit,
+      answers: EmailAccepted,
+      status: 202,
+      errors: [...refusals, "stale_draft", "loop_guarded"],
+    },
+    async ({ workspaceId, body, cause }) => {
+      const request = {
+        ...letterOf(body),
+        workspaceId,
+        threadId: body.thread_id,
+        basedOnMessageId: body.based_on_message_id ?? null,
+        replyAll: body.reply_all,
+      };
+      return accepted(deps, await shownOnRefusal(deps, () => replyEmail(deps, request, cause)));
+    },
+  ),
+];
+
+type Letter = Pick<Static<typeof SendEmail>, "body_text" | "body_html" | "cc" | "bcc" | "attachments">;
+
+const letterOf = ({ body_text, body_html, cc, bcc, attachments }: Letter) => ({
+  bodyText: body_text ?? null,
+  bodyHtml: body_html ?? null,
+  cc: cc ?? [],
+  bcc: bcc ?? [],
+  attachments: readAttachments(attachments ?? []),
+});
+
+async function accepted(deps: HttpDependencies, sent: DirectlySent): Promise<Static<typeof EmailAccepted>> {
+  const { draftId, messageId, threadId, status, queuedAt, position } = sent;
+  await deps.readAfter(position, draftId);
+  return { draft_id: draftId, message_id: messageId, thread_id: threadId, status, queued_at: queuedAt };
+}

@@ -1,0 +1,71 @@
+import Type from "typebox";
+import { EmailAddress, HeaderText, JsonObject, Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
+import { anyBody, attachments, copies, DraftStatus, maxBody, maxMetadata, maxSubject } from "./drafts.ts";
+
+const letter = {
+  body_text: Type.Optional(Text(maxBody)),
+  body_html: Type.Optional(Text(maxBody)),
+  cc: Type.Optional(copies),
+  bcc: Type.Optional(copies),
+  attachments,
+};
+
+export const SendEmail = Strict(
+  {
+    identity_id: Uuid,
+    to: Type.Array(EmailAddress, { minItems: 1, maxItems: 50, examples: [["customer@example.com"]] }),
+    subject: HeaderText(maxSubject, { minLength: 1, examples: ["Your order"] }),
+    ...letter,
+    metadata: Type.Optional(JsonObject(maxMetadata)),
+  },
+  { title: "SendEmail", description: "At least one of body_text and body_html.", ...anyBody },
+);
+
+export const ReplyEmail = Strict(
+  {
+    thread_id: Uuid,
+    based_on_message_id: Type.Optional(
+      Type.String({
+        format: "uuid",
+        lowercase: true,
+        description: "The message you read. Without it the thread's newest one is answered, whatever it says.",
+      }),
+    ),
+    ...letter,
+    reply_all: Type.Boolean({
+      default: false,
+      description: "Also to everybody else of the message's To and Cc, our own addresses excepted.",
+    }),
+  },
+  { title: "ReplyEmail", description: "At least one of body_text and body_html.", ...anyBody },
+);
+
+/** A mail on its way, or waiting for a person; `message_id` is the id its message has once it is queued. */
+export const EmailAccepted = Strict(
+  {
+    draft_id: Uuid,
+    message_id: Uuid,
+    thread_id: Uuid,
+    status: DraftStatus,
+    queued_at: Nullable(Type.String({ format: "date-time", description: "null while it waits for a person." })),
+  },
+  { title: "EmailAccepted" },
+);
+
+export const TestEmail = Strict({ recipient_email: EmailAddress }, { title: "TestEmail" });
+
+export const TaskAccepted = Strict({ task_id: Uuid }, { title: "TaskAccepted" });
+
+export const Task = Strict(
+  {
+    id: Uuid,
+    kind: Type.Enum(["test_email"]),
+    status: Type.Enum(["pending", "running", "succeeded", "failed"], {
+      description: "pending: it waits for a person. running: on its way to the delivery provider.",
+    }),
+    created_at: Timestamp,
+    finished_at: Nullable(Timestamp),
+    error: Nullable(Type.String({ description: "Why it failed, in words." })),
+  },
+  { title: "Task" },
+);
