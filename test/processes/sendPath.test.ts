@@ -366,29 +366,6 @@ describe("the hand-over", () => {
     expect(await world.state.quota()).to.equal(0);
   });
 
-  it("ends a repetition of a send as its first run ended, whatever happened since", async () => {
-    const operation = { ...cause, operation: "o1" };
-    const repetition = { ...operation, repeated: true };
-    const queuedWorld = await createSendWorld();
-    const queuedId = await queuedWorld.submit();
-    const first = await queueSend(queuedWorld.node, queuedId, "api_key", operation);
-    await queuedWorld.run();
-    const again = await queueSend(queuedWorld.createNode(), queuedId, "api_key", repetition);
-    expect([again.threadId, again.attemptId]).to.deep.equal([first.threadId, first.attemptId]);
-    await expectSound(queuedWorld, [queuedId], ["sent"]);
-
-    const changedWorld = await createSendWorld();
-    const changedId = await changedWorld.submit();
-    const command = { type: "UpdateIdentity", changes: { displayName: "Another" }, mayLoosen: true } as const;
-    await changedWorld.node.handle(identityDecider, identityStream(identityId), command, cause);
-    expect(await refusal(queueSend(changedWorld.node, changedId, "api_key", operation))).to.equal("content_changed");
-    // The new version could be sent by the key itself: but that is not what was asked for.
-    expect(await refusal(queueSend(changedWorld.createNode(), changedId, "api_key", repetition))).to.equal(
-      "content_changed",
-    );
-    expect((await changedWorld.state.draft(changedId)).status).to.equal("pending");
-  });
-
   it("does not let a key send what an edit put back to pending, where people decide", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
