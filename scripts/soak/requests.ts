@@ -1,0 +1,201 @@
+import { randomUUID } from "node:crypto";
+import type { Document } from "#src/http/openapi.ts";
+import { createDocumentCheck } from "#test/support/documentCheck.ts";
+import { makeTenant, nounOfField, paramsOf, type Tenant, webhookHost } from "#test/support/examples/world.ts";
+import { operationsOf } from "#test/support/hostileRequests.ts";
+import { until } from "../support/client.ts";
+import { inParallel, type Proof, percentile, type Report } from "./proof.ts";
+import { createRandom, type Random } from "./random.ts";
+import { createRequestClient, type Got } from "./requestClient.ts";
+import { type Made, makeRequest, type Pool } from "./requestMaker.ts";
+import { openSender } from "./sender.ts";
+import { openWorld, type World } from "./world.ts";
+
+/** Chosen once; SOAK_SEED asks for another life. */
+const seed = Number(process.env.SOAK_SEED ?? 20_261_121);
+const lanes = 16;
+/** A new mail comes in for so many requests, so that threads and stale drafts keep coming. */
+const mailEvery = 250;
+const keptIds = 40;
+
+const settings = {
+  RATE_LIMIT_READ: "off",
+  RATE_LIMIT_WRITE: "off",
+  RATE_LIMIT_SEND: "off",
+  RATE_LIMIT_NOTIFY: "off",
+  RATE_LIMIT_TEST_EMAIL: "off",
+  RATE_LIMIT_AUTH: "off",
+  WEBHOOK_ALLOWED_HOSTS: webhookHost,
+  // Nobody answers there.
+  DNS_SERVERS: "127.0.0.1:9",
+};
+
+export const requests: Proof = {
+  name: "requests",
+  title: "requests generated from the OpenAPI document, good and bad: no 5xx, and nothing that it does not describe",
+  unit: "requests",
+  full: 100_000,
+  sample: 600,
+  async run(size, report) {
+    const world = await openWorld(settings);
+    const instance = await world.start();
+    const client = createRequestClient(instance.url);
+    const sender = await openSender(instance.smtpPort);
+    const deliver = delivering(world, instance, sender.send);
+    try {
+      const document = (await (await fetch(`${instance.url}/openapi.json`)).json()) as Document;
+      const running = { url: instance.url, workspace: async () => ownWorkspace(instance), deliver };
+      const tenant = await makeTenant(running, document);
+      await storm({ size, report, document, tenant, client, deliver });
+      const { status } = await fetch(`${instance.url}/readyz`);
+      if (status !== 200) report.violation(`/readyz says ${status} afterwards`);
+      if (instance.child.exitCode !== null) report.violation("the service ended");
+    } finally {
+      client.close();
+      sender.close();
+      await world.close();
+    }
+  },
+};
+
+const ownWorkspace = ({ apiKey }: { apiKey: string | undefined }) => ({ id: "", key: apiKey as string });
+
+type Storm = {
+  size: number;
+  report: Report;
+  document: Document;
+  tenant: Tenant;
+  client: ReturnType<typeof createRequestClient>;
+  deliver(to: string, raw: string): Promise<void>;
+};
+
+async function storm({ size, report, document, tenant, client, deliver }: Storm): Promise<void> {
+  const operations = operationsOf(document).filter(({ scope }) => scope !== null);
+  const judge = createJudge(document);
+  const pools = createPools(tenant);
+  const tally = new Map<string, number>();
+  const took: number[] = [];
+  const succeeded = new Set<unknown>();
+  const address = (await tenant.ask(`GET /v1/identities/${tenant.ids.identities}`)).json.email_address;
+  let unanswered = 0;
+  const numbers = Array.from({ length: size }, (_, n) => n);
+  await inParallel(numbers, lanes, async (n) => {
+    if (n % mailEvery === mailEvery - 1) await deliver(address, plainMail(address)).catch(() => {});
+    const random = createRandom(seed + n);
+    const made = makeRequest(operations, random, pools.of(random));
+    const got = await client.ask(made);
+    report.progress(n + 1, size);
+    if (!got) {
+      unanswered += 1;
+      if (made.slow === undefined && !made.beforeRouting) report.violation(`${shown(n, made)}: no answer`);
+      return;
+    }
+    took.push(got.tookMs);
+    tally.set(`${Math.floor(got.status / 100)}xx`, (tally.get(`${Math.floor(got.status / 100)}xx`) ?? 0) + 1);
+    pools.learn(made, got);
+    if (got.status < 300) succeeded.add(made.operation);
+    const fault = judge(made, got);
+    if (fault !== undefined) report.violation(`${shown(n, made)}: ${fault}`);
+  });
+  report.figure("seed", seed);
+  report.figure("operations, of them answered with success at least once", `${operations.length}, ${succeeded.size}`);
+  const never = operations
+    .filter((operation) => !succeeded.has(operation))
+    .map(({ method, path }) => `${method} ${path}`);
+  if (never.length > 0) report.figure("never with success", never.join(", "));
+  for (const [kind, count] of [...tally].sort()) report.figure(`answered ${kind}`, count);
+  report.figure("broken off by us, or refused before a route without an answer", unanswered);
+  report.figure("p50 / p99", `${Math.round(percentile(took, 50))} / ${Math.round(percentile(took, 99))} ms`);
+}
+
+/** What is wrong with an answer; undefined where nothing is. */
+function createJudge(document: Document): (made: Made, got: Got) => string | undefined {
+  const check = createDocumentCheck(document);
+  const slowest = 18_000;
+  return (made, got) => {
+    const { status, text, tookMs } = got;
+    const said = text.slice(0, 400);
+    if (status >= 500) return `${status} ${said}`;
+    if (/node_modules|\bat \w+ \(|\.ts:\d|syntax error at|pg_catalog/.test(said) && status >= 400)
+      return `shows its inside: ${said}`;
+    if (tookMs > slowest) return `took ${Math.round(tookMs)} ms`;
+    if (status >= 400) {
+      const fault = envelopeFault(text);
+      if (fault !== undefined) return `${status}: ${fault}: ${said}`;
+    }
+    if (made.beforeRouting && [400, 431].includes(status)) return undefined;
+    if (!made.operation || made.kind === "path")
+      return status === 404 || status === 401 || made.kind === "path" ? undefined : `${status} for no route`;
+    return check.faultOf(`${made.operation.method} ${made.operation.path}`, got);
+  };
+}
+
+function envelopeFault(text: string): string | undefined {
+  try {
+    const { error, message, request_id } = JSON.parse(text);
+    if (typeof error !== "string" || typeof request_id !== "string") return "no envelope";
+    if (typeof message !== "string" || message.length < 10) return "no sentence";
+    return error === "invalid_request" && !/[:"]| body|request|headers/.test(message) ? "names no field" : undefined;
+  } catch {
+    return "no JSON";
+  }
+}
+
+/** The ids that requests name: what the tenant began with, and what good requests have made since. */
+function createPools(tenant: Tenant) {
+  const pools = new Map(Object.entries(tenant.ids).map(([noun, id]) => [noun, [id]]));
+  const idOf = (noun: string, random: Random, forDelete = false): string => {
+    const all = pools.get(noun) ?? [];
+    const from = forDelete ? all.slice(1) : all;
+    return from.length > 0 && random.chance(0.95) ? random.pick(from) : randomUUID();
+  };
+  return {
+    of: (random: Random): Pool => ({
+      key: tenant.key,
+      idFor: (name) => (name.endsWith("_id") || name.endsWith("_ids") ? idOf(nounOfField(name), random) : randomUUID()),
+      pathOf: (path, forDelete) =>
+        paramsOf(path).reduce(
+          (line, { name, noun }) => line.replace(`{${name}}`, encodeURIComponent(idOf(noun, random, forDelete))),
+          path,
+        ),
+    }),
+    learn({ operation, method }: Made, { status, text }: Got): void {
+      if (!operation || method !== "POST" || status >= 300) return;
+      const noun = /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
+      const id = noun && JSON.parse(text).id;
+      if (!id) return;
+      const known = pools.get(noun) ?? [];
+      // The first stays: it is what everything else stands on.
+      pools.set(noun, [...known.slice(0, 1), ...[...known.slice(1), id].slice(-keptIds)]);
+    },
+  };
+}
+
+const shown = (n: number, { kind, method, url, headers, body }: Made): string =>
+  `request ${n} (${kind}) ${method} ${url.slice(0, 300)} ${JSON.stringify(headers.slice(2)).slice(0, 300)} ${(body ?? "").slice(0, 600)}`;
+
+/** Hands a mail in over SMTP and waits until it can be read. */
+function delivering(
+  world: World,
+  instance: Parameters<World["client"]>[0],
+  send: (raw: Buffer, to: string) => Promise<string>,
+) {
+  const client = world.client(instance);
+  let last: Promise<void> = Promise.resolve();
+  const deliver = async (to: string, raw: string) => {
+    const before = (await client.ask("GET /v1/inbound")).total;
+    await send(Buffer.from(raw), to);
+    await until("the mail to be filed", async () => {
+      const { total, data } = await client.ask("GET /v1/inbound");
+      return total > before && data[0].disposition !== "received" && data[0].filed_position !== null;
+    });
+  };
+  // One after the other: it is one conversation.
+  return (to: string, raw: string): Promise<void> => {
+    last = last.catch(() => {}).then(() => deliver(to, raw));
+    return last;
+  };
+}
+
+const plainMail = (to: string): string =>
+  `Message-ID: <${randomUUID()}@customer.example>\r\nFrom: ann@customer.example\r\nTo: ${to}\r\nSubject: Again\r\n\r\nHello?\r\n`;
