@@ -26,6 +26,10 @@ import { createKeyRing } from "./secrets/keyRing.ts";
 import { StartError } from "./startError.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
+import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
+import { createPostgresDeliveries } from "./webhooks/postgresDeliveries.ts";
+import type { WebhookSender } from "./webhooks/sender.ts";
+import { createUndiciSender } from "./webhooks/undiciSender.ts";
 
 /** Where the service's PostgreSQL is: the configured one, or the embedded one that was started. */
 export type DatabaseUrls = { ownerUrl: string; serviceUrl: string };
@@ -37,6 +41,7 @@ export type Composition = {
   provider: WatchedProvider;
   waitFor: WaitFor;
   metrics: Metrics;
+  webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender };
   deps: Dependencies;
   close(): Promise<void>;
 };
@@ -55,6 +60,10 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const authenticator = createMailAuthenticator(resolver, clock);
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
+  const webhooks = {
+    deliveries: createPostgresDeliveries(database),
+    sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts }),
+  };
   const ids = systemIds;
   const deps: Dependencies = {
     ...createHandle({ store, clock, ids }),
@@ -78,10 +87,11 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     provider,
     waitFor,
     metrics,
+    webhooks,
     deps,
     async close() {
       waitFor.close();
-      await Promise.all([provider.close(), parser.close(), authenticator.close()]);
+      await Promise.all([provider.close(), parser.close(), authenticator.close(), webhooks.sender.close()]);
       await store.close();
       await database.close();
     },
@@ -112,4 +122,5 @@ const settingsOf = (config: Config): Settings => ({
   notifyThrottleSeconds: config.notifyThrottleSeconds,
   barrierTimeoutMs: 5_000,
   slackAllowedHosts: config.slack.allowedHosts,
+  webhookAllowedHosts: config.webhookAllowedHosts,
 });

@@ -7,6 +7,7 @@ import { startHttp } from "./http/index.ts";
 import type { HttpServer } from "./http/server.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
+import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
 import { createProcessRunner, type ProcessRunner } from "./subscriptions/processes.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
@@ -32,12 +33,13 @@ export async function startService(
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   let projectionRunner: ProjectionRunner | undefined;
   let processRunner: ProcessRunner | undefined;
+  let webhooks: DeliverWebhooks | undefined;
   let http: { server: HttpServer; close(): Promise<void> } | undefined;
   let smtp: SmtpReceiver | undefined;
 
   async function stop(): Promise<void> {
     await Promise.all([smtp?.close(), http?.close()]);
-    await processRunner?.stop();
+    await Promise.all([processRunner?.stop(), webhooks?.stop()]);
     await projectionRunner?.stop();
   }
 
@@ -49,7 +51,11 @@ export async function startService(
     }
     if (has("processes")) {
       const { clock } = deps;
-      const processes = allProcesses(deps, { provider, instanceId, ...config });
+      const { deliveries, sender } = composition.webhooks;
+      webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
+      webhooks.start();
+      const queued = { deliveries, onQueued: webhooks.wake };
+      const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, ...config });
       processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes });
       processRunner.start();
     }
@@ -58,6 +64,7 @@ export async function startService(
       const { host, port, publicUrl } = config;
       http = await startHttp({
         ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
+        webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
         rateLimits: config.rateLimits,

@@ -43,4 +43,6 @@ export type Settings = {
   barrierTimeoutMs: number;
   /** Hosts (or host:port) of webhook URLs of Slack channels; hooks.slack.com unless told. */
   slackAllowedHosts?: readonly string[];
+  /** Hosts (or host:port) that webhooks may point to though they are private; none unless told. */
+  webhookAllowedHosts?: readonly string[];
 };

@@ -1,6 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
+import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import { createFeedTail, type FeedTail } from "./feedTail.ts";
 import { createKeyUses, type KeyUses } from "./keyUses.ts";
 import type { Revocation } from "./revocation.ts";
 
@@ -12,8 +14,12 @@ export type HttpDependencies = Dependencies & {
    */
   readAfter(position: number, id?: string): Promise<void>;
   /** Of this instance: how requests under a revoked key come to their end everywhere. */
-  revocation: Pick<Revocation, "drain">;
+  revocation: Pick<Revocation, "drain" | "upToDate">;
   keyUses: KeyUses;
+  feedTail: FeedTail;
+  webhookDeliveries: WebhookDeliveries;
+  /** Aborted when this instance takes no more requests: what would go on without end has to end. */
+  closing: AbortSignal;
 };
 
 /** Recorded, but not readable yet: a 503 that must not make anybody write again. */
@@ -27,9 +33,16 @@ export class NotReadableYet extends Unavailable {
   }
 }
 
+export type HttpParts = {
+  database: Pick<Database, "query">;
+  revocation: Pick<Revocation, "drain" | "upToDate">;
+  webhookDeliveries: WebhookDeliveries;
+  closing: AbortSignal;
+};
+
 export const httpDependencies = (
   deps: Dependencies,
-  { database, revocation }: { database: Pick<Database, "query">; revocation: Pick<Revocation, "drain"> },
+  { database, revocation, webhookDeliveries, closing }: HttpParts,
 ): HttpDependencies => ({
   ...deps,
   async readAfter(position, id) {
@@ -37,4 +50,14 @@ export const httpDependencies = (
   },
   revocation,
   keyUses: createKeyUses({ database, clock: deps.clock }),
+  feedTail: createFeedTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
+  webhookDeliveries,
+  closing,
 });
+
+async function feedCheckpoint(database: Pick<Database, "query">): Promise<number> {
+  const { rows } = await database.query<{ position: number }>(
+    "select position from work.checkpoints where name = 'feed'",
+  );
+  return rows[0]?.position ?? 0;
+}

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals.ts";
@@ -6,6 +7,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
 import type { Metrics } from "#src/metrics/metrics.ts";
 import type { Database } from "#src/postgres/database.ts";
+import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
 import { createApp } from "./app.ts";
 import { approvalPages } from "./approvalPages/router.ts";
@@ -18,6 +20,7 @@ import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./draftHistories.ts";
 import { draftRoutes } from "./drafts.ts";
 import { emailRoutes } from "./emails.ts";
+import { eventRoutes } from "./events.ts";
 import { createHitCounter } from "./hitCounter.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { identityRoutes } from "./identities.ts";
@@ -33,6 +36,7 @@ import { ruleRoutes } from "./rules.ts";
 import { type HttpServer, listen } from "./server.ts";
 import { taskRoutes } from "./tasks.ts";
 import { threadRoutes } from "./threads.ts";
+import { webhookRoutes } from "./webhooks.ts";
 import { workspaceRoutes } from "./workspaces.ts";
 
 export type HttpOptions = {
@@ -41,6 +45,7 @@ export type HttpOptions = {
   store: EventStore;
   /** Where mail is caught instead of sent: then its pages are served. */
   outbox: Outbox | undefined;
+  webhookDeliveries: WebhookDeliveries;
   instanceId: string;
   logger: Logger;
   host: string;
@@ -71,6 +76,8 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...taskRoutes(deps),
   ...contactRoutes(deps),
   ...assistantRoutes(deps),
+  ...eventRoutes(deps),
+  ...webhookRoutes(deps),
 ];
 
 /** Starts the HTTP role. Throws StartError where it cannot listen. */
@@ -82,7 +89,11 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const onError = warn("revocations could not be looked up");
   const revocation = createRevocation({ database, instanceId, inFlight, clock, onError });
   const counter = createHitCounter({ database, clock, windowMs, onError: warn("old counts could not be removed") });
-  const httpDeps = httpDependencies(deps, { database, revocation });
+  const closing = new AbortController();
+  // As many listen to it as there are streams open.
+  setMaxListeners(0, closing.signal);
+  const { webhookDeliveries } = options;
+  const httpDeps = httpDependencies(deps, { database, revocation, webhookDeliveries, closing: closing.signal });
   const app = createApp({
     routes: allRoutes(httpDeps),
     logger,
@@ -123,6 +134,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   return {
     server,
     async close() {
+      closing.abort();
       await server.close();
       await revocation.stop();
     },

@@ -5,6 +5,7 @@ import { type ApiKeyIdentity, unauthorized } from "./authenticate.ts";
 import { parseBody } from "./body.ts";
 import { invalid } from "./errors.ts";
 import { etag, ifMatchOf } from "./etag.ts";
+import { lastEventIdOf } from "./feedCursor.ts";
 import { isUuid } from "./formats.ts";
 import { readQuery } from "./query.ts";
 import { Reply } from "./reply.ts";
@@ -41,9 +42,10 @@ export async function judge(admitted: Admitted, checkResponses: boolean): Promis
   const body = request.method === "GET" || request.method === "HEAD" ? {} : parseBody(await admitted.bytes(), request);
   route.checkBody(body);
   const ifMatch = route.options.ifMatch ? ifMatchOf(request) : undefined;
+  const lastEventId = route.options.lastEventId ? lastEventIdOf(request) : undefined;
   // The key may have been revoked while the body came in: then nothing is begun under it.
   if (admitted.signal.aborted) throw unauthorized();
-  const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey });
+  const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey, lastEventId });
   return replyOf(route, value, checkResponses);
 }
 

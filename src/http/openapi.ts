@@ -113,6 +113,15 @@ function headersOf(route: Route, idempotent: boolean): Json[] {
       example: '"3"',
     });
   }
+  if (route.options.lastEventId) {
+    headers.push({
+      name: "Last-Event-ID",
+      in: "header",
+      required: false,
+      description: "The id of the last event that was seen; it goes before `after`.",
+      schema: { type: "string" },
+    });
+  }
   if (idempotent && route.method === "POST" && route.scope !== null) {
     headers.push({
       name: "Idempotency-Key",

@@ -1,4 +1,5 @@
 import Type, { type Static, type TObject, type TSchema } from "typebox";
+import type { FeedPlace } from "#projections/feed/queries.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Actor } from "#streams/event.ts";
 import type { ApiKeyIdentity } from "./authenticate.ts";
@@ -47,6 +48,8 @@ export type Call<Params, Query, Body, Loaded> = Reached<Params> & {
   ifMatch: number | undefined;
   /** Of a POST that has one. */
   idempotencyKey: string | undefined;
+  /** Where Last-Event-ID says a stream is to go on, on routes that take it. */
+  lastEventId: FeedPlace | undefined;
 };
 
 /** An answer that is not JSON: the handler replies with bytes or a stream. */
@@ -74,6 +77,8 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   status?: 200 | 201 | 202;
   /** Takes If-Match. */
   ifMatch?: true;
+  /** Takes Last-Event-ID. */
+  lastEventId?: true;
   /** The version of an answer, for its ETag. */
   etag?: (answer: any) => number;
   /** The answer holds a secret that is shown once: where it is kept for repetitions, only the API key that asked can open it. */

@@ -1,5 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
+import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { concludeSettled } from "./concludeSettled.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
@@ -9,6 +10,7 @@ import { finishSends } from "./finishSends.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import type { Process } from "./process.ts";
+import { queueWebhooks } from "./queueWebhooks.ts";
 import { recordBounces } from "./recordBounces.ts";
 import { recoverClaims } from "./recoverClaims.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
@@ -24,6 +26,8 @@ export type ProcessSettings = {
   smtpRetrySeconds: readonly number[];
   deliveryConfirmSeconds: number;
   handOverSeconds: number;
+  /** Where webhooks' deliveries are put down, and who wants to know of it. */
+  webhooks: { deliveries: WebhookDeliveries; onQueued: () => void };
 };
 
 /** Every rule of the service. */
@@ -50,4 +54,5 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
   refreshDraftContents(deps),
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
+  queueWebhooks(deps, settings.webhooks),
 ];

@@ -21,6 +21,7 @@ import { connectDatabase } from "#src/postgres/database.ts";
 import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
 import { createProjectionRunner } from "#src/subscriptions/projections.ts";
 import { createWaitFor } from "#src/subscriptions/waitFor.ts";
+import { createPostgresDeliveries } from "#src/webhooks/postgresDeliveries.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { serveRoutes } from "./frameworkSupport.ts";
@@ -64,7 +65,12 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
   const inFlight = createInFlight();
   const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock });
   await revocation.start();
-  const http = httpDependencies(deps, { database, revocation });
+  const http = httpDependencies(deps, {
+    database,
+    revocation,
+    webhookDeliveries: createPostgresDeliveries(database),
+    closing: new AbortController().signal,
+  });
   const service = await serveRoutes(
     [...apiKeyRoutes(http), ...workspaceRoutes(http), ...domainRoutes(http), ...identityRoutes(http), ...more(deps)],
     {

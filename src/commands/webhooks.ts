@@ -1,0 +1,160 @@
+import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import { targetFault } from "#src/webhooks/targets.ts";
+import { Rejected } from "#streams/decider.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { type Webhook, webhookDecider } from "#streams/webhook/decider.ts";
+import { type WebhookSecret, type WebhookSettings, webhookStream } from "#streams/webhook/events.ts";
+import type { Dependencies } from "./dependencies.ts";
+import type { Cause } from "./handle.ts";
+import { newId } from "./ids.ts";
+import { type HolderState, takeSlot } from "./slots.ts";
+
+const maxWebhooks = 20;
+const secretBytes = 32;
+/** Milliseconds for which a replaced secret signs as well. */
+const bothValidMs = 24 * 3_600_000;
+
+type Named = { workspaceId: string; webhookId: string };
+
+/** What was made, and its secret in plain text: this once. */
+export type WithSecret = { webhookId: string; secret: string; position: number };
+
+/** Throws Rejected invalid_request (a URL that may not be called, too many webhooks), not_found (identity). */
+export async function createWebhook(
+  deps: Dependencies,
+  { workspaceId, ...settings }: WebhookSettings & { workspaceId: string },
+  cause: Cause,
+): Promise<WithSecret> {
+  await requireSound(deps, workspaceId, settings);
+  const webhookId = newId(deps, cause, "webhook");
+  await takeWebhookSlot(deps, workspaceId, webhookId, cause);
+  const secret = newSecret(deps, { workspaceId, webhookId }, cause);
+  const command = { type: "CreateWebhook", webhook: { workspaceId, ...settings, secret } } as const;
+  const { state, position } = await deps.handle(webhookDecider, webhookStream(webhookId), command, cause);
+  return { webhookId, secret: open(deps, { workspaceId, webhookId }, state.secret), position };
+}
+
+/** Changes what is given and leaves the rest. */
+export async function updateWebhook(
+  deps: Dependencies,
+  { workspaceId, webhookId, changes }: Named & { changes: Partial<WebhookSettings> },
+  cause: Cause,
+): Promise<{ position: number }> {
+  await requireSound(deps, workspaceId, changes);
+  return deps.handle(webhookDecider, webhookStream(webhookId), { type: "UpdateWebhook", changes }, cause);
+}
+
+/** A new secret; the one before signs as well for 24 h. */
+export async function rotateWebhookSecret(
+  deps: Dependencies,
+  named: Named,
+  cause: Cause,
+): Promise<WithSecret & { previousUntil: string }> {
+  const previousUntil = new Date(deps.clock.now().getTime() + bothValidMs).toISOString();
+  const secret = newSecret(deps, named, cause);
+  const command = { type: "RotateSecret", secret, previousUntil } as const;
+  const { state, position } = await deps.handle(webhookDecider, webhookStream(named.webhookId), command, cause);
+  const made = [state.secret, ...state.previous.map((each) => each.secret)].find(({ id }) => id === secret.id);
+  return {
+    webhookId: named.webhookId,
+    secret: open(deps, named, made ?? state.secret),
+    previousUntil: state.previous[0]?.until ?? previousUntil,
+    position,
+  };
+}
+
+export const deleteWebhook = (deps: Dependencies, { webhookId }: Named, cause: Cause) =>
+  deps.handle(webhookDecider, webhookStream(webhookId), { type: "DeleteWebhook" }, cause);
+
+/** The service stops delivering to it by itself. */
+export const disableWebhook = (deps: Dependencies, webhookId: string, because: string, cause: Cause) =>
+  deps.handle(webhookDecider, webhookStream(webhookId), { type: "DisableWebhook", because }, cause);
+
+/** Sends an event of kind `webhook.test`, ahead of whatever waits. Answers its delivery's id. */
+export async function testWebhook(
+  deps: Dependencies & { webhookDeliveries: WebhookDeliveries },
+  { workspaceId, webhookId }: Named,
+  cause: Cause,
+): Promise<string> {
+  await requireActive(deps, webhookId);
+  const id = newId(deps, cause, "webhookTest");
+  const created_at = deps.clock.now().toISOString();
+  const payload = { id, type: "webhook.test", created_at, workspace_id: workspaceId, sequence: 0, data: {} };
+  await deps.webhookDeliveries.add([
+    {
+      id,
+      webhook_id: webhookId,
+      workspace_id: workspaceId,
+      event_id: id,
+      event_type: payload.type,
+      subject: id,
+      position: 0,
+      part: 0,
+      body: JSON.stringify({ ...payload, data: { webhook_id: webhookId } }),
+    },
+  ]);
+  return id;
+}
+
+/** Throws Rejected invalid_status where nothing would be delivered anyway. */
+export async function requireActive(deps: Dependencies, webhookId: string): Promise<void> {
+  const { state } = await deps.load(webhookDecider, webhookStream(webhookId));
+  if (state.settings.status === "active") return;
+  throw new Rejected("invalid_status", "this webhook is disabled: set its status to active first");
+}
+
+/** The secrets that sign at a moment, in plain text, the newest first. */
+export const signingSecrets = (deps: Dependencies, webhookId: string, webhook: Webhook, at: Date): string[] => {
+  const valid = webhook.previous.filter(({ until }) => Date.parse(until) > at.getTime());
+  return [webhook.secret, ...valid.map(({ secret }) => secret)].map((secret) =>
+    open(deps, { workspaceId: webhook.workspaceId, webhookId }, secret),
+  );
+};
+
+/** Whom a webhook's secrets are sealed for. */
+export const secretOwner = ({ workspaceId, webhookId }: Named) => ({
+  workspaceId,
+  field: `webhook.${webhookId}.secret`,
+});
+
+function newSecret(deps: Dependencies, named: Named, cause: Cause): WebhookSecret {
+  const plain = `whsec_${deps.ids.random(secretBytes).toString("base64")}`;
+  return { id: newId(deps, cause, "webhookSecret"), sealed: deps.keyRing.seal(plain, secretOwner(named)) };
+}
+
+const open = (deps: Dependencies, named: Named, { sealed }: WebhookSecret): string =>
+  deps.keyRing.open(sealed, secretOwner(named));
+
+async function requireSound(
+  deps: Dependencies,
+  workspaceId: string,
+  { url, identityIds }: Partial<WebhookSettings>,
+): Promise<void> {
+  const fault = url === undefined ? undefined : targetFault(url, deps.settings.webhookAllowedHosts ?? []);
+  if (fault) throw new Rejected("invalid_request", `url: ${fault}`, { field: "url" });
+  for (const [index, identityId] of (identityIds ?? []).entries()) {
+    const { state } = await deps.load(identityDecider, identityStream(identityId));
+    if (state.exists && !state.deleted && state.workspaceId === workspaceId) continue;
+    throw new Rejected("not_found", `identity_ids[${index}]: no such identity`, { field: "identity_ids" });
+  }
+}
+
+async function takeWebhookSlot(
+  deps: Dependencies,
+  workspaceId: string,
+  webhookId: string,
+  cause: Cause,
+): Promise<void> {
+  const stateOf = async (holderId: string): Promise<HolderState> => {
+    const { state } = await deps.load(webhookDecider, webhookStream(holderId));
+    if (!state.exists) return "unborn";
+    return state.deleted ? "gone" : "alive";
+  };
+  try {
+    await takeSlot(deps, { workspaceId, kind: "webhooks", holderId: webhookId }, maxWebhooks, stateOf, cause);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    throw new Rejected("invalid_request", `a workspace has at most ${maxWebhooks} webhooks: delete one first`);
+  }
+}

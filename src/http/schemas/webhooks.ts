@@ -1,0 +1,114 @@
+import Type from "typebox";
+import { Envelope, ListQuery, Nullable, Paging, Strict, Text, Timestamp, Uuid } from "./common.ts";
+import { EventType } from "./events.ts";
+
+const WebhookStatus = Type.Enum(["active", "disabled"]);
+
+const shown = {
+  id: Uuid,
+  workspace_id: Uuid,
+  url: Type.String(),
+  events: Type.Array(EventType),
+  identity_ids: Nullable(Type.Array(Uuid)),
+  description: Nullable(Type.String()),
+  status: WebhookStatus,
+  disabled_reason: Nullable(Type.String({ description: "Why the service itself disabled it." })),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+};
+
+export const Webhook = Strict(shown, { title: "Webhook" });
+
+const secret = Type.String({
+  pattern: "^whsec_[A-Za-z0-9+/]+=*$",
+  description: "Signs every delivery (Standard Webhooks). Shown this once.",
+});
+
+export const WebhookWithSecret = Strict({ ...shown, secret }, { title: "WebhookCreated" });
+
+export const WebhookRotated = Strict(
+  { ...shown, secret, previous_secret_until: Timestamp },
+  { title: "WebhookRotated" },
+);
+
+export const WebhookList = Envelope(Webhook);
+export const WebhookQuery = Paging;
+
+const url = Type.String({
+  minLength: 1,
+  maxBytes: 2048,
+  description: "https, on the public internet; it is called once for each event.",
+  examples: ["https://hooks.example.com/countersign"],
+});
+const events = Type.Array(EventType, {
+  minItems: 1,
+  maxItems: 16,
+  description: "The kinds of events it is told of.",
+  examples: [["draft.stale", "draft.rejected"]],
+});
+const identityIds = Nullable(
+  Type.Array(Uuid, { minItems: 1, maxItems: 50, description: "Only events of these identities; null: all events." }),
+);
+const description = Nullable(Text(255));
+
+export const CreateWebhook = Strict(
+  {
+    url,
+    events,
+    identity_ids: Type.Optional(identityIds),
+    description: Type.Optional(description),
+    status: Type.Enum(["active", "disabled"], { default: "active" }),
+  },
+  { title: "CreateWebhook" },
+);
+
+/** Only what is given changes. */
+export const UpdateWebhook = Strict(
+  {
+    url: Type.Optional(url),
+    events: Type.Optional(events),
+    identity_ids: Type.Optional(identityIds),
+    description: Type.Optional(description),
+    status: Type.Optional(WebhookStatus),
+  },
+  { title: "UpdateWebhook" },
+);
+
+const DeliveryStatus = Type.Enum(["pending", "delivered", "failed", "canceled"]);
+const responseStatus = Nullable(Type.Integer());
+const durationMs = Nullable(Type.Integer({ minimum: 0 }));
+
+export const WebhookDelivery = Strict(
+  {
+    id: Uuid,
+    webhook_id: Uuid,
+    event_id: Uuid,
+    event_type: Type.String({ description: "A kind of event, or webhook.test." }),
+    status: DeliveryStatus,
+    attempts: Type.Integer({ minimum: 0 }),
+    next_attempt_at: Nullable(
+      Type.String({
+        format: "date-time",
+        description: "Null also while an earlier event of the same draft, thread or domain is still to be delivered.",
+      }),
+    ),
+    response_status: responseStatus,
+    error: Nullable(Type.String()),
+    duration_ms: durationMs,
+    created_at: Timestamp,
+    ended_at: Nullable(Timestamp),
+    attempt_log: Type.Array(
+      Strict({
+        at: Timestamp,
+        response_status: responseStatus,
+        error: Nullable(Type.String()),
+        duration_ms: durationMs,
+      }),
+      { description: "Every try, oldest first; the newest 30." },
+    ),
+  },
+  { title: "WebhookDelivery" },
+);
+
+export const WebhookDeliveryList = Envelope(WebhookDelivery);
+export const WebhookDeliveryQuery = ListQuery({ status: Type.Optional(DeliveryStatus) });

@@ -1,0 +1,190 @@
+import { listWebhooks, webhookById } from "#projections/webhooks/queries.ts";
+import {
+  createWebhook,
+  deleteWebhook,
+  requireActive,
+  rotateWebhookSecret,
+  testWebhook,
+  updateWebhook,
+} from "#src/commands/webhooks.ts";
+import type { WebhookSettings } from "#streams/webhook/events.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { type Route, route } from "./route.ts";
+import { Deleted } from "./schemas/common.ts";
+import {
+  CreateWebhook,
+  UpdateWebhook,
+  Webhook,
+  WebhookDelivery,
+  WebhookDeliveryList,
+  WebhookDeliveryQuery,
+  WebhookList,
+  WebhookQuery,
+  WebhookRotated,
+  WebhookWithSecret,
+} from "./schemas/webhooks.ts";
+
+type Named = { workspaceId: string; params: { webhook_id: string } };
+
+export function webhookRoutes(deps: HttpDependencies): Route[] {
+  const find = ({ workspaceId, params }: Named) => webhookById(deps.reads, workspaceId, params.webhook_id);
+
+  async function findDelivery(named: Named & { params: { delivery_id: string } }) {
+    if (!(await find(named))) return undefined;
+    return deps.webhookDeliveries.find(named.workspaceId, named.params.webhook_id, named.params.delivery_id);
+  }
+
+  async function shownAfter(position: number, workspaceId: string, id: string) {
+    await deps.readAfter(position, id);
+    return webhookById(deps.reads, workspaceId, id);
+  }
+
+  return [
+    route(
+      "POST /v1/webhooks",
+      {
+        scope: "write:webhooks",
+        limit: "write",
+        summary: "Create a webhook",
+        description:
+          "Events are posted to its URL as they happen, at least once, in order for each draft, thread or domain, and signed as Standard Webhooks has it. The secret is in this answer and nowhere else. At most 20 in a workspace.",
+        body: CreateWebhook,
+        answers: WebhookWithSecret,
+        status: 201,
+        secretAnswer: true,
+      },
+      async ({ workspaceId, body, cause }) => {
+        const settings = { ...unset, ...settingsOf(body), workspaceId } as WebhookSettings & { workspaceId: string };
+        const { webhookId, secret, position } = await createWebhook(deps, settings, cause);
+        return { ...(await shownAfter(position, workspaceId, webhookId)), secret };
+      },
+    ),
+
+    route(
+      "GET /v1/webhooks",
+      {
+        scope: "read:webhooks",
+        limit: "read",
+        summary: "List webhooks, newest first",
+        query: WebhookQuery,
+        answers: WebhookList,
+      },
+      ({ workspaceId, query }) => listWebhooks(deps.reads, workspaceId, query),
+    ),
+
+    route(
+      "GET /v1/webhooks/:webhook_id",
+      { scope: "read:webhooks", limit: "read", summary: "Read a webhook", answers: Webhook, load: find },
+      async ({ loaded }) => loaded,
+    ),
+
+    route(
+      "PATCH /v1/webhooks/:webhook_id",
+      {
+        scope: "write:webhooks",
+        limit: "write",
+        summary: "Change a webhook",
+        description: "Only what is given changes. What waits for a webhook that is disabled is canceled.",
+        body: UpdateWebhook,
+        answers: Webhook,
+        load: find,
+      },
+      async ({ workspaceId, params, body, cause }) => {
+        const webhookId = params.webhook_id;
+        const { position } = await updateWebhook(deps, { workspaceId, webhookId, changes: settingsOf(body) }, cause);
+        return shownAfter(position, workspaceId, webhookId);
+      },
+    ),
+
+    route(
+      "DELETE /v1/webhooks/:webhook_id",
+      { scope: "write:webhooks", limit: "write", summary: "Delete a webhook", answers: Deleted, load: find },
+      async ({ workspaceId, params, cause }) => {
+        const webhookId = params.webhook_id;
+        const { position } = await deleteWebhook(deps, { workspaceId, webhookId }, cause);
+        await deps.readAfter(position, webhookId);
+        return { id: webhookId, deleted: true };
+      },
+    ),
+
+    route(
+      "POST /v1/webhooks/:webhook_id/rotate-secret",
+      {
+        scope: "write:webhooks",
+        limit: "write",
+        summary: "Replace a webhook's secret",
+        description: "For 24 hours deliveries carry a signature of each, so that the receiver can change over.",
+        answers: WebhookRotated,
+        secretAnswer: true,
+        load: find,
+      },
+      async ({ workspaceId, params, cause }) => {
+        const named = { workspaceId, webhookId: params.webhook_id };
+        const { secret, previousUntil, position } = await rotateWebhookSecret(deps, named, cause);
+        const webhook = await shownAfter(position, workspaceId, named.webhookId);
+        return { ...webhook, secret, previous_secret_until: previousUntil };
+      },
+    ),
+
+    route(
+      "POST /v1/webhooks/:webhook_id/test",
+      {
+        scope: "write:webhooks",
+        limit: "write",
+        summary: "Send a test event",
+        description: "An event of kind webhook.test, past whatever waits. Its delivery shows what came of it.",
+        answers: WebhookDelivery,
+        status: 202,
+        errors: ["invalid_status"],
+        load: find,
+      },
+      async ({ workspaceId, params, cause }) => {
+        const webhookId = params.webhook_id;
+        const id = await testWebhook(deps, { workspaceId, webhookId }, cause);
+        return deps.webhookDeliveries.find(workspaceId, webhookId, id);
+      },
+    ),
+
+    route(
+      "GET /v1/webhooks/:webhook_id/deliveries",
+      {
+        scope: "read:webhooks",
+        limit: "read",
+        summary: "List a webhook's deliveries, newest first",
+        description: "Those that ended more than 30 days ago are left out; the event feed has every event for ever.",
+        query: WebhookDeliveryQuery,
+        answers: WebhookDeliveryList,
+        load: find,
+      },
+      ({ workspaceId, params, query }) => deps.webhookDeliveries.list(workspaceId, params.webhook_id, query),
+    ),
+
+    route(
+      "POST /v1/webhooks/:webhook_id/deliveries/:delivery_id/retry",
+      {
+        scope: "write:webhooks",
+        limit: "write",
+        summary: "Deliver again",
+        description: "At once, whatever became of it before, under the same id.",
+        answers: WebhookDelivery,
+        status: 202,
+        errors: ["invalid_status"],
+        load: findDelivery,
+      },
+      async ({ workspaceId, params }) => {
+        const { webhook_id: webhookId, delivery_id: id } = params;
+        await requireActive(deps, webhookId);
+        await deps.webhookDeliveries.retry(workspaceId, webhookId, id);
+        return deps.webhookDeliveries.find(workspaceId, webhookId, id);
+      },
+    ),
+  ];
+}
+
+const unset = { identityIds: null, description: null };
+
+/** Those of the body's fields that are given, under our names. */
+function settingsOf({ identity_ids: identityIds, ...rest }: Record<string, unknown>): Partial<WebhookSettings> {
+  const all = { ...rest, identityIds } as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,188 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
+import type { Attempt, Claim, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhooks/sender.ts";
+import { Rejected } from "#streams/decider.ts";
+import { type Webhook, webhookDecider } from "#streams/webhook/decider.ts";
+import { webhookStream } from "#streams/webhook/events.ts";
+
+export type DeliverWebhooksOptions = {
+  deps: Dependencies;
+  deliveries: WebhookDeliveries;
+  sender: WebhookSender;
+  /** Seconds before each further try; after the last one a delivery has failed. */
+  retrySeconds: readonly number[];
+  log: { warn(details: object, message: string): void };
+  /** Deliveries under way at once (default 64), and of one webhook (default 8): a slow receiver holds up nobody else for long. */
+  concurrency?: number;
+  perWebhook?: number;
+};
+
+/** Brings what is queued to its receivers. Any number of instances do so beside each other. */
+export type DeliverWebhooks = {
+  start(): void;
+  /** Something may be due. */
+  wake(): void;
+  /** Begins nothing more, lets what is under way end for a moment, then cuts it off: it is tried again elsewhere. */
+  stop(): Promise<void>;
+};
+
+const lookEveryMs = 250;
+const pruneEveryMs = 3_600_000;
+const stopGraceMs = 3_000;
+/** What lay in hand for longer, in an instance that was suspended, is another's by now. */
+const claimGoodForMs = 10_000;
+/** A try may be recorded for as long as nobody else can have begun the next one. */
+const recordTries = 20;
+const recordAgainMs = 500;
+
+export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhooks {
+  const { deps, deliveries, sender, retrySeconds, log, concurrency = 64, perWebhook = 8 } = options;
+  const running = new Set<Promise<void>>();
+  const busy = new Map<string, number>();
+  const stopping = new AbortController();
+  const cutting = new AbortController();
+  let endNap = (): void => {};
+  let woken = false;
+  let prunedAt = Number.NEGATIVE_INFINITY;
+  let loop: Promise<void> | undefined;
+
+  function wake(): void {
+    woken = true;
+    endNap();
+  }
+
+  async function nap(): Promise<void> {
+    if (!woken && !stopping.signal.aborted) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, lookEveryMs);
+        endNap = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    woken = false;
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      let taken = 0;
+      try {
+        taken = await takeOn();
+        await prune();
+      } catch (error) {
+        log.warn({ err: error }, "webhook deliveries cannot be looked up: trying again");
+      }
+      if (taken === 0) await nap();
+    }
+  }
+
+  async function takeOn(): Promise<number> {
+    const limit = concurrency - running.size;
+    if (limit <= 0) return 0;
+    const askedAt = deps.clock.monotonic();
+    const claims = await deliveries.claim({ limit, perWebhook, busy });
+    for (const claim of claims) begin(claim, askedAt);
+    return claims.length;
+  }
+
+  function begin(claim: Claim, askedAt: number): void {
+    const { webhook_id } = claim;
+    busy.set(webhook_id, (busy.get(webhook_id) ?? 0) + 1);
+    const done = deliver(claim, askedAt)
+      .catch((error) => log.warn({ err: error, delivery: claim.id }, "a webhook delivery failed on our side"))
+      .finally(() => {
+        running.delete(done);
+        const left = busy.get(webhook_id)! - 1;
+        if (left === 0) busy.delete(webhook_id);
+        else busy.set(webhook_id, left);
+        wake();
+      });
+    running.add(done);
+  }
+
+  async function deliver(claim: Claim, askedAt: number): Promise<void> {
+    const { state: webhook } = await deps.load(webhookDecider, webhookStream(claim.webhook_id));
+    if (webhook.deleted || webhook.settings.status !== "active") {
+      return deliveries.cancel(claim.webhook_id, "the webhook was deleted or disabled");
+    }
+    const at = deps.clock.now();
+    const startedAt = deps.clock.monotonic();
+    if (startedAt - askedAt > claimGoodForMs) return;
+    const answer = await post(claim, webhook, at);
+    const duration_ms = Math.round(deps.clock.monotonic() - startedAt);
+    const attempt = { at: at.toISOString(), response_status: answer.status, error: answer.error, duration_ms };
+    if (answer.status === 410) await disable(claim);
+    await settle(claim, attempt, verdictOn(claim, answer));
+    if (answer.status === 410) await deliveries.cancel(claim.webhook_id, gone);
+  }
+
+  async function post(claim: Claim, webhook: Webhook, at: Date): Promise<WebhookAnswer> {
+    const { event_id: id, body } = claim;
+    let secrets: string[];
+    try {
+      secrets = signingSecrets(deps, claim.webhook_id, webhook, at);
+    } catch (error) {
+      log.warn({ err: error, webhook: claim.webhook_id }, "a webhook's secret cannot be opened");
+      return { status: null, error: "the secret cannot be read: rotate it" };
+    }
+    return sender.post({ url: webhook.settings.url, id, body, secrets, at }, cutting.signal);
+  }
+
+  function verdictOn(claim: Claim, answer: WebhookAnswer): Verdict {
+    if (isDelivered(answer)) return { status: "delivered" };
+    if (answer.status === 410) return { status: "failed" };
+    if (answer.status === null && cutting.signal.aborted) return { status: "interrupted" };
+    const seconds = retrySeconds[claim.attempts - 1];
+    return seconds === undefined ? { status: "failed" } : { status: "again", afterMs: seconds * 1000 * jitter() };
+  }
+
+  /** Up to a tenth more, so that those who failed together do not come back together. */
+  const jitter = (): number => 1 + deps.ids.random(2).readUInt16BE() / 655_360;
+
+  async function disable({ webhook_id, workspace_id, event_id }: Claim): Promise<void> {
+    const actor = { kind: "system", id: "deliverWebhooks" } as const;
+    const cause: Cause = { actor, workspaceId: workspace_id, correlationId: event_id, causationId: event_id };
+    await disableWebhook(deps, webhook_id, gone, cause).catch((error) => {
+      // Deleted meanwhile: that is as good.
+      if (!(error instanceof Rejected)) throw error;
+    });
+  }
+
+  /** What a receiver said is not to be lost because the database is away for a moment. */
+  async function settle(claim: Claim, attempt: Attempt, verdict: Verdict): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await deliveries.settle(claim, attempt, verdict);
+      } catch (error) {
+        if (tries === recordTries || cutting.signal.aborted) throw error;
+        await new Promise((resolve) => setTimeout(resolve, recordAgainMs));
+      }
+    }
+  }
+
+  async function prune(): Promise<void> {
+    if (deps.clock.monotonic() - prunedAt < pruneEveryMs) return;
+    prunedAt = deps.clock.monotonic();
+    await deliveries.prune();
+  }
+
+  return {
+    start() {
+      loop ??= run();
+    },
+    wake,
+    async stop() {
+      stopping.abort();
+      wake();
+      await loop;
+      const cut = setTimeout(() => cutting.abort(), stopGraceMs);
+      await Promise.all(running);
+      clearTimeout(cut);
+    },
+  };
+}
+
+const gone = "the receiver answered 410: it wants no more";

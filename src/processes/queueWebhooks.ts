@@ -1,0 +1,54 @@
+import { eventsAt, type FeedRow, payloadOf, publishedTypes, subjectOf } from "#projections/feed/queries.ts";
+import { type Listener, listeningWebhooks } from "#projections/webhooks/queries.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { NewDelivery, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { Process } from "./process.ts";
+
+/** What happens is put down for every webhook that wants to hear of it, in the order of the log for each draft, thread or domain. */
+export function queueWebhooks(
+  deps: Dependencies,
+  { deliveries, onQueued }: { deliveries: WebhookDeliveries; onQueued: () => void },
+): Process {
+  async function queue({ position, metadata: { workspaceId } }: Recorded): Promise<void> {
+    if (workspaceId === null) return;
+    // The feed gives events their numbers; what it does not know yet has none.
+    if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+    const listeners = await listeningWebhooks(deps.reads, workspaceId);
+    if (listeners.length === 0) return;
+    const events = await eventsAt(deps.reads, workspaceId, position);
+    const news = events.flatMap((event) =>
+      listeners.filter((listener) => wants(listener, event)).map((listener) => deliveryOf(listener, event)),
+    );
+    if (news.length === 0) return;
+    await deliveries.add(news);
+    onQueued();
+  }
+
+  return {
+    name: "queueWebhooks",
+    categories: ["draft", "thread", "delivery", "domain"],
+    keyOf: subjectOf,
+    on: Object.fromEntries(publishedTypes.map((type) => [type, queue])),
+    givingUp: "never",
+  };
+}
+
+const wants = ({ events, identity_ids, created_position }: Listener, event: FeedRow): boolean =>
+  event.position > created_position &&
+  events.includes(event.type) &&
+  (identity_ids === null || (event.identity_id !== null && identity_ids.includes(event.identity_id)));
+
+const deliveryOf = (listener: Listener, event: FeedRow): NewDelivery => ({
+  id: derivedId("webhookDelivery", listener.id, event.id),
+  webhook_id: listener.id,
+  workspace_id: event.workspace_id,
+  event_id: event.id,
+  event_type: event.type,
+  subject: event.subject,
+  position: event.position,
+  part: event.part,
+  body: JSON.stringify(payloadOf(event)),
+});

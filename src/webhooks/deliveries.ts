@@ -1,0 +1,82 @@
+/** What webhooks are told, event by event: what waits, what was tried and how it went. Operational rows, made from the log. */
+
+export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
+
+/** One try. `response_status` null: there was no answer, and `error` says why. */
+export type Attempt = {
+  /** ISO 8601. */
+  at: string;
+  response_status: number | null;
+  error: string | null;
+  duration_ms: number | null;
+};
+
+export type NewDelivery = {
+  /** The same for the same event and webhook: told again, nothing changes. */
+  id: string;
+  webhook_id: string;
+  workspace_id: string;
+  event_id: string;
+  event_type: string;
+  /** In order within each webhook and subject, by position and part. */
+  subject: string;
+  position: number;
+  part: number;
+  /** The payload as it is sent, byte for byte the same with every try. */
+  body: string;
+};
+
+/** A delivery in hand, its next try begun: nobody else works on its webhook's subject until the lease runs out. */
+export type Claim = NewDelivery & {
+  lease: string;
+  /** This try's number, from 1. */
+  attempts: number;
+  /** The tries before. */
+  tries: Attempt[];
+  started_at: Date;
+};
+
+/** What a try leads to. `again`: at the earliest after so many milliseconds. `interrupted`: it does not count. */
+export type Verdict =
+  | { status: "delivered" | "failed" }
+  | { status: "again"; afterMs: number }
+  | { status: "interrupted" };
+
+export type ShownDelivery = {
+  id: string;
+  webhook_id: string;
+  event_id: string;
+  event_type: string;
+  status: DeliveryStatus;
+  attempts: number;
+  /** Null where nothing is to come, or where an earlier one of the same draft, thread or domain is still to go. */
+  next_attempt_at: Date | null;
+  response_status: number | null;
+  error: string | null;
+  duration_ms: number | null;
+  created_at: Date;
+  ended_at: Date | null;
+  attempt_log: Attempt[];
+};
+
+export type WebhookDeliveries = {
+  /** Takes deliveries in. What is known already stays as it is. */
+  add(deliveries: readonly NewDelivery[]): Promise<void>;
+  /** Takes the next of up to `limit` subjects that are due, at most `perWebhook` of one webhook together with what is `busy`. */
+  claim(limits: { limit: number; perWebhook: number; busy: ReadonlyMap<string, number> }): Promise<Claim[]>;
+  /** Records how a try went. The next of the subject is due at once where this one is over. */
+  settle(claim: Claim, attempt: Attempt, verdict: Verdict): Promise<void>;
+  /** Ends everything that waits for a webhook. */
+  cancel(webhookId: string, reason: string): Promise<void>;
+  /** Tries again at once, whatever became of it. False where this workspace's webhook has no such delivery. */
+  retry(workspaceId: string, webhookId: string, id: string): Promise<boolean>;
+  find(workspaceId: string, webhookId: string, id: string): Promise<ShownDelivery | undefined>;
+  /** Newest first. */
+  list(
+    workspaceId: string,
+    webhookId: string,
+    window: { status?: string | undefined; limit: number; offset: number },
+  ): Promise<{ data: ShownDelivery[]; total: number; limit: number; offset: number }>;
+  /** Forgets what ended more than 30 days ago. */
+  prune(): Promise<void>;
+};

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { begunDraft, edited } from "#test/support/events.ts";
+import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+import { openStream } from "./eventStreamSupport.ts";
+
+type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
+
+describe("the event stream [d11 stream]", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let workspace: Workspace;
+
+  before(async () => {
+    service = await startInProcess({ ROLES: "api,projections" });
+  });
+  after(() => service?.stop());
+  beforeEach(async () => {
+    workspace = await service.workspace();
+  });
+
+  const sequencesIn = (frames: { data?: any }[]): number[] => frames.map(({ data }) => data.sequence);
+  const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+  it("begins with what happens from now on, and names that place before anything happens", async () => {
+    await begunDraft(service.deps, workspace.id);
+    await service.caughtUp();
+    const stream = await openStream(service.url, workspace.key);
+    await stream.until(() => stream.lastId() !== undefined);
+    expect(stream.response.headers.get("content-type")).to.match(/^text\/event-stream/);
+    await stream.close();
+    // Cut off before the first event: what happens meanwhile is not lost.
+    const { draftId } = await begunDraft(service.deps, workspace.id);
+    const again = await openStream(service.url, workspace.key, { lastEventId: stream.lastId() });
+    await again.until(() => again.events().length === 1);
+    const [frame] = again.events();
+    expect(frame).to.include({ event: "draft.created" });
+    expect(frame!.data).to.include({ type: "draft.created", sequence: 2, cursor: frame!.id });
+    expect(frame!.data.data.draft_id).to.equal(draftId);
+    const { json } = await workspace.ask("GET /v1/events?limit=100");
+    expect(json.data[1]).to.deep.equal(frame!.data);
+    await again.close();
+  });
+
+  it("misses nothing and repeats nothing over reconnects by Last-Event-ID, under load", async () => {
+    const count = 400;
+    const draft = await begunDraft(service.deps, workspace.id);
+    const writing = (async () => {
+      for (let version = 2; version <= count; version++) await draft.next("DraftEdited", edited(version));
+    })();
+    const seen: number[] = [];
+    let after = "";
+    let connections = 0;
+    while (seen.length < count) {
+      const path = after ? "/v1/events/stream" : "/v1/events/stream?after=MC4w";
+      const stream = await openStream(service.url, workspace.key, { path, lastEventId: after || undefined });
+      const wanted = Math.min(count - seen.length, 1 + ((connections * 13) % 37));
+      await stream.until(() => stream.events().length >= wanted, 20_000);
+      await stream.close();
+      // What came behind that is forgotten, as by a client that died: the next connection has to bring it again.
+      const taken = stream.events().slice(0, wanted);
+      seen.push(...sequencesIn(taken));
+      after = taken.at(-1)!.id!;
+      connections += 1;
+    }
+    await writing;
+    expect(connections).to.be.greaterThan(10);
+    expect(seen).to.deep.equal(upTo(count));
+  });
+
+  it("gives only the kinds asked for, and goes on past the others", async () => {
+    const stream = await openStream(service.url, workspace.key, { path: "/v1/events/stream?types=draft.stale" });
+    const draft = await begunDraft(service.deps, workspace.id);
+    for (let version = 2; version < 150; version++) await draft.next("DraftEdited", edited(version));
+    await draft.next("DraftMarkedStale", { newMessageId: randomUUID() });
+    await stream.until(() => stream.events().length === 1);
+    await draft.next("DraftMarkedStale", { newMessageId: randomUUID() });
+    await stream.until(() => stream.events().length === 2);
+    expect(stream.events().map(({ event }) => event)).to.deep.equal(["draft.stale", "draft.stale"]);
+    await stream.close();
+  });
+
+  it("waits for a client that does not read, and loses nothing of what it then reads", async () => {
+    const count = 3_000;
+    const draft = await begunDraft(service.deps, workspace.id);
+    const lazy = await fetch(`${service.url}/v1/events/stream?after=MC4w`, {
+      headers: { Authorization: `Bearer ${workspace.key}` },
+    });
+    const quick = await openStream(service.url, workspace.key, { path: "/v1/events/stream?after=MC4w" });
+    for (let version = 2; version <= count; version += 100) {
+      const batch = Array.from({ length: Math.min(100, count - version + 1) }, (_, index) => version + index);
+      for (const each of batch) await draft.next("DraftEdited", edited(each));
+    }
+    await quick.until(() => quick.events().length === count, 30_000);
+    await quick.close();
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const chunk of lazy.body!) {
+      text += decoder.decode(chunk as Uint8Array, { stream: true });
+      if (text.includes(`"sequence":${count},`)) break;
+    }
+    const sequences = [...text.matchAll(/"sequence":(\d+),/g)].map((match) => Number(match[1]));
+    expect(sequences).to.deep.equal(upTo(count));
+  });
+
+  it("ends when its key is revoked, and does not hold up the DELETE [4 DELETE /v1/api-keys/{key_id}]", async () => {
+    const key = await workspace.keyOf(["read:events"]);
+    await service.caughtUp();
+    const streams = await Promise.all(Array.from({ length: 5 }, () => openStream(service.url, key)));
+    const mine = await openStream(service.url, workspace.key);
+    await Promise.all(streams.map((stream) => stream.until(() => stream.frames.length > 0)));
+    const { json } = await workspace.ask("GET /v1/api-keys");
+    const id = json.data.find(({ prefix }: { prefix: string }) => key.startsWith(prefix)).id;
+    const revoked = await workspace.ask(`DELETE /v1/api-keys/${id}`);
+    expect(revoked.status, revoked.text).to.equal(200);
+    const frames = streams.map((stream) => stream.frames.length);
+    await begunDraft(service.deps, workspace.id);
+    await mine.until(() => mine.events().length === 1);
+    await Promise.all(streams.map((stream) => stream.over()));
+    expect(streams.map((stream) => stream.frames.length)).to.deep.equal(frames);
+    expect((await workspace.ask("GET /v1/events/stream", { key })).status).to.equal(401);
+    await mine.close();
+  });
+
+  it("ends in order when the service stops, also for a client that does not read", async () => {
+    const other = await startInProcess({ ROLES: "api,projections" });
+    const tenant = await other.workspace();
+    const parked = await openStream(other.url, tenant.key);
+    await parked.until(() => parked.frames.length > 0);
+    const unread = await fetch(`${other.url}/v1/events/stream?after=MC4w`, {
+      headers: { Authorization: `Bearer ${tenant.key}` },
+    });
+    let stopped = false;
+    const stopping = other.stop().then(() => {
+      stopped = true;
+    });
+    await parked.over();
+    expect(parked.ended()).to.equal("cleanly");
+    await until(async () => stopped, 8_000);
+    await stopping;
+    await unread.body?.cancel().catch(() => undefined);
+  });
+});

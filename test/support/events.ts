@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import type { Event } from "#streams/event.ts";
+import { threadStream } from "#streams/thread/events.ts";
+
+/** Events put into the log as the parts of the service would, for those who only listen. */
+export async function append(
+  deps: Pick<Dependencies, "store">,
+  workspaceId: string | null,
+  stream: string,
+  ...events: Event[]
+): Promise<number> {
+  const last = await deps.store.readLast(stream);
+  const id = randomUUID();
+  const metadata = {
+    workspaceId,
+    actor: { kind: "api_key" as const, id: "0199aaaa-0000-7000-8000-00000000000a", name: "agent" },
+    correlationId: id,
+    causationId: id,
+    at: new Date().toISOString(),
+  };
+  const named = events.map((event) => ({ ...event, id: randomUUID(), metadata }));
+  return (await deps.store.append(stream, last?.revision ?? -1, named)).position;
+}
+
+/** A draft that was submitted, with a thread of its own; nothing else of either is there. */
+export async function begunDraft(
+  deps: Pick<Dependencies, "store">,
+  workspaceId: string,
+  { identityId = randomUUID(), autoApproved = false }: { identityId?: string; autoApproved?: boolean } = {},
+) {
+  const [draftId, threadId, messageId] = [randomUUID(), randomUUID(), randomUUID()];
+  const opened = { workspaceId, identityId, subject: "Order", contactEmail: null, contactId: null };
+  await append(deps, workspaceId, threadStream(threadId), { type: "ThreadOpened", data: opened });
+  const data = {
+    workspaceId,
+    threadId,
+    identityId,
+    messageId,
+    basedOnMessageId: null,
+    basedOnNumber: 0,
+    content: null,
+    contentBlob: null,
+    contentSha256: "a".repeat(64),
+    rationale: null,
+    metadata: null,
+    staleWarning: false,
+    autoApproved,
+  };
+  await append(deps, workspaceId, draftStream(draftId), { type: "DraftSubmitted", data });
+  return {
+    draftId,
+    threadId,
+    messageId,
+    identityId,
+    /** One more event of the draft. */
+    next: (type: string, more: Record<string, unknown> = {}) =>
+      append(deps, workspaceId, draftStream(draftId), { type, data: more }),
+  };
+}
+
+export const edited = (version: number) => ({
+  content: null,
+  contentBlob: null,
+  version,
+  contentSha256: String(version % 10).repeat(64),
+  rationale: null,
+  changedFields: ["body_text"],
+  because: "edit",
+});

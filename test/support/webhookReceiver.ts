@@ -1,0 +1,68 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { Webhook } from "standardwebhooks";
+
+export type Received = {
+  id: string;
+  path: string;
+  headers: Record<string, string>;
+  /** The bytes as they came. */
+  text: string;
+  body: any;
+  /** What it was answered with; undefined while it waits. */
+  status?: number;
+};
+
+type Answer = number | ((response: ServerResponse, received: Received) => void | Promise<void>);
+
+/** A real receiver on loopback that keeps what it gets and answers as told: a status, or whatever the function does. */
+export async function startReceiver(
+  answer: (received: Received) => Answer | Promise<Answer> = () => 204,
+  tls?: { key: string; cert: string },
+) {
+  const requests: Received[] = [];
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const text = Buffer.concat(chunks).toString("utf8");
+    const headers = request.headers as Record<string, string>;
+    const received: Received = {
+      id: headers["webhook-id"]!,
+      path: request.url!,
+      headers,
+      text,
+      body: JSON.parse(text),
+    };
+    requests.push(received);
+    const given = await answer(received);
+    if (typeof given === "function") return void (await given(response, received));
+    received.status = given;
+    response.writeHead(given).end();
+  };
+  const listener = (request: IncomingMessage, response: ServerResponse): void =>
+    void respond(request, response).catch(() => response.destroy());
+  const server: Server = tls ? createTlsServer(tls, listener) : createServer(listener);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `${tls ? "https" : "http"}://127.0.0.1:${port}/hook`,
+    port,
+    requests,
+    /** Those it said yes to, each once, in the order in which it first did. */
+    taken: () =>
+      requests
+        .filter(({ status }) => status !== undefined && status < 300)
+        .filter(({ id }, index, all) => all.findIndex((other) => other.id === id) === index),
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Throws unless the package that receivers use accepts it. */
+export const verified = (received: Received, secret: string): unknown =>
+  new Webhook(secret).verify(received.text, received.headers);
