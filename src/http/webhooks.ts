@@ -52,6 +52,7 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
         answers: WebhookWithSecret,
         status: 201,
         secretAnswer: true,
+        errors: ["not_found"],
       },
       async ({ workspaceId, body, cause }) => {
         const settings = { ...unset, ...settingsOf(body), workspaceId } as WebhookSettings & { workspaceId: string };

@@ -189,7 +189,7 @@ describe("the event feed [d11 feed]", function () {
     await service.caughtUp();
     const { database, deps } = service;
     const rows = async () => {
-      const { rows: found } = await database.query("select * from feed_events order by position, part");
+      const { rows: found } = await deps.reads.ofAll.query("select * from feed_events order by position, part");
       return found;
     };
     const before = await rows();
