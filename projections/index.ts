@@ -10,6 +10,7 @@ import { messages } from "./messages/projector.ts";
 import type { Projection } from "./projection.ts";
 import { ruleEvaluations } from "./ruleEvaluations/projector.ts";
 import { rules } from "./rules/projector.ts";
+import { search } from "./search/projector.ts";
 import { threads } from "./threads/projector.ts";
 import { webhooks } from "./webhooks/projector.ts";
 import { workspaces } from "./workspaces/projector.ts";
@@ -23,6 +24,7 @@ export const projections: readonly Projection[] = [
   chains,
   threads,
   messages,
+  search,
   drafts,
   feed,
   webhooks,

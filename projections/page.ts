@@ -13,6 +13,8 @@ export type PageQuery = {
   orderBy: string;
   limit: number;
   offset: number;
+  /** Where the rows are counted already: a table with a column `count`, and the same conditions on it. */
+  counts?: { table: string; where: readonly string[]; values: readonly unknown[] };
 };
 
 /** One page, and how many there are in all. */
@@ -24,11 +26,38 @@ export async function page<Row extends Record<string, unknown>>(sql: Tx, query: 
     `select ${select} from ${from} where ${condition} order by ${orderBy} limit $${next} offset $${next + 1}`,
     [...values, limit, offset],
   );
-  const counted = await sql.query<{ total: number }>(
-    `select count(*)::int as total from ${from} where ${condition}`,
-    values,
+  const { total } = await countOf(sql, query);
+  return { data: rows, total, limit, offset };
+}
+
+async function countOf(sql: Tx, { from, where, values, counts }: PageQuery): Promise<{ total: number }> {
+  const { rows } = counts
+    ? await sql.query<{ total: number }>(
+        `select coalesce(sum(count), 0)::int as total from ${counts.table} where ${counts.where.join(" and ")}`,
+        counts.values,
+      )
+    : await sql.query<{ total: number }>(
+        `select count(*)::int as total from ${from} where ${where.join(" and ")}`,
+        values,
+      );
+  return rows[0] ?? { total: 0 };
+}
+
+/** The same where finding the rows is what costs: they are found once, for the count and for the page. */
+export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
+  const { select, from, where, values, orderBy, limit, offset } = query;
+  const next = values.length + 1;
+  const { rows } = await sql.query<Row & { total: number; found_id: string | null }>(
+    `with found as materialized (select * from ${from} where ${where.join(" and ")}),
+       page as (select id as found_id, ${select} from found order by ${orderBy} limit $${next} offset $${next + 1})
+     select page.*, counted.total from (select count(*)::int as total from found) counted left join page on true
+     order by ${orderBy}`,
+    [...values, limit, offset],
   );
-  return { data: rows, total: counted.rows[0]?.total ?? 0, limit, offset };
+  const data = rows
+    .filter((row) => row.found_id !== null)
+    .map(({ total: _total, found_id: _id, ...row }) => row as unknown as Row);
+  return { data, total: rows[0]?.total ?? 0, limit, offset };
 }
 
 /** Collects conditions whose value is given: `{n}` stands for the value's parameter. */

@@ -42,7 +42,6 @@ const columns = [
   "quarantined",
   "from_blocked_contact",
   "created_at",
-  "search_excerpt",
 ] as const;
 
 function inboundRow(event: Recorded, message: InboundMessage): Record<string, unknown> {
@@ -75,7 +74,6 @@ function inboundRow(event: Recorded, message: InboundMessage): Record<string, un
     quarantined: message.quarantined,
     from_blocked_contact: message.fromBlockedContact ?? false,
     created_at: message.receivedAt,
-    search_excerpt: message.searchText,
   };
 }
 
@@ -110,7 +108,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection = {
   name: "messages",
-  version: 3,
+  version: 4,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",

@@ -31,17 +31,11 @@ create table messages (
   from_blocked_contact boolean not null,
   created_at timestamptz not null,
   -- Comes by an event of its own, after the mail.
-  authentication json,
-  -- Of a body that lies in a blob: what full-text search shall find of it.
-  search_excerpt text,
-  search tsvector not null generated always as (
-    to_tsvector('simple'::regconfig, left(subject || ' ' || coalesce(body_text, search_excerpt, ''), 20000))
-  ) stored
+  authentication json
 );
 create index on messages (thread_id, created_at, id);
 create index on messages (thread_id, filing_number) where filing_number is not null;
 create unique index on messages (draft_id) where draft_id is not null;
-create index on messages using gin (search);
 -- Newer words of which nothing is shown yet.
 create table held_messages (
   id uuid primary key,

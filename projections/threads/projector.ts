@@ -1,7 +1,9 @@
 import { idOf } from "#streams/event.ts";
 import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
+import { moveCounts } from "../counts.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
+import { threadCounts } from "./counts.ts";
 
 type Row = {
   id: string;
@@ -15,8 +17,6 @@ type Row = {
   last_message_at: string | Date | null;
   message_count: number;
   participants: string[];
-  /** Names and addresses of those who wrote, lower case, for the contact filter. */
-  contacts: string;
   /** What kind of mail of ours opened it, if one did. */
   opened_by: string | null;
   /** False while nothing of it is to be seen: a cold send that never left, a test mail that nobody answered. */
@@ -40,7 +40,6 @@ const columns = [
   "last_message_at",
   "message_count",
   "participants",
-  "contacts",
   "opened_by",
   "listed",
   "merged_into",
@@ -61,7 +60,6 @@ const newRow = (id: string, at: string): Row => ({
   last_message_at: null,
   message_count: 0,
   participants: [],
-  contacts: "",
   opened_by: null,
   listed: true,
   merged_into: null,
@@ -72,12 +70,6 @@ const newRow = (id: string, at: string): Row => ({
 
 const joined = (known: readonly string[], more: readonly string[]): string[] =>
   [...new Set([...known, ...more.map((address) => address.toLowerCase())])].slice(0, maxParticipants);
-
-function withContact(contacts: string, contact: { name: string; address: string } | null): string {
-  if (!contact) return contacts;
-  const line = `${contact.name} ${contact.address}`.trim().toLowerCase();
-  return contacts.split("\n").includes(line) ? contacts : `${contacts}\n${line}`.trim();
-}
 
 const latest = (...times: (string | Date | null)[]): string | null => {
   const known = times.filter((time) => time !== null).map((time) => new Date(time).toISOString());
@@ -109,7 +101,6 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
         message_count: row.message_count + 1,
         last_message_at: latest(row.last_message_at, receivedAt),
         participants: joined(row.participants, [...(from ? [from.address] : []), ...to, ...cc]),
-        contacts: withContact(row.contacts, from),
       };
     }
     case "MessageHeld":
@@ -146,7 +137,6 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
         message_count: row.message_count + absorbed.message_count,
         last_message_at: latest(row.last_message_at, absorbed.last_message_at),
         participants: joined(row.participants, absorbed.participants),
-        contacts: [...new Set(`${row.contacts}\n${absorbed.contacts}`.trim().split("\n"))].join("\n"),
       };
     }
     default:
@@ -154,10 +144,12 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
   }
 }
 
+const isListed = (row: Row): boolean => row.merged_into === null && row.shown && row.listed;
+
 export const threads: Projection = {
   name: "threads",
-  version: 2,
-  tables: ["threads"],
+  version: 3,
+  tables: ["threads", "thread_counts"],
   handles: [
     "ThreadOpened",
     "MessageReceived",
@@ -176,6 +168,7 @@ export const threads: Projection = {
     );
     const ids = [...events.map((event) => idOf(event.stream)), ...absorbed];
     const rows = await rowsById<Row>(tx, "threads", columns, ids);
+    const before = [...rows.values()];
     for (const event of events) {
       // A marker on a thread that shows something shows nothing.
       if (event.type === "MessageHeld" && !event.data.opensThread) continue;
@@ -185,6 +178,7 @@ export const threads: Projection = {
       rows.set(id, { ...row, updated_at: at });
     }
     await upsertRows(tx, "threads", ["id"], columns, [...rows.values()]);
+    await moveCounts(tx, threadCounts, before.filter(isListed), [...rows.values()].filter(isListed));
     await followMerges(tx, events);
   },
 };

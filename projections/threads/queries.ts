@@ -1,5 +1,6 @@
-import { conditions, page } from "../page.ts";
+import { conditions, page, pageOfFound } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { threadsFrom, threadsWith } from "../search/queries.ts";
 
 /** The Thread of the contract, without its messages and drafts. */
 export type ThreadRow = {
@@ -37,38 +38,43 @@ export type ThreadFilter = {
   offset: number;
 };
 
-const like = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
-
 const orders = {
   last_message_at: "last_message_at desc nulls last, id",
-  priority: `array_position(array['urgent','high','normal','low'], priority), last_message_at desc nulls last, id`,
+  priority: "urgency, last_message_at desc nulls last, id",
 };
 
 /** Survivors only, last message first (interface 4); no thread that a mail of ours opened which never left. */
 export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
-  const { where, values } = conditions(workspaceId, [
+  const counted = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],
     ["status = {n}", filter.status],
     ["needs_review = {n}", filter.needs_review],
     ["priority = {n}", filter.priority],
-    [
-      `(to_tsvector('simple', subject) @@ websearch_to_tsquery('simple', {n}) or id in (
-        select thread_id from messages where workspace_id = $1 and search @@ websearch_to_tsquery('simple', {n})))`,
-      filter.q,
-    ],
-    ["contacts like {n}", filter.contact === undefined ? undefined : like(filter.contact)],
+  ]);
+  const searched = conditions(workspaceId, [
+    ["identity_id = {n}", filter.identity_id],
+    ["status = {n}", filter.status],
+    // As its own condition, so that the index of those that need review is seen to fit.
+    [filter.needs_review ? "needs_review and {n}" : "needs_review = {n}", filter.needs_review],
+    ["urgency = array_position(array['urgent', 'high', 'normal', 'low'], {n})", filter.priority],
+    ...(filter.q === undefined ? [] : threadsWith("id", filter.q)),
+    ...(filter.contact === undefined ? [] : threadsFrom("id", filter.contact)),
     ["last_message_at >= {n}", filter.from],
     ["last_message_at <= {n}", filter.to],
   ]);
-  return page<ThreadRow>(reads.of(workspaceId), {
+  const list = {
     select: columns,
     from: "threads",
-    where: [...where, "merged_into is null", "shown", "listed"],
-    values,
+    where: [...searched.where, "in_lists"],
+    values: searched.values,
     orderBy: orders[filter.sort ?? "last_message_at"],
     limit: filter.limit,
     offset: filter.offset,
-  });
+  };
+  const sql = reads.of(workspaceId);
+  if (filter.q !== undefined || filter.contact !== undefined) return pageOfFound<ThreadRow>(sql, list);
+  const hasTimes = filter.from !== undefined || filter.to !== undefined;
+  return page<ThreadRow>(sql, hasTimes ? list : { ...list, counts: { table: "thread_counts", ...counted } });
 }
 
 /** A thread as itself, merged or not. */

@@ -6,18 +6,33 @@ create table threads (
   subject text not null,
   status text not null,
   priority text not null,
+  -- The most urgent first.
+  urgency smallint not null generated always as (array_position(array['urgent', 'high', 'normal', 'low'], priority)) stored,
   needs_review boolean not null,
   last_message_at timestamptz,
   message_count int not null,
   participants json not null,
-  contacts text not null,
   opened_by text,
   listed boolean not null,
   merged_into uuid,
   shown boolean not null,
+  in_lists boolean not null generated always as (merged_into is null and shown and listed) stored,
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
-create index on threads (workspace_id, last_message_at desc nulls last, id) where merged_into is null and shown and listed;
-create index on threads (identity_id, last_message_at desc nulls last, id) where merged_into is null and shown and listed;
+create index on threads (workspace_id, last_message_at desc nulls last, id) where in_lists;
+create index on threads (workspace_id, identity_id, last_message_at desc nulls last, id) where in_lists;
+create index on threads (workspace_id, status, last_message_at desc nulls last, id) where in_lists;
+create index on threads (workspace_id, urgency, last_message_at desc nulls last, id) where in_lists;
+create index on threads (workspace_id, last_message_at desc nulls last, id) where in_lists and needs_review;
 create index on threads (merged_into) where merged_into is not null;
+
+create table thread_counts (
+  workspace_id uuid not null,
+  identity_id uuid not null,
+  status text not null,
+  needs_review boolean not null,
+  priority text not null,
+  count int not null,
+  primary key (workspace_id, identity_id, status, needs_review, priority)
+);

@@ -1,0 +1,30 @@
+import { json, type Tx } from "./projection.ts";
+
+/** A table of how many rows of another there are for each combination of these columns; one that has none has no row here. */
+export type Counts = { table: string; dimensions: readonly string[] };
+
+type Row = Record<string, unknown>;
+
+/** Moves the counts from what a batch found to what it left. Rows that are not to be counted are in neither. */
+export async function moveCounts(tx: Tx, counts: Counts, before: readonly Row[], after: readonly Row[]): Promise<void> {
+  const { table, dimensions } = counts;
+  const changes = new Map<string, Row & { count: number }>();
+  const change = (by: number) => (row: Row) => {
+    const place = Object.fromEntries(dimensions.map((dimension) => [dimension, row[dimension]]));
+    const key = json(place);
+    const known = changes.get(key) ?? { ...place, count: 0 };
+    changes.set(key, { ...known, count: known.count + by });
+  };
+  before.forEach(change(-1));
+  after.forEach(change(1));
+  const moved = [...changes.values()].filter(({ count }) => count !== 0);
+  if (moved.length === 0) return;
+  const columns = dimensions.join(", ");
+  await tx.query(
+    `insert into ${table} (${columns}, count)
+     select ${columns}, count from json_populate_recordset(null::${table}, $1::json)
+     on conflict (${columns}) do update set count = ${table}.count + excluded.count`,
+    [json(moved)],
+  );
+  if (moved.some(({ count }) => count < 0)) await tx.query(`delete from ${table} where count = 0`);
+}

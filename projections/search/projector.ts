@@ -1,0 +1,88 @@
+import type { DraftContent } from "#streams/draft/content.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { InboundMessage } from "#streams/thread/events.ts";
+import { followMerges } from "../merges.ts";
+import type { Projection, Tx } from "../projection.ts";
+import { json } from "../projection.ts";
+import { vectorOf } from "./words.ts";
+
+/** Of each body; the rest of a longer one is not searched. */
+const searchedCharacters = 20_000;
+
+type Row = { id: string; workspace_id: string; thread_id: string; draft_id: string | null; words: string };
+
+/** What is found of a mail: its subject and the beginning of its body, of one too large for an event what the event kept for this. */
+function inbound(message: InboundMessage) {
+  const { from, subject, body, searchText } = message;
+  const sender = from ? `${from.name} ${from.address}` : "";
+  return vectorOf([subject, (body?.text ?? searchText ?? "").slice(0, searchedCharacters)], sender);
+}
+
+/** Of a mail of ours too large for an event nothing is found: its content lies in a blob. */
+const outbound = (content: DraftContent | null) =>
+  vectorOf([content?.subject ?? "", (content?.body_text ?? "").slice(0, searchedCharacters)], "");
+
+/** Which thread has a message with which words. */
+export const search: Projection = {
+  name: "search",
+  version: 1,
+  tables: ["message_words", "search_words", "search_thread_merges"],
+  handles: ["MessageReceived", "DraftQueued", "DraftMarkedStale", "ThreadAbsorbed"],
+  async project(tx, events) {
+    const rows = new Map<string, Row>();
+    const vocabulary = new Map<string, Set<string>>();
+    for (const event of events) {
+      if (event.type !== "MessageReceived" && event.type !== "DraftQueued") continue;
+      const { row, words } = rowOf(event);
+      rows.set(row.id, row);
+      const known = vocabulary.get(row.workspace_id) ?? new Set();
+      vocabulary.set(row.workspace_id, known);
+      for (const word of words) known.add(word);
+    }
+    await writeRows(tx, [...rows.values()]);
+    await learn(tx, vocabulary);
+    await forgetUnsent(tx, events);
+    await followMerges(tx, { table: "message_words", merges: "search_thread_merges" }, events, [...rows.keys()]);
+  },
+};
+
+function rowOf(event: Recorded): { row: Row; words: string[] } {
+  const workspace_id = event.metadata.workspaceId as string;
+  if (event.type === "MessageReceived") {
+    const message = event.data as unknown as InboundMessage;
+    const { vector, words } = inbound(message);
+    const row = { id: message.messageId, thread_id: idOf(event.stream), draft_id: null };
+    return { row: { ...row, workspace_id, words: vector }, words };
+  }
+  const queued = event.data as { messageId: string; threadId: string; content: DraftContent | null };
+  const { vector, words } = outbound(queued.content);
+  const row = { id: queued.messageId, thread_id: queued.threadId, draft_id: idOf(event.stream) };
+  return { row: { ...row, workspace_id, words: vector }, words };
+}
+
+async function writeRows(tx: Tx, rows: readonly Row[]): Promise<void> {
+  if (rows.length === 0) return;
+  await tx.query(
+    `insert into message_words (id, workspace_id, thread_id, draft_id, words)
+     select id, workspace_id, thread_id, draft_id, words::tsvector
+     from json_to_recordset($1::json) as r (id uuid, workspace_id uuid, thread_id uuid, draft_id uuid, words text)
+     on conflict (id) do update set thread_id = excluded.thread_id, draft_id = excluded.draft_id, words = excluded.words`,
+    [json(rows)],
+  );
+}
+
+async function learn(tx: Tx, vocabulary: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
+  for (const [workspaceId, words] of vocabulary) {
+    await tx.query(
+      "insert into search_words (workspace_id, word) select $1, unnest($2::text[]) on conflict do nothing",
+      [workspaceId, [...words]],
+    );
+  }
+}
+
+/** A draft that ends stale never left: its message never was. */
+async function forgetUnsent(tx: Tx, events: readonly Recorded[]): Promise<void> {
+  const unsent = events.filter(({ type }) => type === "DraftMarkedStale").map(({ stream }) => idOf(stream));
+  if (unsent.length === 0) return;
+  await tx.query("delete from message_words where draft_id = any($1::uuid[])", [unsent]);
+}

@@ -1,0 +1,36 @@
+-- The words of every message, folded (words.ts); a sender's begin with @. Kept out of the row, so that many hits are few pages.
+create table message_words (
+  id uuid primary key,
+  workspace_id uuid not null,
+  thread_id uuid not null,
+  draft_id uuid,
+  words tsvector not null
+) with (toast_tuple_target = 128);
+alter table message_words alter column words set storage external;
+create index on message_words (thread_id);
+create index on message_words (draft_id) where draft_id is not null;
+create index on message_words using gin (words);
+
+-- Every word a workspace ever had in its mail: where parts of words are looked up.
+create table search_words (
+  workspace_id uuid not null,
+  word text collate "C" not null,
+  primary key (workspace_id, word)
+);
+do $$
+declare
+  trigrams text := (select extnamespace::regnamespace::text from pg_extension where extname = 'pg_trgm');
+begin
+  if trigrams is not null then
+    execute format('create index on search_words using gin (word %s.gin_trgm_ops)', trigrams);
+  end if;
+end $$;
+
+create table search_thread_merges (
+  absorbed_id uuid primary key,
+  survivor_id uuid not null
+);
+
+-- For work.threads_with, which is the owner's.
+create policy owner_searches on message_words for select to current_user using (true);
+create policy owner_searches on search_words for select to current_user using (true);

@@ -1,0 +1,64 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { fold, questionOf, vectorOf, wordsOf } from "#projections/search/words.ts";
+
+describe("the words of a search", () => {
+  it("are without case, accents and forms of letters", () => {
+    for (const [typed, folded] of [
+      ["MÜLLER", "muller"],
+      ["Cafe\u0301", "cafe"],
+      ["café", "cafe"],
+      ["Straße", "strasse"],
+      ["Łódź", "lodz"],
+      ["Søren Æbelø", "soren aebelo"],
+      ["ＦＵＬＬ", "full"],
+      ["İstanbul", "istanbul"],
+    ] as const)
+      expect(fold(typed), typed).to.equal(folded);
+  });
+
+  it("part at everything that is neither letter nor digit, and in scripts without spaces at every sign", () => {
+    expect(wordsOf("Ann@customer.example: INV-2024/07, don't!")).to.deep.equal(
+      ["ann", "customer", "example", "inv", "2024", "07", "don", "t"], // prettier-ignore
+    );
+    expect(wordsOf("東京タワー tower")).to.deep.equal(["東", "京", "タ", "ワ", "ー", "tower"]);
+    expect(wordsOf("😀 &|!():*'\\ \0\ud800")).to.deep.equal([]);
+  });
+
+  it("are asked for as parts, phrases and exclusions", () => {
+    expect(questionOf('late -refund "not Delivered" ann@x.example')).to.deep.equal({
+      having: [
+        { words: [{ word: "late", match: "part" }] },
+        {
+          words: [
+            { word: "not", match: "whole" },
+            { word: "delivered", match: "whole" },
+          ],
+        },
+        {
+          words: [
+            { word: "ann", match: "suffix" },
+            { word: "x", match: "whole" },
+            { word: "example", match: "prefix" },
+          ],
+        },
+      ],
+      without: [{ words: [{ word: "refund", match: "whole" }] }],
+    });
+    expect(questionOf('"')).to.deep.equal({ having: [], without: [] });
+    expect(questionOf('-"')).to.deep.equal({ having: [], without: [] });
+  });
+
+  it("are read out of any text, and keep to what a vector can hold", () => {
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
+        const { having, without } = questionOf(text);
+        for (const { words } of [...having, ...without])
+          for (const { word } of words) expect(word).to.match(/^[\p{L}\p{N}]+$/u);
+        for (const word of vectorOf([text, text], text).words) expect(word).to.match(/^@?[\p{L}\p{N}]+$/u);
+      }),
+    );
+    const long = vectorOf(["a ".repeat(50_000), `${"b".repeat(5_000)} c`], "Ann ann@x.example");
+    expect(long.words).to.deep.equal(["@ann", "@x", "@example", "a"]);
+  });
+});
