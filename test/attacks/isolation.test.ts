@@ -182,7 +182,7 @@ describe("isolation by row level security", function () {
         const verified = await verify(replay, projection);
         expect(verified.differences, projection.name).to.deep.equal([]);
       }
-      expect((await verify(replay, projections.find(({ name }) => name === "threads")!)).rows).to.equal(2);
+      expect((await verify(replay, projections.find(({ name }) => name === "threads")!)).rows).to.equal(4);
       expect(await tables()).to.deep.equal(before);
       expect(await seenBy(database.reads.of(ours.id), "threads")).to.deep.equal([ours.id]);
     } finally {

@@ -43,8 +43,16 @@ export const ThreadQuery = ListQuery({
   status: Type.Optional(ThreadStatus),
   needs_review: Type.Optional(Type.Boolean()),
   priority: Type.Optional(Priority),
-  q: Type.Optional(Text(kilobyte, { minLength: 1, description: "Words in subject and message bodies." })),
-  contact: Type.Optional(Text(kilobyte, { minLength: 1, description: "Part of a sender's address or name." })),
+  q: Type.Optional(
+    Text(kilobyte, {
+      minLength: 1,
+      description:
+        'Found in subject and message bodies, whatever case and accents: words that are all in one message, from three characters on also parts of words; "a phrase"; -without. Of a body its first 20,000 characters count; a sent mail over 16 KB is not searched.',
+    }),
+  ),
+  contact: Type.Optional(
+    Text(kilobyte, { minLength: 1, description: "Parts of a sender's address or name, whatever case and accents." }),
+  ),
   from_date: Type.Optional(DateOrTime),
   to_date: Type.Optional(DateOrTime),
   sort: Type.Enum(["last_message_at", "priority"], { default: "last_message_at" }),
