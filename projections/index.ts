@@ -2,6 +2,7 @@ import { apiKeys } from "./apiKeys/projector.ts";
 import { assistants } from "./assistants/projector.ts";
 import { chains } from "./chains/projector.ts";
 import { contacts } from "./contacts/projector.ts";
+import { domains } from "./domains/projector.ts";
 import { drafts } from "./drafts/projector.ts";
 import { feed } from "./feed/projector.ts";
 import { identities } from "./identities/projector.ts";
@@ -19,6 +20,7 @@ import { workspaces } from "./workspaces/projector.ts";
 export const projections: readonly Projection[] = [
   workspaces,
   apiKeys,
+  domains,
   identities,
   inbound,
   chains,

@@ -116,6 +116,8 @@ function createProvider(config: Config, database: Database): MailProvider {
 
 const settingsOf = (config: Config): Settings => ({
   sandboxDomain: config.sandboxDomain,
+  inboundMxHost: config.inboundMxHost,
+  spfInclude: config.spfInclude,
   approvalsFrom: config.approvalsFrom,
   publicUrl: config.publicUrl,
   approvalLinkHours: config.approvalLinkHours,

@@ -89,6 +89,8 @@ function settingsFrom({ read, given }: Reader) {
     smtpInPort: read("SMTP_IN_PORT", integer(0, 65_535), 2525),
     smtpInHost: read("SMTP_IN_HOST", hostName, "127.0.0.1"),
     inboundMxHost: read("INBOUND_MX_HOST", hostName, "localhost"),
+    /** Whose SPF record lists the servers mail leaves from; null: it leaves from the host of inboundMxHost. */
+    spfInclude: read("SPF_INCLUDE", domainName, null),
     /** Undefined: the system's. */
     dnsServers: read("DNS_SERVERS", listOf(dnsServer), undefined),
     sandboxDomain,
@@ -141,7 +143,11 @@ function settingsFrom({ read, given }: Reader) {
     ),
     smtpRetrySeconds: read("SMTP_RETRY_SECONDS", listOf(integer(0, 30 * day)), [60, 300, 900, 3_600]),
     /** While pending in its first hour, while pending later, once verified. */
-    domainCheckSeconds: read("DOMAIN_CHECK_SECONDS", threeOf(integer(1, 30 * day)), [30, 600, 86_400]),
+    domainCheckSeconds: read("DOMAIN_CHECK_SECONDS", threeOf(integer(1, 30 * day)), [30, 600, 86_400] as [
+      number,
+      number,
+      number,
+    ]),
     webhookAllowedHosts: read("WEBHOOK_ALLOWED_HOSTS", listOf(hostName), []),
     crashAt: read("CRASH_AT", crashAt, undefined),
   };
@@ -154,11 +160,13 @@ const eventStoreUrl: Parser<string> = (value) => {
 };
 
 const threeOf =
-  (item: Parser<number>): Parser<number[]> =>
+  (item: Parser<number>): Parser<[number, number, number]> =>
   (value) => {
-    const values = listOf(item)(value);
-    if (values.length !== 3) throw new Expected("three numbers of seconds, comma separated");
-    return values;
+    const [first, second, third, ...more] = listOf(item)(value);
+    if (first === undefined || second === undefined || third === undefined || more.length > 0) {
+      throw new Expected("three numbers of seconds, comma separated");
+    }
+    return [first, second, third];
   };
 
 const crashAt: Parser<string> = (value) => {

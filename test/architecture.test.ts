@@ -15,7 +15,7 @@ const streamContracts = /^streams\/(event|upcast|(\w+\/(events|content)))\.ts$/;
 const queries = /^projections\/(\w+\/(queries|attachments)|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
-  /^(src\/(clock|dns\/(resolver|names)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|processes\/process|webhooks\/(deliveries|sender|targets))|projections\/(projection|reads))\.ts$/;
+  /^(src\/(clock|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|processes\/process|webhooks\/(deliveries|sender|targets))|projections\/(projection|reads))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
 const database = /^src\/postgres\/(database|reads|unavailable)\.ts$/;

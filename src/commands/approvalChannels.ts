@@ -1,9 +1,11 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
+import { domainOfAddress } from "#src/dns/names.ts";
 import { CannotOpen } from "#src/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/secrets/mask.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { receivesMailHere } from "./domainNames.ts";
 
 /** The parts of a channel's config that are secrets: sealed at rest, masked on the wire (decisions 7). */
 export const secretFields = ["bot_token", "webhook_url", "signing_secret"];
@@ -102,11 +104,12 @@ export function maskedChannel(
   return { type: channel.type, config: Object.fromEntries(config) };
 }
 
-/** True for an address of the sandbox domain, of any identity or of the approval mail itself: an agent may read what arrives there. */
+/** True for an address of the sandbox domain, of any verified one, of any identity or of the approval mail itself: an agent may read what arrives there. */
 export async function isHostedHere(deps: Dependencies, address: string): Promise<boolean> {
   const folded = address.toLowerCase();
   const { sandboxDomain } = deps.settings;
   if (sandboxDomain !== null && folded.endsWith(`@${sandboxDomain.toLowerCase()}`)) return true;
+  if (await receivesMailHere(deps, domainOfAddress(folded))) return true;
   const untagged = folded.replace(/\+[^@]*(?=@)/, "");
   if (folded === deps.settings.approvalsFrom.toLowerCase()) return true;
   return (await identityByAddress(deps.reads, [folded, untagged])).length > 0;

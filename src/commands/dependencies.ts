@@ -33,6 +33,10 @@ export type Dependencies = Handle & {
 
 export type Settings = {
   sandboxDomain: string | null;
+  /** What domains' MX records have to say. */
+  inboundMxHost: string;
+  /** What their SPF records have to include; null: the host of inboundMxHost itself. */
+  spfInclude: string | null;
   approvalsFrom: string;
   publicUrl: string;
   approvalLinkHours: number;

@@ -7,6 +7,7 @@ import { type IdentitySettings, identityStream } from "#streams/identity/events.
 import { isHostedHere, sealChannels, wireNames } from "./approvalChannels.ts";
 import { requireAssistant } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { attachIdentity, domainWorks, loadDomain, requireVerified } from "./domains.ts";
 import type { Cause } from "./handle.ts";
 import { newId, sandboxDomainId } from "./ids.ts";
 import { capOf } from "./plans.ts";
@@ -35,11 +36,13 @@ export async function createIdentity(
   await requireNotHostedHere(deps, identity);
   const sealed = { ...identity, ...sealChannels(deps, workspaceId, identity, null) };
   await requireAssistant(deps, workspaceId, identity.assistantId);
-  const emailAddress = `${localPart}@${sendingDomain(deps, workspaceId, domainId)}`;
+  const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
+  const emailAddress = `${localPart}@${domainName}`;
   if (emailAddress === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
   const identityId =
     (await interruptedCreation(deps, workspaceId, emailAddress, cause)) ?? newId(deps, cause, "identity");
-  await takeIdentitySlot(deps, workspaceId, identityId, emailAddress, cause);
+  await takeIdentitySlot(deps, { workspaceId, identityId, emailAddress, sandbox }, cause);
+  if (!sandbox) await attachIdentity(deps, domainId, identityId, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.handle(identityDecider, identityStream(identityId), command, cause);
   // Another request took over what we had begun, or we were late to take over its.
@@ -62,20 +65,17 @@ async function interruptedCreation(
   return address.identityId;
 }
 
-async function takeIdentitySlot(
-  deps: Dependencies,
-  workspaceId: string,
-  identityId: string,
-  emailAddress: string,
-  cause: Cause,
-): Promise<void> {
+type Place = { workspaceId: string; identityId: string; emailAddress: string; sandbox: boolean };
+
+async function takeIdentitySlot(deps: Dependencies, place: Place, cause: Cause): Promise<void> {
+  const { workspaceId, identityId, emailAddress, sandbox } = place;
   const cap = await capOf(deps, workspaceId, "identities");
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
   const ours = await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw new Rejected("plan_limit_reached", `the plan's identities (${cap}) are all made: delete one, or upgrade`);
   });
-  const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox: true } as const;
+  const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox } as const;
   try {
     await deps.handle(emailAddressDecider, emailAddressStream(addressHash(emailAddress)), claim, cause);
   } catch (error) {
@@ -90,9 +90,16 @@ async function holderState(deps: Dependencies, identityId: string): Promise<Hold
   return identity.deleted ? "gone" : "alive";
 }
 
-/** False for an identity above the plan's cap: it can be read, and neither sends nor receives (decisions 10). */
-export const identityWorks = (deps: Dependencies, workspaceId: string, identityId: string): Promise<boolean> =>
-  worksUnderPlan(deps, { workspaceId, kind: "identities", holderId: identityId }, (id) => holderState(deps, id));
+/** False for an identity above the plan's cap, or on a domain above it: it can be read, and neither sends nor receives (decisions 10). */
+export async function identityWorks(deps: Dependencies, workspaceId: string, identityId: string): Promise<boolean> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
+  const [itself, domain] = await Promise.all([
+    worksUnderPlan(deps, slot, (id) => holderState(deps, id)),
+    domainWorks(deps, workspaceId, identity.domainId),
+  ]);
+  return itself && domain;
+}
 
 const addressInUse = (): Rejected =>
   new Rejected("invalid_request", "local_part: this address is already in use; choose another", { conflict: true });
@@ -146,11 +153,18 @@ function requireLocalPart(localPart: string): void {
   );
 }
 
-/** The domain an identity may be made on: today the sandbox domain, which stands verified in every workspace. */
-function sendingDomain(deps: Dependencies, workspaceId: string, domainId: string): string {
+/** What stands behind the @ of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
+async function addressDomain(
+  deps: Dependencies,
+  workspaceId: string,
+  domainId: string,
+): Promise<{ name: string; sandbox: boolean }> {
   const { sandboxDomain } = deps.settings;
-  if (sandboxDomain !== null && domainId === sandboxDomainId(workspaceId)) return sandboxDomain;
-  throw new Rejected("not_found", "domain_id: no such domain", { field: "domain_id" });
+  if (sandboxDomain !== null && domainId === sandboxDomainId(workspaceId))
+    return { name: sandboxDomain, sandbox: true };
+  const domain = await loadDomain(deps, { workspaceId, domainId });
+  requireVerified(domain);
+  return { name: domain.mailDomain, sandbox: false };
 }
 
 /** An approver's mailbox must not be one that an agent reads. */

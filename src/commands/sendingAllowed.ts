@@ -4,13 +4,19 @@ import { identityStream } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { ownDomainOf } from "./domains.ts";
 import { identityWorks } from "./identities.ts";
 
-/** What the tails of workspace and identity say about sending right now. */
+/**
+ * What the tails of workspace and identity say about sending right now, and its domain's: in the name of a domain that is not proven to be
+ * the workspace's any more nothing leaves, until it is verified again. Its mail is taken in all the same.
+ */
 export async function sendingState(
   deps: Dependencies,
   { workspaceId, identityId }: { workspaceId: string; identityId: string },
-): Promise<"allowed" | "sending_paused" | "identity_disabled" | "identity_over_cap" | "identity_deleted"> {
+): Promise<
+  "allowed" | "sending_paused" | "domain_not_verified" | "identity_disabled" | "identity_over_cap" | "identity_deleted"
+> {
   const [workspace, identity, works] = await Promise.all([
     deps.load(workspaceDecider, workspaceStream(workspaceId)),
     deps.load(identityDecider, identityStream(identityId)),
@@ -19,7 +25,9 @@ export async function sendingState(
   if (identity.state.deleted) return "identity_deleted";
   if (workspace.state.sendingPaused) return "sending_paused";
   if (identity.state.status !== "active") return "identity_disabled";
-  return works ? "allowed" : "identity_over_cap";
+  if (!works) return "identity_over_cap";
+  const domain = await ownDomainOf(deps, identity.state);
+  return domain && domain.status !== "verified" ? "domain_not_verified" : "allowed";
 }
 
 /** Throws Rejected sending_paused or identity_not_active. */
@@ -36,6 +44,12 @@ export async function requireSendingAllowed(
     throw new Rejected(
       "identity_not_active",
       `this identity is above the number the plan allows and cannot send: ${remedy}`,
+    );
+  }
+  if (state === "domain_not_verified") {
+    throw new Rejected(
+      "identity_not_active",
+      "the domain of this identity is not verified any more: put its DNS records back and have it verified",
     );
   }
   if (state !== "allowed") {

@@ -1,60 +1,139 @@
+import { countDomains, domainById, listDomains } from "#projections/domains/queries.ts";
 import { workspaceById } from "#projections/workspaces/queries.ts";
+import { createDomain, deleteDomain, requestCheck } from "#src/commands/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
+import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { presentDomain, presentSandbox, type WireDomain } from "./present/domains.ts";
 import { type Route, route } from "./route.ts";
-import { Domain, DomainList, DomainQuery } from "./schemas/domains.ts";
+import { Deleted } from "./schemas/common.ts";
+import { CreateDomain, Domain, DomainList, DomainQuery } from "./schemas/domains.ts";
 
-/** The domains a workspace can send from: today the sandbox domain alone, which needs no DNS. */
-export const domainRoutes = (deps: HttpDependencies): Route[] => [
-  route(
-    "GET /v1/domains",
-    { scope: "read:domains", limit: "read", summary: "List domains", query: DomainQuery, answers: DomainList },
-    async ({ workspaceId, query: { limit, offset } }) => {
-      const all = await domainsOf(deps, workspaceId);
-      return { data: all.slice(offset, offset + limit), total: all.length, limit, offset };
-    },
-  ),
+/** The domains a workspace receives at and sends from: the sandbox domain, which needs no DNS, and its own. */
+export function domainRoutes(deps: HttpDependencies): Route[] {
+  type OfDomain = { workspaceId: string; params: { domain_id: string } };
+  const find = ({ workspaceId, params }: OfDomain) => domainOf(deps, workspaceId, params.domain_id);
 
-  route(
-    "GET /v1/domains/:domain_id",
-    {
-      scope: "read:domains",
-      limit: "read",
-      summary: "Read a domain with its DNS records",
-      answers: Domain,
-      load: async ({ workspaceId, params }) =>
-        (await domainsOf(deps, workspaceId)).find(({ id }) => id === params.domain_id),
-    },
-    async ({ loaded }) => loaded,
-  ),
-];
+  async function shownAfter(position: number, workspaceId: string, id: string) {
+    await deps.readAfter(position, id);
+    return domainOf(deps, workspaceId, id);
+  }
 
-/** The sandbox domain stands verified in every workspace from the start, under an id of that workspace (decisions 7). */
-async function domainsOf(deps: HttpDependencies, workspaceId: string) {
-  const { sandboxDomain } = deps.settings;
-  const workspace = await workspaceById(deps.reads, workspaceId);
-  if (sandboxDomain === null || !workspace) return [];
   return [
-    {
-      id: sandboxDomainId(workspaceId),
-      workspace_id: workspaceId,
-      domain_name: sandboxDomain,
-      sandbox: true,
-      status: "verified",
-      dkim_status: "verified",
-      spf_status: "verified",
-      mx_status: "verified",
-      ownership_status: "verified",
-      verification_token: "",
-      has_existing_mx: null,
-      recommended_subdomain: null,
-      inbound_subdomain: null,
-      dns_provider_hint: null,
-      verification_last_checked_at: null,
-      verification_attempts: null,
-      dns_records: [],
-      created_at: workspace.created_at,
-      verified_at: workspace.created_at,
-    },
+    route(
+      "POST /v1/domains",
+      {
+        scope: "write:domains",
+        limit: "write",
+        summary: "Add a domain",
+        description:
+          "The answer's dns_records have to be put in place at whoever runs the domain's DNS; they are looked up at once, then every 30 seconds. With inbound_subdomain, mail goes to that name below the domain, and the domain's own mail stays where it is.",
+        body: CreateDomain,
+        answers: Domain,
+        errors: ["plan_limit_reached"],
+        conflict: "the name is in this workspace already, verified in another one, or the service's own",
+      },
+      async ({ workspaceId, body, cause }) => {
+        const { domain_name: domainName, inbound_subdomain: inboundSubdomain = null } = body;
+        const { domainId, position } = await createDomain(deps, { workspaceId, domainName, inboundSubdomain }, cause);
+        return shownAfter(position, workspaceId, domainId);
+      },
+    ),
+
+    route(
+      "GET /v1/domains",
+      {
+        scope: "read:domains",
+        limit: "read",
+        summary: "List domains: the sandbox domain first, then the newest",
+        query: DomainQuery,
+        answers: DomainList,
+      },
+      ({ workspaceId, query }) => listed(deps, workspaceId, query),
+    ),
+
+    route(
+      "GET /v1/domains/:domain_id",
+      {
+        scope: "read:domains",
+        limit: "read",
+        summary: "Read a domain with its DNS records",
+        answers: Domain,
+        load: find,
+      },
+      async ({ loaded }) => loaded,
+    ),
+
+    route(
+      "POST /v1/domains/:domain_id/verify",
+      {
+        scope: "write:domains",
+        limit: "send",
+        summary: "Have a domain's DNS records looked up now",
+        description: "It runs on its own: read the domain again for what it found. A failed domain is pending again.",
+        answers: Domain,
+        load: find,
+      },
+      async ({ workspaceId, params, loaded, cause }) => {
+        if (loaded.sandbox) return loaded;
+        const domainId = params.domain_id;
+        const { position } = await requestCheck(deps, { workspaceId, domainId }, cause);
+        return shownAfter(position, workspaceId, domainId);
+      },
+    ),
+
+    route(
+      "DELETE /v1/domains/:domain_id",
+      {
+        scope: "write:domains",
+        limit: "write",
+        summary: "Delete a domain",
+        description: "Only one without identities: else 409 invalid_request.",
+        answers: Deleted,
+        conflict: "the domain has identities, or is the sandbox domain",
+        load: find,
+      },
+      async ({ workspaceId, params, loaded, cause }) => {
+        if (loaded.sandbox) {
+          throw new Rejected("invalid_request", "the sandbox domain stands in every workspace", { conflict: true });
+        }
+        const domainId = params.domain_id;
+        const { position } = await deleteDomain(deps, { workspaceId, domainId }, cause);
+        await deps.readAfter(position, domainId);
+        return { id: domainId, deleted: true };
+      },
+    ),
   ];
+}
+
+async function domainOf(deps: HttpDependencies, workspaceId: string, id: string): Promise<WireDomain | undefined> {
+  if (id === sandboxDomainId(workspaceId)) return sandboxOf(deps, workspaceId);
+  const row = await domainById(deps.reads, workspaceId, id);
+  return row && presentDomain(row, deps.settings);
+}
+
+async function sandboxOf(deps: HttpDependencies, workspaceId: string): Promise<WireDomain | undefined> {
+  const { sandboxDomain } = deps.settings;
+  if (sandboxDomain === null) return undefined;
+  const workspace = await workspaceById(deps.reads, workspaceId);
+  return workspace && presentSandbox(workspace, sandboxDomainId(workspaceId), sandboxDomain);
+}
+
+async function listed(
+  deps: HttpDependencies,
+  workspaceId: string,
+  { limit, offset }: { limit: number; offset: number },
+) {
+  const sandbox = await sandboxOf(deps, workspaceId);
+  const first = sandbox ? [sandbox] : [];
+  const shown = first.slice(offset);
+  const [rows, count] = await Promise.all([
+    listDomains(deps.reads, workspaceId, {
+      limit: limit - Math.min(shown.length, limit),
+      offset: Math.max(0, offset - first.length),
+    }),
+    countDomains(deps.reads, workspaceId),
+  ]);
+  const data = [...shown, ...rows.map((row) => presentDomain(row, deps.settings))];
+  return { data, total: count + first.length, limit, offset };
 }

@@ -1,6 +1,7 @@
 import { loadContent } from "#src/commands/contents.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { signedMail } from "#src/commands/signing.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";
@@ -81,7 +82,8 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
       if (!bytes) throw new Error(`the attachment ${sha256} is missing`);
       attachments.set(sha256, bytes);
     }
-    const { mime, envelope } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
+    const { mime: plain, envelope } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
+    const mime = await signedMail(deps, identityId, plain);
     return { mime, envelope, messageId, mimeSha256: await deps.blobs.put(mime) };
   }
 

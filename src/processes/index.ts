@@ -1,7 +1,9 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { authenticateMail } from "./authenticateMail.ts";
+import { checkDomains } from "./checkDomains.ts";
 import { concludeSettled } from "./concludeSettled.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliverDraft } from "./deliverDraft.ts";
@@ -28,6 +30,8 @@ export type ProcessSettings = {
   handOverSeconds: number;
   /** Where webhooks' deliveries are put down, and who wants to know of it. */
   webhooks: { deliveries: WebhookDeliveries; onQueued: () => void };
+  /** Pending in its first hour, pending later, verified. */
+  domainCheckSeconds: CheckIntervals;
 };
 
 /** Every rule of the service. */
@@ -36,6 +40,7 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
   releaseHeldMail(deps),
   authenticateMail(deps),
   runRules(deps, settings.provider),
+  checkDomains(deps, settings.domainCheckSeconds),
   notifyApprovers(deps, settings.provider),
   sendApproved(deps),
   deliverDraft(deps, {

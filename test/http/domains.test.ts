@@ -1,8 +1,12 @@
+import { createPublicKey } from "node:crypto";
 import { expect } from "chai";
+import { keyOwner } from "#src/commands/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
+import { domainStream } from "#streams/domain/events.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http domains", () => {
+describe("http domains", function () {
+  this.timeout(20_000);
   let service: Nouns;
   let tenant: Tenant;
   before(async () => {
@@ -49,5 +53,235 @@ describe("http domains", () => {
     for (const query of ["limit=0", "limit=101", "offset=-1", "status=verified"]) {
       expect((await tenant.ask(`GET /v1/domains?${query}`)).status, query).to.equal(422);
     }
+  });
+});
+
+describe("http domains of a workspace's own", function () {
+  // Each makes a pair of keys.
+  this.timeout(60_000);
+  let service: Nouns;
+  let tenant: Tenant;
+  let number = 0;
+  before(async () => {
+    service = await serveNouns();
+    tenant = await service.workspace();
+  });
+  after(() => service.close());
+
+  const name = () => `customer${++number}.example`;
+  const add = (json: unknown, of = tenant) => of.ask("POST /v1/domains", { json });
+
+  it("are added with their five records [4 POST /v1/domains] [4 GET /v1/domains/{domain_id}] [8 domains]", async () => {
+    const domain_name = name();
+    const { status, json } = await add({ domain_name, inbound_subdomain: "mail" });
+    expect(status).to.equal(200);
+    expect(json).to.include({
+      workspace_id: tenant.workspaceId,
+      domain_name,
+      inbound_subdomain: "mail",
+      sandbox: false,
+      status: "pending",
+      dkim_status: "pending",
+      spf_status: "pending",
+      mx_status: "pending",
+      ownership_status: "pending",
+      has_existing_mx: null,
+      recommended_subdomain: null,
+      dns_provider_hint: null,
+      verification_last_checked_at: null,
+      verification_attempts: null,
+      verified_at: null,
+    });
+    const [ownership, spf, dkim, sending, mx] = json.dns_records;
+    expect(json.dns_records).to.have.length(5);
+    expect(ownership).to.include({ type: "TXT", host: "_service.mail", fqdn: `_service.mail.${domain_name}` });
+    expect(ownership).to.include({ value: json.verification_token, priority: null, status: "pending", reason: null });
+    expect(spf).to.include({ type: "TXT", host: "mail", value: "v=spf1 a:mx.service.example ~all" });
+    expect(dkim.host).to.match(/^[a-z0-9]+\._domainkey\.mail$/);
+    expect(sending.host).to.equal("_sending.mail");
+    expect(sending.value).not.to.equal(ownership.value);
+    expect(mx).to.include({ type: "MX", host: "mail", value: "mx.service.example", priority: 10 });
+    expect((await tenant.ask(`GET /v1/domains/${json.id}`)).json).to.deep.equal(json);
+  });
+
+  it("have a DKIM key of 2048 bits whose private half is nowhere to be read [d7 DKIM key]", async () => {
+    const { json } = await add({ domain_name: name() });
+    const value: string = json.dns_records[2].value;
+    expect(value).to.match(/^v=DKIM1; k=rsa; p=[A-Za-z0-9+/]+=*$/);
+    const der = Buffer.from(value.slice(value.indexOf("p=") + 2), "base64");
+    const key = createPublicKey({ key: der, format: "der", type: "spki" });
+    expect(key.asymmetricKeyDetails).to.include({ modulusLength: 2048 });
+    const stored = await service.database.query("select * from domains where id = $1", [json.id]);
+    const [event] = await service.store.read(domainStream(json.id));
+    const sealed = event?.data.privateKey as string;
+    expect(JSON.stringify([json, stored.rows, event])).not.to.match(/PRIVATE KEY/);
+    expect(JSON.stringify([json, stored.rows])).not.to.include(sealed);
+    const opened = service.deps.keyRing.open(sealed, keyOwner(tenant.workspaceId));
+    expect(createPublicKey(opened).export({ type: "spki", format: "der" }).equals(der)).to.equal(true);
+    expect(() => service.deps.keyRing.open(sealed, keyOwner("another workspace"))).to.throw();
+  });
+
+  it("are listed behind the sandbox domain, the newest first, page by page [4 GET /v1/domains]", async () => {
+    const own = await service.workspace({ beta: true });
+    const added: string[] = [];
+    for (let n = 0; n < 3; n++) added.unshift((await add({ domain_name: name() }, own)).json.id);
+    const all = [sandboxDomainId(own.workspaceId), ...added];
+    const list = async (query: string) => (await own.ask(`GET /v1/domains${query}`)).json;
+    const ids = (page: any) => page.data.map(({ id }: { id: string }) => id);
+    expect(ids(await list(""))).to.deep.equal(all);
+    for (const [query, from, to] of [
+      ["?limit=1", 0, 1],
+      ["?limit=2", 0, 2],
+      ["?limit=2&offset=1", 1, 3],
+      ["?limit=2&offset=3", 3, 4],
+      ["?offset=4", 4, 4],
+    ] as const) {
+      const page = await list(query);
+      expect(ids(page), query).to.deep.equal(all.slice(from, to));
+      expect(page.total).to.equal(4);
+    }
+  });
+
+  it("take names as people write them, and keep them as DNS has them [d7 names]", async () => {
+    const cases: [given: object, name: string, subdomain: string | null][] = [
+      [{ domain_name: "BÜCHER.Example." }, "xn--bcher-kva.example", null],
+      [{ domain_name: "Shop.Customer.co.uk" }, "shop.customer.co.uk", null],
+      [{ domain_name: "full.example", inbound_subdomain: "Mail.Full.Example" }, "full.example", "mail"],
+      [{ domain_name: "deep.example", inbound_subdomain: "in.mail" }, "deep.example", "in.mail"],
+      [{ domain_name: "nothing.example", inbound_subdomain: null }, "nothing.example", null],
+    ];
+    const own = await service.workspace({ beta: true });
+    for (const [given, domain_name, inbound_subdomain] of cases) {
+      const { status, json } = await add(given, own);
+      expect(status, json.message).to.equal(200);
+      expect(json).to.include({ domain_name, inbound_subdomain });
+    }
+  });
+
+  it("are refused where they are none, or nobody's to have, with the field and the remedy", async () => {
+    const wrong: [domain_name: unknown, message: RegExp][] = [
+      ["", /^domain_name/],
+      [7, /^domain_name/],
+      [null, /^domain_name/],
+      ["localhost", /reserved/],
+      ["printer.local", /reserved/],
+      ["x.invalid", /reserved/],
+      ["com", /public suffix/],
+      ["co.uk", /public suffix/],
+      ["github.io", /public suffix/],
+      ["192.0.2.1", /plain domain name/],
+      ["0x7f.1", /plain domain name/],
+      ["[::1]", /plain domain name/],
+      ["https://customer.example", /without https/],
+      ["customer.example/path", /plain domain name/],
+      ["ann@customer.example", /plain domain name/],
+      ["customer.example:25", /plain domain name/],
+      ["_dmarc.customer.example", /plain domain name/],
+      ["-customer.example", /plain domain name/],
+      ["customer..example", /plain domain name/],
+      ["cus tomer.example", /plain domain name/],
+      ["customer.example\u0000", /^domain_name|NUL/],
+      [`${"a".repeat(64)}.example`, /plain domain name/],
+      [`${"a.".repeat(110)}example`, /too long/],
+      ["xn--a.example", /plain domain name/],
+    ];
+    for (const [domain_name, message] of wrong) {
+      const { status, json } = await add({ domain_name });
+      expect([status, json.error], String(domain_name)).to.deep.equal([422, "invalid_request"]);
+      expect(json.message, String(domain_name)).to.match(message);
+    }
+    for (const inbound_subdomain of ["", "_mail", "mail.other.example:1", "a b", "-", 5, "customer.example/x"]) {
+      const { status, json } = await add({ domain_name: name(), inbound_subdomain });
+      expect([status, json.error], String(inbound_subdomain)).to.deep.equal([422, "invalid_request"]);
+      expect(json.message).to.match(/^inbound_subdomain/);
+    }
+    expect((await add({})).json.message).to.match(/^domain_name/);
+    expect((await add({ domain_name: name(), more: 1 })).status).to.equal(422);
+  });
+
+  it("stand once in a workspace, the service's own never: 409 [7 409 invalid_request]", async () => {
+    const domain_name = name();
+    expect((await add({ domain_name })).status).to.equal(200);
+    const taken = [
+      { domain_name },
+      { domain_name: domain_name.toUpperCase() },
+      { domain_name, inbound_subdomain: "mail" },
+      { domain_name: sandboxDomain },
+    ];
+    for (const json of taken) {
+      const answer = await add(json);
+      expect([answer.status, answer.json.error], JSON.stringify(json)).to.deep.equal([409, "invalid_request"]);
+    }
+    const other = await service.workspace();
+    expect((await add({ domain_name }, other)).status, "anybody may try").to.equal(200);
+  });
+
+  it("at once, for one name: one of them is added", async () => {
+    const own = await service.workspace({ beta: true });
+    const domain_name = name();
+    const answers = await Promise.all([1, 2, 3, 4].map(() => add({ domain_name }, own)));
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 409, 409, 409]);
+    expect((await own.ask("GET /v1/domains")).json.total).to.equal(2);
+  });
+
+  it("are as many as the plan allows, also at once; a deleted one makes room [8 domains]", async () => {
+    const small = await service.workspace({ plan: "pro" });
+    const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => add({ domain_name: name() }, small)));
+    expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 402, 402, 402]);
+    const refused = answers.find(({ status }) => status === 402)!;
+    expect(refused.json).to.include({ error: "plan_limit_reached" });
+    expect(refused.json.upgrade_url).to.be.a("string");
+    const kept = answers.find(({ status }) => status === 200)!;
+    expect((await small.ask(`DELETE /v1/domains/${kept.json.id}`)).status).to.equal(200);
+    expect((await add({ domain_name: name() }, small)).status).to.equal(200);
+    expect((await add({ domain_name: name() }, small)).status).to.equal(402);
+  });
+
+  it("can be asked to be checked, and answer as they stand [4 POST /v1/domains/{domain_id}/verify]", async () => {
+    const { json: domain } = await add({ domain_name: name() });
+    const verify = `POST /v1/domains/${domain.id}/verify`;
+    const { status, json } = await tenant.ask(verify);
+    expect([status, json]).to.deep.equal([200, domain]);
+    expect((await tenant.ask(verify)).status).to.equal(200);
+    const types = (await service.store.read(domainStream(domain.id))).map(({ type }) => type);
+    expect(types).to.deep.equal(["DomainAdded", "DomainCheckRequested"]);
+    const sandbox = await tenant.ask(`POST /v1/domains/${sandboxDomainId(tenant.workspaceId)}/verify`);
+    expect(sandbox.json).to.include({ sandbox: true, status: "verified" });
+  });
+
+  it("carry no identity before they are verified, and the sandbox one stays [4 POST /v1/identities]", async () => {
+    const { json: domain } = await add({ domain_name: name() });
+    const identity = { domain_id: domain.id, local_part: "support", display_name: "Support" };
+    const { status, json } = await tenant.ask("POST /v1/identities", { json: identity });
+    expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
+    expect(json.message).to.match(/^domain_id: .* is not verified/);
+    const sandbox = await tenant.ask(`DELETE /v1/domains/${sandboxDomainId(tenant.workspaceId)}`);
+    expect([sandbox.status, sandbox.json.error]).to.deep.equal([409, "invalid_request"]);
+  });
+
+  it("of another workspace are answered like none, whatever is asked", async () => {
+    const other = await service.workspace();
+    const { json: domain } = await add({ domain_name: name() });
+    for (const line of [
+      `GET /v1/domains/${domain.id}`,
+      `POST /v1/domains/${domain.id}/verify`,
+      `DELETE /v1/domains/${domain.id}`,
+    ]) {
+      const { status, json } = await other.ask(line);
+      expect([status, json.error, json.message], line).to.deep.equal([404, "not_found", "no such resource"]);
+    }
+    const identity = { domain_id: domain.id, local_part: "support", display_name: "Support" };
+    const { status, json } = await other.ask("POST /v1/identities", { json: identity });
+    expect([status, json.error, json.field]).to.deep.equal([404, "not_found", "domain_id"]);
+    expect((await other.ask("GET /v1/domains")).json.total).to.equal(1);
+  });
+
+  it("are written with their scope alone [5 scopes]", async () => {
+    const reader = await service.workspace({ scopes: ["read:domains"] });
+    const { json } = await add({ domain_name: name() }, reader);
+    expect(json.error).to.equal("insufficient_scope");
+    const writer = await service.workspace({ scopes: ["write:domains"] });
+    expect((await add({ domain_name: name() }, writer)).status).to.equal(200);
+    expect((await writer.ask("GET /v1/domains")).json.error).to.equal("insufficient_scope");
   });
 });

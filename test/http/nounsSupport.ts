@@ -60,7 +60,12 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
     reads: database.reads,
     projected: (position: number) => waitFor.projected(position),
     keyRing: createKeyRing(newRingKey("test")),
-    settings: { sandboxDomain, approvalsFrom: `Approvals@${sandboxDomain}` },
+    settings: {
+      sandboxDomain,
+      inboundMxHost: "mx.service.example",
+      spfInclude: null,
+      approvalsFrom: `Approvals@${sandboxDomain}`,
+    },
   } as unknown as Dependencies;
   const inFlight = createInFlight();
   const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock });

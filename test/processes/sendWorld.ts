@@ -126,6 +126,8 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       freshClaims: createFreshClaims(clock),
       settings: {
         sandboxDomain: null,
+        inboundMxHost: "localhost",
+        spfInclude: null,
         approvalsFrom: "approvals@agents.localhost",
         publicUrl: "http://localhost",
         approvalLinkHours: 72,

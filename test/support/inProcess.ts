@@ -11,6 +11,8 @@ import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
 import { createTestDatabase } from "./postgres.ts";
 
 export type Answer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
@@ -74,19 +76,24 @@ export async function startInProcess(environment: Record<string, string> = {}) {
       const identity: NewIdentity = { ...defaults(workspaceId), ...settings, localPart };
       const { identityId } = await createIdentity(deps, identity, operator(workspaceId));
       await caughtUp();
-      return { id: identityId, address: `${localPart}@${deps.settings.sandboxDomain}` };
+      const { state } = await deps.load(identityDecider, identityStream(identityId));
+      return { id: identityId, address: state.emailAddress };
     },
     /** Takes a mail in as the SMTP receiver would, and waits until it is on its thread and can be read. */
-    async deliver(to: string, raw: string | Buffer) {
+    async deliver(
+      to: string,
+      raw: string | Buffer,
+      { from = "ann@customer.example", ip = "192.0.2.1", helo = "mx.customer.example" } = {},
+    ) {
       const { resolve, accept } = reception(deps);
       const recipient = await resolve(to);
       if (!recipient) throw new Error(`${to} is nobody's address`);
       await accept({
         recipient,
         address: to,
-        from: "ann@customer.example",
+        from,
         raw: Buffer.from(raw),
-        remote: { ip: "192.0.2.1", helo: "mx.customer.example" },
+        remote: { ip, helo },
       });
       await until(async () => {
         await caughtUp();

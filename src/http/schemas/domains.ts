@@ -42,5 +42,28 @@ export const Domain = Strict(
   { title: "Domain" },
 );
 
+export const CreateDomain = Strict(
+  {
+    domain_name: Type.String({
+      minLength: 1,
+      maxLength: 253,
+      description:
+        "A registered domain, or a name below one; letters beyond ASCII are taken, and shown as DNS has them.",
+      examples: ["example.com"],
+    }),
+    inbound_subdomain: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 253,
+          description: "Where mail goes, below the domain: mail, or mail.example.com. Null: to the domain itself.",
+          examples: ["mail"],
+        }),
+      ),
+    ),
+  },
+  { title: "CreateDomain" },
+);
+
 export const DomainList = Envelope(Domain);
 export const DomainQuery = Paging;

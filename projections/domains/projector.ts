@@ -1,0 +1,120 @@
+import { type DomainEvent, type DomainRecord, domainRecords } from "#streams/domain/events.ts";
+import { idOf } from "#streams/event.ts";
+import type { Projection } from "../projection.ts";
+import { rowsById, upsertRows } from "../rows.ts";
+import type { StoredRecord } from "./queries.ts";
+
+const columns = [
+  "id",
+  "workspace_id",
+  "domain_name",
+  "inbound_subdomain",
+  "mail_domain",
+  "verification_token",
+  "sending_token",
+  "dkim_selector",
+  "dkim_public_key",
+  "status",
+  "records",
+  "has_existing_mx",
+  "recommended_subdomain",
+  "dns_provider_hint",
+  "verification_last_checked_at",
+  "verification_attempts",
+  "created_at",
+  "verified_at",
+  "deleted_at",
+] as const;
+
+type Records = Record<DomainRecord, StoredRecord>;
+type Row = { id: string; records: Records; status: string } & Record<string, unknown>;
+
+const unchecked = Object.fromEntries(
+  domainRecords.map((record) => [record, { status: "pending", found: "pending", reason: null }]),
+) as Records;
+
+function apply(row: Row, event: DomainEvent): Row {
+  switch (event.type) {
+    case "DomainAdded": {
+      const { workspaceId, name, subdomain, mailDomain, token, sendingToken, selector, publicKey, at } = event.data;
+      return {
+        ...row,
+        workspace_id: workspaceId,
+        domain_name: name,
+        inbound_subdomain: subdomain,
+        mail_domain: mailDomain,
+        verification_token: token,
+        sending_token: sendingToken,
+        dkim_selector: selector,
+        dkim_public_key: publicKey,
+        status: "pending",
+        records: unchecked,
+        created_at: at,
+      };
+    }
+    case "DomainCheckRequested":
+      return row.status === "failed" ? { ...row, status: "pending" } : row;
+    case "DomainChecked":
+      return checked(row, event.data);
+    case "DomainVerified":
+      return { ...row, status: "verified", verified_at: event.data.at };
+    case "DomainFailed":
+    case "DomainLost":
+      return { ...row, status: "failed" };
+    case "DomainDeleted":
+      return { ...row, deleted_at: event.data.at };
+    default:
+      return row;
+  }
+}
+
+function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }>["data"]): Row {
+  const records = domainRecords.map((record) => {
+    const { status: found, reason } = check.records[record];
+    // Who did not answer changes nothing: the status before stands (decisions 7).
+    const status = found === "temporary_failure" ? row.records[record].status : found;
+    return [record, { status, found, reason }];
+  });
+  return {
+    ...row,
+    records: Object.fromEntries(records),
+    has_existing_mx: check.hasExistingMx ?? row.has_existing_mx,
+    recommended_subdomain:
+      check.recommendedSubdomain ?? (check.hasExistingMx === false ? null : row.recommended_subdomain),
+    dns_provider_hint: check.dnsProvider ?? row.dns_provider_hint,
+    verification_last_checked_at: check.at,
+    verification_attempts: check.attempt,
+  };
+}
+
+/** The domains of workspaces, without their private keys. */
+export const domains: Projection = {
+  name: "domains",
+  version: 1,
+  tables: ["domains"],
+  handles: [
+    "DomainAdded",
+    "DomainCheckRequested",
+    "DomainChecked",
+    "DomainVerified",
+    "DomainFailed",
+    "DomainLost",
+    "DomainDeleted",
+  ],
+  async project(tx, events) {
+    const rows = await rowsById<Row>(
+      tx,
+      "domains",
+      columns,
+      events.map((event) => idOf(event.stream)),
+    );
+    for (const event of events) {
+      const id = idOf(event.stream);
+      rows.set(
+        id,
+        apply(rows.get(id) ?? { id, records: unchecked, status: "pending" }, event as unknown as DomainEvent),
+      );
+    }
+    await upsertRows(tx, "domains", ["id"], columns, [...rows.values()]);
+  },
+};

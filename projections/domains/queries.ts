@@ -1,0 +1,71 @@
+import type { DomainRecord, DomainStatus } from "#streams/domain/events.ts";
+import { conditions } from "../page.ts";
+import type { Reads } from "../reads.ts";
+
+/** `status`: as last answered. `found`: how the last check found it; `reason`: what it found instead. */
+export type StoredRecord = {
+  status: DomainStatus;
+  found: DomainStatus | "temporary_failure";
+  reason: string | null;
+};
+
+/** A Domain of the contract, as far as it is stored; which records it needs depends on the settings (src/dns/records.ts). */
+export type DomainRow = {
+  id: string;
+  workspace_id: string;
+  domain_name: string;
+  inbound_subdomain: string | null;
+  mail_domain: string;
+  verification_token: string;
+  sending_token: string;
+  dkim_selector: string;
+  dkim_public_key: string;
+  status: DomainStatus;
+  records: Record<DomainRecord, StoredRecord>;
+  has_existing_mx: boolean | null;
+  recommended_subdomain: string | null;
+  dns_provider_hint: string | null;
+  verification_last_checked_at: Date | null;
+  verification_attempts: number | null;
+  created_at: Date;
+  verified_at: Date | null;
+};
+
+const columns = `id, workspace_id, domain_name, inbound_subdomain, mail_domain, verification_token, sending_token,
+  dkim_selector, dkim_public_key, status, records, has_existing_mx, recommended_subdomain, dns_provider_hint,
+  verification_last_checked_at, verification_attempts, created_at, verified_at`;
+
+export async function domainById(reads: Reads, workspaceId: string, id: string): Promise<DomainRow | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<DomainRow>(`select ${columns} from domains where workspace_id = $1 and id = $2 and deleted_at is null`, [
+      workspaceId,
+      id,
+    ]);
+  return rows[0];
+}
+
+/** Newest first. `limit` 0 reads none. */
+export async function listDomains(
+  reads: Reads,
+  workspaceId: string,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<DomainRow[]> {
+  const { where, values } = conditions(workspaceId, []);
+  const { rows } = await reads.of(workspaceId).query<DomainRow>(
+    `select ${columns} from domains where ${where.join(" and ")} and deleted_at is null
+     order by created_at desc, id limit $2 offset $3`,
+    [...values, limit, offset],
+  );
+  return rows;
+}
+
+/** How many a workspace has, the sandbox domain not counted. */
+export async function countDomains(reads: Reads, workspaceId: string): Promise<number> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ n: number }>("select count(*)::int as n from domains where workspace_id = $1 and deleted_at is null", [
+      workspaceId,
+    ]);
+  return rows[0]?.n ?? 0;
+}

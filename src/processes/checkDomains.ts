@@ -1,0 +1,57 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { checkDomain, loseNames } from "#src/commands/domainChecks.ts";
+import { releaseNames } from "#src/commands/domains.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { domainDecider } from "#streams/domain/decider.ts";
+import type { Domain } from "#streams/domain/domain.ts";
+import { domainStream } from "#streams/domain/events.ts";
+import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
+import { idOf } from "#streams/event.ts";
+import { causedBy, causeOfTimer, traced } from "./cause.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+const timer = "check";
+
+/** A domain's records are looked up at once, then by the schedule of decisions 7, and whenever somebody asks. */
+export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
+  async function check(domainId: string, cause: Cause, context: ProcessContext): Promise<void> {
+    await plan(domainId, await checkDomain(deps, domainId, cause), cause, context);
+  }
+
+  async function plan(domainId: string, domain: Domain, cause: Cause, { timers }: ProcessContext): Promise<void> {
+    const next = nextCheckAt(domain, intervals);
+    if (next === null) await timers.cancel(domainId, timer);
+    else await timers.set(domainId, timer, next, traced(cause));
+  }
+
+  const load = async (domainId: string): Promise<Domain> =>
+    (await deps.load(domainDecider, domainStream(domainId))).state;
+
+  return {
+    name: "checkDomains",
+    categories: ["domain"],
+    keyOf: (event) => idOf(event.stream),
+    on: {
+      DomainAdded: async (event, context) => {
+        const domain = await load(idOf(event.stream));
+        const cause = causedBy(event, "checkDomains");
+        // Handed over once more: its first check stands, what may be missing is the next one's time.
+        if (domain.attempts > 0) await plan(idOf(event.stream), domain, cause, context);
+        else await check(idOf(event.stream), cause, context);
+      },
+      DomainCheckRequested: (event, context) => check(idOf(event.stream), causedBy(event, "checkDomains"), context),
+      DomainLost: async (event) => {
+        const domain = await load(idOf(event.stream));
+        // Verified again meanwhile: then its names are its own again.
+        if (domain.status === "verified") return;
+        await loseNames(deps, idOf(event.stream), domain, causedBy(event, "checkDomains"));
+      },
+      DomainDeleted: async (event, { timers }) => {
+        const domainId = idOf(event.stream);
+        await timers.cancel(domainId, timer);
+        await releaseNames(deps, domainId, await load(domainId), causedBy(event, "checkDomains"));
+      },
+    },
+    onTimer: (due, context) => check(due.key, causeOfTimer(due.payload, "checkDomains"), context),
+  };
+}

@@ -1,0 +1,80 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import { type Domain, evolveDomain, initialDomain } from "./domain.ts";
+import { type DomainEvent, type DomainFacts, domainRecords } from "./events.ts";
+import { pendingMs } from "./schedule.ts";
+
+type Checked = Extract<DomainEvent, { type: "DomainChecked" }>["data"];
+
+export type DomainCommand =
+  | { type: "AddDomain"; domain: DomainFacts; at: string }
+  | { type: "RequestCheck"; at: string }
+  | { type: "RecordCheck"; check: Checked }
+  | { type: "AttachIdentity"; identityId: string; at: string }
+  | { type: "ResealKey"; privateKey: string }
+  /** `gone`: identities known to be deleted, or never made. */
+  | { type: "DeleteDomain"; gone: readonly string[]; at: string };
+
+/** So many failing checks in a row, and a verified domain is verified no more (decisions 7). */
+const checksUntilLost = 3;
+
+function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
+  if (command.type === "AddDomain") {
+    return domain.exists ? [] : [{ type: "DomainAdded", data: { ...command.domain, at: command.at } }];
+  }
+  if (command.type === "RecordCheck") return recordCheck(command.check, domain);
+  if (!domain.exists || domain.deleted) throw new Rejected("not_found", "no such domain");
+  switch (command.type) {
+    case "RequestCheck":
+      return domain.checkRequested ? [] : [{ type: "DomainCheckRequested", data: { at: command.at } }];
+    case "AttachIdentity":
+      return attach(command, domain);
+    case "ResealKey":
+      return domain.privateKey === command.privateKey
+        ? []
+        : [{ type: "DomainKeyResealed", data: { privateKey: command.privateKey } }];
+    case "DeleteDomain": {
+      const left = [...domain.identities.keys()].filter((id) => !command.gone.includes(id));
+      if (left.length === 0) return [{ type: "DomainDeleted", data: { at: command.at } }];
+      const message = `this domain has ${left.length === 1 ? "an identity" : `${left.length} identities`}, such as ${left[0]}: delete them first`;
+      throw new Rejected("invalid_request", message, { conflict: true });
+    }
+  }
+}
+
+function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdentity" }>, domain: Domain): DomainEvent[] {
+  if (domain.status !== "verified") {
+    throw new Rejected(
+      "invalid_request",
+      `domain_id: ${domain.name} is not verified: put its DNS records in place, and wait until its status is verified`,
+    );
+  }
+  return domain.identities.has(identityId) ? [] : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
+}
+
+function recordCheck(check: Checked, domain: Domain): DomainEvent[] {
+  // Somebody else's check of the same moment stands already, or the domain is gone.
+  if (!domain.exists || domain.deleted || check.attempt !== domain.attempts + 1) return [];
+  const checked: DomainEvent = { type: "DomainChecked", data: check };
+  return [checked, ...consequences(evolveDomain(domain, checked), check)];
+}
+
+function consequences(domain: Domain, { at, records }: Checked): DomainEvent[] {
+  const failing = domainRecords.filter((record) => records[record].status === "failed").join(", ");
+  if (domain.status === "verified") {
+    if (domain.failingChecks < checksUntilLost) return [];
+    return [{ type: "DomainLost", data: { at, because: `${checksUntilLost} failing checks in a row: ${failing}` } }];
+  }
+  if (domainRecords.every((record) => domain.records[record] === "verified")) {
+    return [{ type: "DomainVerified", data: { at } }];
+  }
+  if (domain.status === "failed" || Date.parse(at) - Date.parse(domain.pendingSince) < pendingMs) return [];
+  return [{ type: "DomainFailed", data: { at, because: `not verified in time: ${failing || "DNS did not answer"}` } }];
+}
+
+export const domainDecider: Decider<Domain, DomainCommand, DomainEvent> = {
+  category: "domain",
+  initial: initialDomain,
+  evolve: evolveDomain,
+  decide,
+};

@@ -1,0 +1,95 @@
+import type { DomainEvent, DomainFacts, DomainRecord, DomainStatus } from "./events.ts";
+
+export type Domain = DomainFacts & {
+  exists: boolean;
+  deleted: boolean;
+  status: DomainStatus;
+  /** As last found by a check that got an answer. */
+  records: Readonly<Record<DomainRecord, DomainStatus>>;
+  /** Since when it waits to be verified: its adding, or the request that took it up again. */
+  pendingSince: string;
+  lastCheckedAt: string | null;
+  attempts: number;
+  /** A check was asked for by hand and has not come yet. */
+  checkRequested: boolean;
+  /** In a row, of a verified domain. */
+  failingChecks: number;
+  /** Since when its identities are on it, by id; those deleted since included. */
+  identities: ReadonlyMap<string, string>;
+};
+
+const unchecked = { ownership: "pending", spf: "pending", dkim: "pending", sending: "pending", mx: "pending" } as const;
+
+export const initialDomain: Domain = {
+  exists: false,
+  deleted: false,
+  workspaceId: "",
+  name: "",
+  subdomain: null,
+  mailDomain: "",
+  token: "",
+  sendingToken: "",
+  selector: "",
+  publicKey: "",
+  privateKey: "",
+  status: "pending",
+  records: unchecked,
+  pendingSince: "",
+  lastCheckedAt: null,
+  attempts: 0,
+  checkRequested: false,
+  failingChecks: 0,
+  identities: new Map(),
+};
+
+export function evolveDomain(domain: Domain, event: DomainEvent): Domain {
+  switch (event.type) {
+    case "DomainAdded": {
+      const { at, ...facts } = event.data;
+      return { ...domain, ...facts, exists: true, pendingSince: at };
+    }
+    case "DomainCheckRequested":
+      return domain.status === "failed"
+        ? { ...domain, checkRequested: true, status: "pending", pendingSince: event.data.at }
+        : { ...domain, checkRequested: true };
+    case "DomainChecked":
+      return checked(domain, event.data);
+    case "DomainVerified":
+      return { ...domain, status: "verified", failingChecks: 0 };
+    case "DomainFailed":
+    case "DomainLost":
+      return { ...domain, status: "failed", failingChecks: 0 };
+    case "DomainIdentityAttached": {
+      const { identityId, at } = event.data;
+      return { ...domain, identities: new Map([...domain.identities, [identityId, at]]) };
+    }
+    case "DomainKeyResealed":
+      return { ...domain, privateKey: event.data.privateKey };
+    case "DomainDeleted":
+      return { ...domain, deleted: true };
+  }
+}
+
+type Checked = Extract<DomainEvent, { type: "DomainChecked" }>["data"];
+
+function checked(domain: Domain, { attempt, at, records }: Checked): Domain {
+  const found = Object.entries(records) as [DomainRecord, Checked["records"][DomainRecord]][];
+  const answered = found.flatMap(([record, { status }]) =>
+    status === "temporary_failure" ? [] : [[record, status] as const],
+  );
+  return {
+    ...domain,
+    records: { ...domain.records, ...Object.fromEntries(answered) },
+    attempts: attempt,
+    lastCheckedAt: at,
+    checkRequested: false,
+    failingChecks: failingChecks(domain, found),
+  };
+}
+
+/** A check without an answer to everything neither counts nor ends a row of failing ones. */
+function failingChecks(domain: Domain, found: readonly (readonly [string, { status: string }])[]): number {
+  if (domain.status !== "verified") return 0;
+  if (found.some(([, { status }]) => status === "failed")) return domain.failingChecks + 1;
+  return found.some(([, { status }]) => status === "temporary_failure") ? domain.failingChecks : 0;
+}

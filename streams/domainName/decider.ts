@@ -1,0 +1,76 @@
+import type { Decider } from "../decider.ts";
+import { Rejected } from "../decider.ts";
+import type { DomainNameEvent } from "./events.ts";
+
+export type DomainName = {
+  /** The domain that stands for the name in a workspace, by workspace. */
+  registered: ReadonlyMap<string, string>;
+  verified: { domainId: string; workspaceId: string; receives: boolean } | null;
+};
+
+export type DomainNameCommand =
+  /** `gone`: a domain known to be deleted, or never made. */
+  | { type: "RegisterName"; name: string; domainId: string; workspaceId: string; gone: string | null }
+  | { type: "ClaimName"; domainId: string; workspaceId: string; receives: boolean }
+  | { type: "LoseName"; domainId: string }
+  | { type: "ReleaseName"; domainId: string };
+
+const conflict = (message: string): Rejected => new Rejected("invalid_request", message, { conflict: true });
+
+function decide(command: DomainNameCommand, { registered, verified }: DomainName): DomainNameEvent[] {
+  const { domainId } = command;
+  switch (command.type) {
+    case "RegisterName": {
+      const { name, workspaceId, gone } = command;
+      if (verified !== null && verified.workspaceId !== workspaceId) {
+        throw conflict("domain_name: this domain is verified in another workspace");
+      }
+      const held = registered.get(workspaceId);
+      if (held === domainId) return [];
+      if (held !== undefined && held !== gone) {
+        throw conflict("domain_name: this domain is in this workspace already: use that one, or delete it first");
+      }
+      return [{ type: "NameRegistered", data: { name, domainId, workspaceId } }];
+    }
+    case "ClaimName": {
+      const { workspaceId, receives } = command;
+      if (verified?.domainId === domainId) return [];
+      if (verified !== null || registered.get(workspaceId) !== domainId) {
+        throw conflict("this domain is verified in another workspace");
+      }
+      return [{ type: "NameVerified", data: { domainId, workspaceId, receives } }];
+    }
+    case "LoseName":
+      return verified?.domainId === domainId ? [{ type: "NameLost", data: { domainId } }] : [];
+    case "ReleaseName":
+      return [...registered.values()].includes(domainId) ? [{ type: "NameReleased", data: { domainId } }] : [];
+  }
+}
+
+function evolve(name: DomainName, event: DomainNameEvent): DomainName {
+  const { domainId } = event.data;
+  const without = name.verified?.domainId === domainId ? null : name.verified;
+  switch (event.type) {
+    case "NameRegistered": {
+      const { workspaceId } = event.data;
+      // What stood for it here before is gone, with whatever it had proven.
+      const verified = name.verified?.workspaceId === workspaceId ? null : name.verified;
+      return { verified, registered: new Map([...name.registered, [workspaceId, domainId]]) };
+    }
+    case "NameVerified": {
+      const { workspaceId, receives } = event.data;
+      return { ...name, verified: { domainId, workspaceId, receives } };
+    }
+    case "NameLost":
+      return { ...name, verified: without };
+    case "NameReleased":
+      return { verified: without, registered: new Map([...name.registered].filter(([, id]) => id !== domainId)) };
+  }
+}
+
+export const domainNameDecider: Decider<DomainName, DomainNameCommand, DomainNameEvent> = {
+  category: "domainName",
+  initial: { registered: new Map(), verified: null },
+  evolve,
+  decide,
+};

@@ -1,0 +1,164 @@
+import { expect } from "chai";
+import { checkDomain } from "#src/commands/domainChecks.ts";
+import { domainDecider } from "#streams/domain/decider.ts";
+import { domainStream } from "#streams/domain/events.ts";
+import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+
+const cause = {
+  actor: { kind: "system", id: "test" },
+  workspaceId: null,
+  correlationId: "0193a0aa-0000-7000-8000-00000000c0de",
+  causationId: "0193a0aa-0000-7000-8000-00000000c0de",
+} as const;
+
+type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
+
+describe("checking domains", function () {
+  this.timeout(60_000);
+  let dns: DnsServer;
+  let service: InProcess;
+  let workspace: Workspace;
+  let number = 0;
+  before(async () => {
+    dns = await startDnsServer();
+    service = await startInProcess({
+      DNS_SERVERS: dns.address,
+      DOMAIN_CHECK_SECONDS: "1,1,1",
+      INBOUND_MX_HOST: "mx.service.example",
+    });
+    workspace = await service.workspace();
+  });
+  after(async () => {
+    await service.stop();
+    await dns.close();
+  });
+
+  const name = () => `customer${++number}.example`;
+  const add = async (domain_name: string, of = workspace, inbound_subdomain: string | null = "mail") =>
+    (await of.ask("POST /v1/domains", { json: { domain_name, inbound_subdomain } })).json;
+  const read = async (id: string, of = workspace) => (await of.ask(`GET /v1/domains/${id}`)).json;
+
+  /** Reads it again until it is so; answers how it stands then. */
+  async function readUntil(id: string, isSo: (domain: any) => boolean, of = workspace) {
+    let domain = await read(id, of);
+    await until(async () => {
+      domain = await read(id, of);
+      return isSo(domain);
+    });
+    return domain;
+  }
+  const verified = async (of = workspace) => {
+    const domain = await add(name(), of);
+    dns.publish(domain.dns_records);
+    return readUntil(domain.id, ({ status }) => status === "verified", of);
+  };
+  const eventsOf = async (id: string) => (await service.deps.store.read(domainStream(id))).map(({ type }) => type);
+
+  it("goes from pending to verified by itself, once its records are there [3 domain status] [d7 schedule]", async () => {
+    const domain = await add(name());
+    expect(domain).to.include({ status: "pending", verified_at: null });
+    const first = await readUntil(domain.id, ({ verification_attempts }) => verification_attempts >= 1);
+    expect(first).to.include({ status: "pending", ownership_status: "failed", mx_status: "failed" });
+    expect(first.dns_records[0].reason).to.match(/^no TXT record at _service\.mail\./);
+    dns.publish(domain.dns_records.slice(0, 4));
+    const almost = await readUntil(domain.id, ({ dkim_status }) => dkim_status === "verified");
+    expect(almost).to.include({ status: "pending", spf_status: "verified", mx_status: "failed" });
+    dns.publish(domain.dns_records);
+    const done = await readUntil(domain.id, ({ status }) => status === "verified");
+    expect(done).to.include({ mx_status: "verified", ownership_status: "verified" });
+    expect(done.verified_at).to.be.a("string");
+    expect(done.dns_records.map((record: any) => record.status)).to.deep.equal(Array(5).fill("verified"));
+    expect((await eventsOf(domain.id)).filter((type) => type === "DomainVerified")).to.have.length(1);
+  });
+
+  it("of a verified domain are lost after three failing checks in a row, and not before [3 domain status] [d7 lost]", async () => {
+    const domain = await verified();
+    dns.remove(domain.dns_records[0].fqdn);
+    const lost = await readUntil(domain.id, ({ status }) => status === "failed");
+    expect(lost).to.include({ ownership_status: "failed", spf_status: "verified" });
+    const types = await eventsOf(domain.id);
+    expect(types.slice(types.indexOf("DomainVerified"))).to.deep.equal([
+      "DomainVerified",
+      "DomainChecked",
+      "DomainChecked",
+      "DomainChecked",
+      "DomainLost",
+    ]);
+    // Failed until asked again; then it is checked like a new one.
+    dns.publish(domain.dns_records);
+    expect((await workspace.ask(`POST /v1/domains/${domain.id}/verify`)).json.status).to.equal("pending");
+    await readUntil(domain.id, ({ status }) => status === "verified");
+  });
+
+  it("keep the status where nobody answers, and do not count [d7 temporary_failure]", async () => {
+    const domain = await verified();
+    dns.trouble(domain.dns_records[0].fqdn, "servfail");
+    const troubled = await readUntil(
+      domain.id,
+      ({ dns_records, verification_attempts }) =>
+        dns_records[0].status === "temporary_failure" && verification_attempts >= domain.verification_attempts + 4,
+    );
+    expect(troubled).to.include({ status: "verified", ownership_status: "verified" });
+    expect(troubled.dns_records[0].reason).to.match(/SERVFAIL/);
+    dns.trouble(domain.dns_records[0].fqdn, undefined);
+    await readUntil(domain.id, ({ dns_records }) => dns_records[0].status === "verified");
+  });
+
+  it("verify a name in one workspace only [d7 verified elsewhere]", async () => {
+    const other = await service.workspace();
+    const contested = name();
+    const [mine, theirs] = [await add(contested), await add(contested, other)];
+    dns.publish(mine.dns_records);
+    await readUntil(mine.id, ({ status }) => status === "verified");
+    // Both of them in DNS, as where an agency and its customer each put theirs.
+    const fqdn = (record: number) => mine.dns_records[record].fqdn;
+    dns.txt(fqdn(0), mine.dns_records[0].value, theirs.dns_records[0].value);
+    dns.txt(fqdn(3), mine.dns_records[3].value, theirs.dns_records[3].value);
+    dns.txt(theirs.dns_records[2].fqdn, theirs.dns_records[2].value);
+    const refused = await readUntil(
+      theirs.id,
+      ({ dns_records }) => /another workspace/.test(dns_records[0].reason),
+      other,
+    );
+    expect(refused).to.include({ status: "pending", ownership_status: "failed", spf_status: "verified" });
+    const third = await service.workspace();
+    const again = await third.ask("POST /v1/domains", { json: { domain_name: contested } });
+    expect([again.status, again.json.error]).to.deep.equal([409, "invalid_request"]);
+    expect(again.json.message).to.match(/verified in another workspace/);
+    // Given up by the one, it is the other's.
+    expect((await workspace.ask(`DELETE /v1/domains/${mine.id}`)).status).to.equal(200);
+    await readUntil(theirs.id, ({ status }) => status === "verified", other);
+  });
+
+  it("of one moment, on two instances, count once", async () => {
+    const domain = await verified();
+    const before = (await service.deps.load(domainDecider, domainStream(domain.id))).state.attempts;
+    const both = await Promise.all([1, 2].map(() => checkDomain(service.deps, domain.id, cause)));
+    const types = await eventsOf(domain.id);
+    const { state } = await service.deps.load(domainDecider, domainStream(domain.id));
+    expect(both.map(({ attempts }) => attempts)).to.deep.equal(
+      [before + 1, before + 1].map((n) => Math.max(n, both[0]!.attempts)),
+    );
+    expect(types.filter((type) => type === "DomainChecked")).to.have.length(state.attempts);
+    expect(types.filter((type) => type === "DomainVerified")).to.have.length(1);
+  });
+
+  it("end with the domain, whose name is free again", async () => {
+    const domain = await verified();
+    expect((await workspace.ask(`DELETE /v1/domains/${domain.id}`)).json).to.deep.equal({
+      id: domain.id,
+      deleted: true,
+    });
+    expect((await workspace.ask(`GET /v1/domains/${domain.id}`)).status).to.equal(404);
+    expect((await workspace.ask(`POST /v1/domains/${domain.id}/verify`)).status).to.equal(404);
+    const again = await workspace.ask("POST /v1/domains", { json: { domain_name: domain.domain_name } });
+    expect(again.status).to.equal(200);
+    expect(again.json.id).not.to.equal(domain.id);
+    expect(again.json.verification_token).not.to.equal(domain.verification_token);
+    await until(async () => {
+      const { rows } = await service.database.query("select 1 from work.timers where key = $1", [domain.id]);
+      return rows.length === 0;
+    });
+  });
+});
