@@ -16,4 +16,5 @@ export type Depths = {
   /** Events and timers that processes gave up on. */
   parked: ReadonlyMap<string, number>;
   draftsSending: number;
+  webhookDeliveriesPending: number;
 };

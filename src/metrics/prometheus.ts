@@ -73,17 +73,16 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
     timersDue: by("process", "timers_due", "Timers that are due and not handled."),
     parked: by("process", "parked", "Events and timers that a process gave up on."),
   };
-  const sending = new Gauge({
-    name: "countersign_drafts_sending",
-    help: "Drafts queued for delivery or on their way.",
-    registers,
-  });
+  const alone = (name: string, help: string) => new Gauge({ name: `countersign_${name}`, help, registers });
+  const sending = alone("drafts_sending", "Drafts queued for delivery or on their way.");
+  const webhooks = alone("webhook_deliveries_pending", "Events that webhooks have not been told yet.");
   return (depths) => {
     for (const [name, [label, gauge]] of Object.entries(gauges)) {
       gauge.reset();
       for (const [value, depth] of depths?.[name as keyof typeof gauges] ?? []) gauge.set({ [label]: value }, depth);
     }
-    if (depths) sending.set(depths.draftsSending);
-    else sending.remove();
+    if (!depths) return [sending, webhooks].forEach((gauge) => void gauge.remove());
+    sending.set(depths.draftsSending);
+    webhooks.set(depths.webhookDeliveriesPending);
   };
 }

@@ -18,16 +18,18 @@ export async function readDepths({
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
-  const [checkpoints, leases, timersDue, parked, draftsSending] = await Promise.all([
+  const [checkpoints, leases, timersDue, parked, draftsSending, webhookDeliveriesPending] = await Promise.all([
     loadCheckpoints(database, names),
     counts(database, "select name, position as count from work.leases where name like $1", [leaseOf("%")]),
     counts(database, "select process as name, count(*) from work.timers where due_at <= now() group by process"),
     counts(database, "select process as name, count(*) from work.parked group by process"),
     countSending(database),
+    counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
   ]);
   return {
     projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
     processLag: new Map([...leases].map(([name, position]) => [name.slice(leaseOf("").length), behind(position)])),
+    webhookDeliveriesPending: webhookDeliveriesPending.get("all") ?? 0,
     ...{ timersDue, parked, draftsSending },
   };
 }

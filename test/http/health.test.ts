@@ -53,10 +53,21 @@ describe("/readyz", function () {
 describe("the service on SIGTERM", function () {
   this.timeout(60_000);
   let service: TestService;
-  before(async () => {
+  beforeEach(async () => {
     service = await startService();
   });
-  after(() => service.stop());
+  afterEach(() => service.stop());
+
+  it("ends a stream of events with its end, and itself in order", async () => {
+    const headers = { Authorization: `Bearer ${service.apiKey}` };
+    const response = await fetch(`${service.url}/v1/events/stream`, { headers });
+    const reader = response.body!.getReader();
+    expect((await reader.read()).done).to.equal(false);
+    const ended = service.kill("SIGTERM");
+    while (!(await reader.read()).done);
+    await ended;
+    expect(service.exitCode(), service.output()).to.equal(0);
+  });
 
   it("finishes the request that is under way, takes no other, and ends in order", async () => {
     const ready = (await (await fetch(`${service.url}/readyz`)).json()) as any;

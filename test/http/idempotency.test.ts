@@ -39,6 +39,13 @@ describe("Idempotency-Key", function () {
     );
     return rows.map(({ type }) => type);
   };
+  const ofOperation = async (key: string): Promise<string[]> => {
+    const { rows } = await service.database.query<{ operation: string }>(
+      "select operation from work.idempotency_keys where key = $1",
+      [key],
+    );
+    return events("split_part(metadata->>'operation', '/', 1)", rows[0]!.operation);
+  };
   const eventsOf = (draftId: string) => events("stream_id", `draft-${draftId}`);
 
   describe("replays the first answer [d0 Idempotency-Key]", () => {
@@ -240,6 +247,51 @@ describe("Idempotency-Key", function () {
       const taken = await post("/v1/identities", randomUUID(), { json });
       expect([taken.status, taken.json.error]).to.deep.equal([409, "invalid_request"]);
     });
+
+    for (const [noun, body, type] of [
+      ["rules", () => ({ name: "r", trigger_event: "email.received", conditions: {}, actions: [] }), "RuleCreated"],
+      ["assistants", () => ({ name: "a" }), "AssistantCreated"],
+      ["webhooks", () => ({ url: "https://hooks.example.com/x", events: ["email.received"] }), "WebhookCreated"],
+    ] as [string, () => object, string][]) {
+      it(`the same one of ${noun}`, async () => {
+        const [first, again, key] = await repeat(`/v1/${noun}`, { json: body() });
+        expect([first.status, again.status]).to.satisfy(([one, two]: number[]) => one === two && one! < 300);
+        expect(again.json).to.deep.equal(first.json);
+        expect((await ofOperation(key)).filter((each) => each === type)).to.have.length(1);
+      });
+    }
+
+    it("the same secret of a webhook, rotated once", async () => {
+      const { json } = await tenant.ask("POST /v1/webhooks", {
+        json: { url: "https://hooks.example.com/y", events: ["email.received"] },
+      });
+      const [first, again] = await repeat(`/v1/webhooks/${json.id}/rotate-secret`);
+      expect(again.json.secret).to.equal(first.json.secret).and.not.to.equal(json.secret);
+    });
+
+    for (const [what, line, body] of [
+      [
+        "a mail to somebody new",
+        () => "/v1/emails/send",
+        (id) => ({ identity_id: id, to: ["new@customer.example"], subject: "Hello", body_text: "First." }),
+      ],
+      ["a reply", () => "/v1/emails/reply", () => ({ thread_id: basis.thread_id, body_text: "Answered." })],
+      ["a test mail", (id) => `/v1/identities/${id}/test-email`, () => ({ recipient_email: "me@example.com" })],
+    ] as [string, (id: string) => string, (id: string) => object][]) {
+      it(`${what}: one thread, one draft, one mail`, async () => {
+        const cold = await service.identity(tenant.id, { canSendCold: true });
+        const [first, again, key] = await repeat(line(cold.id), { json: body(cold.id) });
+        expect([first.status, again.status], first.text).to.deep.equal([202, 202]);
+        const { queued_at: _, ...one } = first.json;
+        const { queued_at: __, ...two } = again.json;
+        expect(two).to.deep.equal({ ...one, ...(one.status && { status: two.status }) });
+        const types = await ofOperation(key);
+        for (const type of ["DraftSubmitted", "DraftQueued"])
+          expect(types.filter((each) => each === type)).to.have.length(1);
+        const id = first.json.draft_id ?? first.json.task_id;
+        await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+      });
+    }
 
     for (const [action, type, options] of [
       ["approve", "DraftApproved", {}],

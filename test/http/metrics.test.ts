@@ -71,6 +71,7 @@ describe("/metrics", function () {
     expect(value(text, "countersign_projection_lag", { projection: "drafts" })).to.be.a("number");
     expect(value(text, "countersign_process_lag", { process: "deliverDraft" })).to.be.a("number");
     expect(value(text, "countersign_drafts_sending")).to.equal(0);
+    expect(value(text, "countersign_webhook_deliveries_pending")).to.equal(0);
   });
 
   it("shows what is parked and due as it is at that moment", async () => {
