@@ -52,6 +52,21 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
   });
 }
 
+/** A rule that is limited to this assistant, if any. */
+export async function ruleOfAssistant(
+  reads: Reads,
+  workspaceId: string,
+  assistantId: string,
+): Promise<string | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>(
+      "select id from rules where workspace_id = $1 and assistant_id = $2 and deleted_at is null order by id limit 1",
+      [workspaceId, assistantId],
+    );
+  return rows[0]?.id;
+}
+
 /**
  * The rules that work on a trigger, in their order. `cap`: how many rules the plan allows (null: any number); above it the newest
  * ones do not work (decisions 10).

@@ -1,4 +1,5 @@
 import { identityOfAssistant } from "#projections/identities/queries.ts";
+import { ruleOfAssistant } from "#projections/rules/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { type Assistant, assistantDecider } from "#streams/assistant/decider.ts";
 import { type AssistantSettings, assistantStream } from "#streams/assistant/events.ts";
@@ -30,7 +31,7 @@ export async function updateAssistant(
   return deps.handle(assistantDecider, assistantStream(assistantId), { type: "UpdateAssistant", changes }, cause);
 }
 
-/** Only one that no identity names: a link never points at nothing. Throws Rejected not_found, and invalid_request as a conflict. */
+/** Only one that no identity and no rule names: a link never points at nothing. Throws Rejected not_found, and invalid_request as a conflict. */
 export async function deleteAssistant(
   deps: Dependencies,
   { workspaceId, assistantId }: Named,
@@ -39,12 +40,16 @@ export async function deleteAssistant(
   await loadAssistant(deps, { workspaceId, assistantId });
   if (!(await deps.projected(await deps.store.head()))) throw new Unavailable("the read models lag behind");
   const identityId = await identityOfAssistant(deps.reads, workspaceId, assistantId);
-  if (identityId !== undefined) {
-    const sentence = `identity ${identityId} names this assistant: give it another assistant_id, or null, first`;
-    throw new Rejected("invalid_request", sentence, { conflict: true });
-  }
+  if (identityId !== undefined) throw inUse(`identity ${identityId} names`);
+  const ruleId = await ruleOfAssistant(deps.reads, workspaceId, assistantId);
+  if (ruleId !== undefined) throw inUse(`rule ${ruleId} is limited to`);
   return deps.handle(assistantDecider, assistantStream(assistantId), { type: "DeleteAssistant" }, cause);
 }
+
+const inUse = (user: string): Rejected =>
+  new Rejected("invalid_request", `${user} this assistant: give it another assistant_id, or delete it, first`, {
+    conflict: true,
+  });
 
 /** For ids in a body: throws Rejected not_found naming the field where this workspace has no such assistant (decisions 0). */
 export async function requireAssistant(

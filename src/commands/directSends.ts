@@ -1,19 +1,20 @@
 import { Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
-import { type Draft, type DraftStatus, requireStatus } from "#streams/draft/draft.ts";
+import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import { type DirectKind, draftStream } from "#streams/draft/events.ts";
-import type { ReviewCommand } from "#streams/draft/review.ts";
-import type { Identity } from "#streams/identity/decider.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
 import { requireAssistantActive } from "./assistants.ts";
 import { contentSha256, storeContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { derivedId } from "./ids.ts";
+import { outcomeOfFirst } from "./outcomeOfFirst.ts";
 import { requireQuotaLeft } from "./quotas.ts";
-import { requireKeysMayDecide, requireSendingAllowed } from "./sendingAllowed.ts";
+import { requireSendingAllowed } from "./sendingAllowed.ts";
 import { queueSend } from "./sends.ts";
-import { loadThread, noteDraft } from "./threads.ts";
+import { noteDraft } from "./threads.ts";
 
 export type DirectDraft = {
   kind: DirectKind;
@@ -61,36 +62,38 @@ export async function sendDirectly(
   cause: Cause,
 ): Promise<DirectlySent> {
   const submitted = await submit(deps, draft, !identity.requireHumanApproval, cause);
-  return proceed(deps, draft.draftId, submitted, cause);
+  return proceed(deps, draft.draftId, submitted, identity, cause);
 }
 
 /** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined where it made no such draft. */
 export async function resumeSend(deps: Dependencies, draftId: string, cause: Cause): Promise<DirectlySent | undefined> {
   if (!cause.repeated) return undefined;
   const loaded = await deps.load(draftDecider, draftStream(draftId));
-  return loaded.state.exists ? proceed(deps, draftId, loaded, cause) : undefined;
+  if (!loaded.state.exists) return undefined;
+  const { state: identity } = await deps.load(identityDecider, identityStream(loaded.state.identityId));
+  return proceed(deps, draftId, loaded, identity, cause);
 }
-
-type Standing = { state: Draft; revision: number; position: number };
 
 async function proceed(
   deps: Dependencies,
   draftId: string,
-  { state, revision, position }: Standing,
+  { state, revision, position }: { state: Draft; revision: number; position: number },
+  { requireHumanApproval }: Pick<Identity, "requireHumanApproval">,
   cause: Cause,
 ): Promise<DirectlySent> {
   const { status, messageId, threadId } = state;
   const sent = { draftId, messageId, threadId, status, queuedAt: null, position };
+  if (status === "sending" || status === "sent") {
+    const first = await outcomeOfFirst(deps, draftId, cause);
+    return { ...sent, queuedAt: first?.queuedAt ?? null };
+  }
   if (status === "pending" || status === "approved") {
     const noted = await noteDraft(deps, { threadId, draftId, outcome: status, draftRevision: revision }, cause);
-    if (status === "pending") return { ...sent, threadId: noted.threadId, position: noted.position };
+    const waits = status === "pending" && requireHumanApproval;
+    if (waits) return { ...sent, threadId: noted.threadId, position: noted.position };
   }
-  const queuedAt = deps.clock.now().toISOString();
-  if (status === "sending" || status === "sent") return { ...sent, queuedAt };
-  if (status === "stale") throw await staleAgain(deps, threadId);
-  requireStatus(state, "sent", "approved");
   const queued = await queue(deps, draftId, cause);
-  return { ...sent, threadId: queued.threadId, position: queued.position, status: "sending", queuedAt };
+  return { ...sent, ...queued, status: "sending" };
 }
 
 async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: boolean, cause: Cause) {
@@ -118,20 +121,17 @@ async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: bo
 const maxChanges = 3;
 
 /** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
-async function queue(
-  deps: Dependencies,
-  draftId: string,
-  cause: Cause,
-): Promise<{ threadId: string; position: number }> {
+async function queue(deps: Dependencies, draftId: string, cause: Cause) {
   try {
     for (let changes = 0; ; changes++) {
       try {
         // How a first run ended says nothing of a version that is newer.
-        return await queueSend(deps, draftId, "api_key", changes === 0 ? cause : { ...cause, repeated: false });
+        const own = changes === 0 ? cause : { ...cause, repeated: false };
+        const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", own);
+        return { threadId, position, queuedAt };
       } catch (error) {
         const changed = error instanceof Rejected && error.code === "content_changed";
         if (!changed || changes >= maxChanges) throw error;
-        await approveAgain(deps, draftId, cause);
       }
     }
   } catch (error) {
@@ -139,20 +139,6 @@ async function queue(
     if (error instanceof Rejected || cause.operation === undefined) await withdraw(deps, draftId, error, cause);
     throw error;
   }
-}
-
-async function approveAgain(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
-  const { state } = await deps.load(draftDecider, draftStream(draftId));
-  if (state.status !== "pending") return;
-  await requireKeysMayDecide(deps, state);
-  const command: ReviewCommand = {
-    type: "ApproveDraft",
-    ifVersion: state.version,
-    contentSha256: state.contentSha256,
-    sendRequested: false,
-    tokenSha256: null,
-  };
-  await deps.handle(draftDecider, draftStream(draftId), command, cause);
 }
 
 /** Nothing of a refused call may leave later. One that ended stale already stays so. */
@@ -164,14 +150,7 @@ async function withdraw(deps: Dependencies, draftId: string, error: unknown, cau
   const { keyGuard: _, ...unguarded } = cause;
   const handled = await deps.handle(draftDecider, draftStream(draftId), withdrawn, unguarded);
   if (!handled.changed) return;
-  const { threadId } = handled.state as Draft;
+  const { threadId } = handled.state;
   const note = { threadId, draftId, outcome: "failed", draftRevision: handled.revision } as const;
   await noteDraft(deps, note, unguarded);
-}
-
-async function staleAgain(deps: Dependencies, threadId: string): Promise<Rejected> {
-  const { state } = await loadThread(deps, threadId);
-  return new Rejected("stale_draft", "a newer message arrived on this thread: read it and answer that", {
-    new_message_id: state.newestWord?.messageId,
-  });
 }

@@ -71,9 +71,9 @@ export function assistantRoutes(deps: HttpDependencies): Route[] {
         scope: "write:assistants",
         limit: "write",
         summary: "Delete an assistant",
-        description: "Only one that no identity names any more: the refusal tells one that does.",
+        description: "Only one that no identity and no rule names any more: the refusal tells one that does.",
         answers: Deleted,
-        conflict: "an identity names it",
+        conflict: "an identity or a rule names it",
         load,
       },
       async ({ workspaceId, params, cause }) => {

@@ -59,7 +59,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
       proven: proof === "proven",
     } as const;
     const about = async () => {
-      const outcome = event.data.autoApproved ? "approved" : "pending";
+      const outcome = event.data.autoApproved || event.data.approvedAtOnce ? "approved" : "pending";
       await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
       return aboutDraft(deps, "draft.created", draftId, { ...draft, version: 1 });
     };

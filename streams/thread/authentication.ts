@@ -10,14 +10,15 @@ export type ThreadAuthentication = {
 /**
  * Once per filing. A mail that joined a thread asks for review where DMARC does not pass (decisions 5), unless the domain has no policy
  * and its address is proven by SPF or DKIM all the same (decisions 13): else nearly every small domain's answers would. A machine's mail
- * is nobody's word, and asks for nothing.
+ * is nobody's word, and asks for nothing; nor does a blocked contact's.
  */
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
   if (!thread.unauthenticated.includes(message.number)) return [];
   const events: ThreadEvent[] = [{ type: "MessageAuthenticated", data: message }];
   const automatic = message.classification === "auto_reply" || message.classification === "bounce";
+  const quiet = automatic || message.contactStatus === "blocked";
   const joined = message.number !== thread.openedBy;
-  if (joined && !automatic && !message.authentication.aligned && !thread.needsReview) {
+  if (joined && !quiet && !message.authentication.aligned && !thread.needsReview) {
     events.push({
       type: "ThreadReviewSet",
       data: { needsReview: true, reason: "a sender whose address is not proven" },

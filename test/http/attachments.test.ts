@@ -1,0 +1,174 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+const megabyte = 1024 * 1024;
+
+describe("attachments, both ways [d6 attachments]", function () {
+  this.timeout(120_000);
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+  let mails = 0;
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    identity = await service.identity(workspace.id, { canSendCold: true });
+  });
+  after(() => service.stop());
+
+  const attachment = (bytes: Buffer, different: Record<string, unknown> = {}) => ({
+    filename: "report.pdf",
+    content_type: "application/pdf",
+    content: bytes.toString("base64"),
+    ...different,
+  });
+  const send = (attachments: unknown) =>
+    workspace.ask("POST /v1/emails/send", {
+      json: {
+        identity_id: identity.id,
+        to: [`f${++mails}@x.example`],
+        subject: "Files",
+        body_text: "See.",
+        attachments,
+      },
+    });
+
+  async function received() {
+    await service.deliver(identity.address, mail({ id: `f${++mails}@customer.example` }));
+    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`);
+    const { json: thread } = await workspace.ask(`GET /v1/threads/${json.data[0].id}`);
+    return { threadId: thread.id as string, messageId: thread.messages.at(-1).id as string };
+  }
+
+  /** The message a draft became, once it left, and the MIME that left. */
+  async function left(draftId: string) {
+    const draftOf = async () => (await workspace.ask(`GET /v1/drafts/${draftId}`)).json;
+    await until(async () => (await draftOf()).status === "sent");
+    await service.caughtUp();
+    const { json: thread } = await workspace.ask(`GET /v1/threads/${(await draftOf()).thread_id}`);
+    const message = thread.messages.find((each: any) => each.draft_id === draftId);
+    const { text } = await workspace.ask(`GET /v1/messages/${message.id}/raw`);
+    return { message, mime: text };
+  }
+
+  const bytes = randomBytes(100_000);
+  const files = [
+    attachment(bytes),
+    attachment(Buffer.from("ä,1\n"), { filename: "Übersicht 😀.csv", content_type: "text/csv; charset=utf-8" }),
+  ];
+
+  const ways: [string, () => Promise<string>][] = [
+    ["a new mail's", async () => (await send(files)).json.draft_id],
+    [
+      "a reply's",
+      async () => {
+        const { threadId } = await received();
+        const json = { thread_id: threadId, body_text: "See.", attachments: files };
+        return (await workspace.ask("POST /v1/emails/reply", { json })).json.draft_id;
+      },
+    ],
+    [
+      "a draft's",
+      async () => {
+        const { threadId, messageId } = await received();
+        const json = {
+          thread_id: threadId,
+          identity_id: identity.id,
+          based_on_message_id: messageId,
+          body_text: "See.",
+        };
+        const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...json, attachments: files } });
+        await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
+        return draft.id;
+      },
+    ],
+  ];
+  for (const [whose, submit] of ways) {
+    it(`${whose} leave in the mail, stand on its message, and can be downloaded`, async () => {
+      const { message, mime } = await left(await submit());
+      expect(
+        message.attachments.map(({ filename, content_type, size_bytes, inline }: any) => ({
+          filename,
+          content_type,
+          size_bytes,
+          inline,
+        })),
+      ).to.deep.equal([
+        { filename: "report.pdf", content_type: "application/pdf", size_bytes: bytes.length, inline: false },
+        { filename: "Übersicht 😀.csv", content_type: "text/csv; charset=utf-8", size_bytes: 5, inline: false },
+      ]);
+      expect(mime.replaceAll("\r\n", "")).to.contain(bytes.toString("base64"));
+      const [first, second] = message.attachments;
+      const download = await workspace.ask(`GET /v1/messages/${message.id}/attachments/${first.id}`);
+      expect(download.status).to.equal(200);
+      expect(download.bytes.equals(bytes)).to.equal(true);
+      expect(download.headers.get("content-type")).to.equal("application/pdf");
+      const csv = await workspace.ask(`GET /v1/messages/${message.id}/attachments/${second.id}`);
+      expect(csv.text).to.equal("ä,1\n");
+      expect(csv.headers.get("content-disposition")).to.contain("filename*=UTF-8''%C3%9Cbersicht%20%F0%9F%98%80.csv");
+    });
+  }
+
+  it("of another workspace, or that there are not, look alike", async () => {
+    const { message } = await left((await send(files)).json.draft_id);
+    const stranger = await service.workspace();
+    const own = `GET /v1/messages/${message.id}/attachments`;
+    const missing = await workspace.ask(`${own}/99`);
+    expect(missing.status).to.equal(404);
+    for (const line of [
+      `${own}/1`,
+      `${own}/99`,
+      `${own}/..%2F..%2Fetc%2Fpasswd`,
+      `GET /v1/messages/${message.id}/raw`,
+    ]) {
+      const answer = await stranger.ask(line);
+      expect({ ...answer.json, request_id: "" }, line).to.deep.equal({ ...missing.json, request_id: "" });
+    }
+  });
+
+  it("have bounds, and a name and type that can stand in a mail", async () => {
+    const small = Buffer.from("x");
+    const wrong: [unknown, string][] = [
+      [Array.from({ length: 11 }, () => attachment(small)), "attachments"],
+      [{}, "attachments"],
+      [[attachment(small, { content: undefined })], "attachments[0].content"],
+      [[attachment(small, { content: "eA=" })], "attachments[0].content"],
+      [[attachment(small, { content: "e A=" })], "attachments[0].content"],
+      [[attachment(small, { content: "eA__" })], "attachments[0].content"],
+      [[attachment(small), attachment(small, { filename: "../etc/passwd" })], "attachments[1].filename"],
+      [[attachment(small, { filename: "C:\\boot.ini" })], "attachments[0].filename"],
+      [[attachment(small, { filename: ".." })], "attachments[0].filename"],
+      [[attachment(small, { filename: " " })], "attachments[0].filename"],
+      [[attachment(small, { filename: "a\r\nBcc: x" })], "attachments[0].filename"],
+      [[attachment(small, { filename: "tab\there.txt" })], "attachments[0].filename"],
+      [[attachment(small, { filename: "invoice\u202efdp.exe" })], "attachments[0].filename"],
+      [[attachment(small, { filename: "x".repeat(256) })], "attachments[0].filename"],
+      [[attachment(small, { content_type: "pdf" })], "attachments[0].content_type"],
+      [[attachment(small, { content_type: "multipart/mixed" })], "attachments[0].content_type"],
+      [[attachment(small, { content_type: "text/html\r\nX: y" })], "attachments[0].content_type"],
+      [[attachment(small, { sha256: "0" })], "attachments[0].sha256"],
+      [[attachment(Buffer.alloc(10 * megabyte + 1))], "attachments[0].content"],
+      [[9, 9, 8].map((size) => attachment(Buffer.alloc(size * megabyte))), "attachments"],
+    ];
+    for (const [attachments, field] of wrong) {
+      const answer = await send(attachments);
+      expect(answer.status, `${field} ${answer.text.slice(0, 200)}`).to.equal(422);
+      expect(answer.json.message.startsWith(`${field}:`), answer.json.message).to.equal(true);
+    }
+    const empty = await send([attachment(Buffer.alloc(0), { filename: "empty.txt", content_type: "text/plain" })]);
+    expect(empty.status).to.equal(202);
+  });
+
+  it("may be exactly as large as allowed, and a larger request is none at all", async () => {
+    const sizes = [10 * megabyte, 10 * megabyte, 5 * megabyte];
+    const { status, json } = await send(sizes.map((size) => attachment(Buffer.alloc(size, 7))));
+    expect(status).to.equal(202);
+    const { message } = await left(json.draft_id);
+    expect(message.attachments.map(({ size_bytes }: any) => size_bytes)).to.deep.equal(sizes);
+    const over = await send([{ filename: "a", content_type: "text/plain", content: "A".repeat(36 * megabyte) }]);
+    expect(over.status).to.equal(413);
+    expect(over.json.error).to.equal("payload_too_large");
+  });
+});

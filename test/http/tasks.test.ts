@@ -1,0 +1,117 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+describe("test mails and their tasks [d6 test-email]", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    identity = await service.identity(workspace.id);
+  });
+  after(() => service.stop());
+
+  const test = (id = identity.id, json: unknown = { recipient_email: "me@office.example" }, key?: string) =>
+    workspace.ask(`POST /v1/identities/${id}/test-email`, { json, ...(key && { key }) });
+  const taskOf = async (id: string) => (await workspace.ask(`GET /v1/tasks/${id}`)).json;
+  const finished = async (id: string) => {
+    await until(async () => (await taskOf(id)).finished_at !== null);
+    return taskOf(id);
+  };
+  const usage = async () => (await workspace.ask("GET /v1/workspaces/me")).json.emails_sent_this_period;
+
+  it("leave as any mail, are counted, and the task says so [4 POST /v1/identities/{id}/test-email] [8 POST /identities/{id}/test-email]", async () => {
+    const before = await usage();
+    const recipient = `${randomUUID()}@office.example`;
+    const { status, json } = await test(identity.id, { recipient_email: recipient });
+    expect(status, JSON.stringify(json)).to.equal(202);
+    expect(Object.keys(json)).to.deep.equal(["task_id"]);
+    expect(await taskOf(json.task_id)).to.include({ id: json.task_id, kind: "test_email", error: null });
+    const task = await finished(json.task_id);
+    expect(task).to.include({ status: "succeeded", error: null });
+    expect(Date.parse(task.finished_at)).to.be.at.least(Date.parse(task.created_at));
+    expect((await service.outbox.newest(20)).filter(({ envelope }) => envelope.to.includes(recipient))).to.have.length(
+      1,
+    );
+    expect(await usage()).to.equal(before + 1);
+    const draft = (await workspace.ask(`GET /v1/drafts/${json.task_id}`)).json;
+    expect(draft).to.include({ kind: "test_email", status: "sent" });
+    expect(draft.decided_by.kind).to.equal("api_key");
+  });
+
+  it("are no thread of a customer's, until somebody answers", async () => {
+    const { json } = await test();
+    await finished(json.task_id);
+    const { thread_id } = (await workspace.ask(`GET /v1/drafts/${json.task_id}`)).json;
+    await until(async () => (await workspace.ask(`GET /v1/threads/${thread_id}`)).json.message_count === 1);
+    const listed = async () =>
+      (await workspace.ask("GET /v1/threads?limit=100")).json.data.map(({ id }: any) => id).includes(thread_id);
+    expect(await listed()).to.equal(false);
+    const { messages } = (await workspace.ask(`GET /v1/threads/${thread_id}`)).json;
+    const inReplyTo = messages[0].rfc_message_id.slice(1, -1);
+    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, from: "me@office.example", inReplyTo }));
+    expect(await listed()).to.equal(true);
+  });
+
+  it("need an active identity, of this workspace, and an address [7 422 identity_not_active]", async () => {
+    const disabled = await service.identity(workspace.id, { status: "disabled" });
+    expect((await test(disabled.id)).json.error).to.equal("identity_not_active");
+    expect((await test(disabled.id)).status).to.equal(422);
+    const stranger = await service.workspace();
+    const theirs = await service.identity(stranger.id);
+    for (const id of [theirs.id, randomUUID(), "x"]) expect((await test(id)).status, id).to.equal(404);
+    for (const json of [
+      {},
+      { recipient_email: "x" },
+      { recipient_email: "a@x.example, b@x.example" },
+      { recipient_email: null },
+    ]) {
+      const answer = await test(identity.id, json);
+      expect(answer.status, JSON.stringify(json)).to.equal(422);
+      expect(answer.json.field).to.equal("recipient_email");
+    }
+  });
+
+  it("wait for a person where the identity requires one, and fail when rejected", async () => {
+    const guarded = await service.identity(workspace.id, { requireHumanApproval: true });
+    const { json } = await test(guarded.id);
+    expect(await taskOf(json.task_id)).to.include({ status: "pending", finished_at: null, error: null });
+    await workspace.ask(`POST /v1/drafts/${json.task_id}/reject`, { json: { reason: "not now" } });
+    expect(await finished(json.task_id)).to.include({ status: "failed", error: "rejected: not now" });
+  });
+
+  it("are refused while sending is paused", async () => {
+    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
+    expect((await test()).json.error).to.equal("sending_paused");
+    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
+    expect((await test()).status).to.equal(202);
+  });
+
+  it("are nobody else's, and other drafts are no tasks", async () => {
+    const { json } = await test();
+    const stranger = await service.workspace();
+    expect((await stranger.ask(`GET /v1/tasks/${json.task_id}`)).status).to.equal(404);
+    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x` }));
+    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`)).json.data[0];
+    const reply = await workspace.ask("POST /v1/emails/reply", { json: { thread_id: thread.id, body_text: "Hi" } });
+    expect(reply.status).to.equal(202);
+    for (const id of [reply.json.draft_id, randomUUID(), "x"]) {
+      expect((await workspace.ask(`GET /v1/tasks/${id}`)).status, id).to.equal(404);
+    }
+  });
+
+  it("need write:identities, their tasks read:identities [5 scopes]", async () => {
+    const [reader, writer] = [await workspace.keyOf(["read:identities"]), await workspace.keyOf(["write:identities"])];
+    await service.caughtUp();
+    expect((await test(identity.id, undefined, reader)).json.error).to.equal("insufficient_scope");
+    const { status, json } = await test(identity.id, { recipient_email: "a@x.example" }, writer);
+    expect(status).to.equal(202);
+    const path = `GET /v1/tasks/${json.task_id}`;
+    expect((await workspace.ask(path, { key: writer })).json.error).to.equal("insufficient_scope");
+    expect((await workspace.ask(path, { key: reader })).status).to.equal(200);
+  });
+});
