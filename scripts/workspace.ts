@@ -19,8 +19,10 @@ const usage = `Workspaces, for the operator. Works beside a running service.
   npm run workspace -- create --name NAME [--plan builder_pack|pro|agency] [--beta]
   npm run workspace -- set-plan --workspace ID [--plan builder_pack|pro|agency]
                                 [--status trialing|active|past_due|canceled] [--beta true|false]
+                                [--trial-ends TIME|none] [--period-start TIME|none] [--period-end TIME|none]
   npm run workspace -- list
 
+Times are ISO 8601. Without a period the calendar months since the workspace was made count.
 It prints JSON; the API key of a new workspace is shown this once.`;
 
 /** Typed wrongly: answered with how it is typed. */
@@ -32,13 +34,23 @@ const plans: readonly Plan[] = ["builder_pack", "pro", "agency"];
 const statuses: readonly PlanStatus[] = ["trialing", "active", "past_due", "canceled"];
 const maxNameBytes = 255;
 
+const planOptions = {
+  workspace: "string",
+  plan: "string",
+  status: "string",
+  beta: "string",
+  "trial-ends": "string",
+  "period-start": "string",
+  "period-end": "string",
+} as const;
+
 /** What was typed, as what is to be done; throws Misuse before anything is touched. */
 function read([command, ...rest]: string[]): Run {
   switch (command) {
     case "create":
       return create(options(rest, { name: "string", plan: "string", beta: "boolean" }));
     case "set-plan":
-      return changePlan(options(rest, { workspace: "string", plan: "string", status: "string", beta: "string" }));
+      return changePlan(options(rest, planOptions));
     case "list":
       options(rest, {});
       return ({ store }) => list(store);
@@ -76,22 +88,36 @@ function create({ name, plan: givenPlan, beta }: Given): Run {
   };
 }
 
-function changePlan({ workspace, plan: givenPlan, status, beta }: Given): Run {
+function changePlan({ workspace, plan: givenPlan, status, beta, ...times }: Given): Run {
   if (typeof workspace !== "string" || !isUuid(workspace)) throw new Misuse("--workspace: expected a workspace's id.");
   const workspaceId = workspace.toLowerCase();
   const plan = oneOf("plan", givenPlan, plans);
   const planStatus = oneOf("status", status, statuses);
   const betaText = oneOf("beta", beta, ["true", "false"]);
   const betaOverride = betaText === undefined ? undefined : betaText === "true";
-  if (plan === undefined && planStatus === undefined && betaOverride === undefined) {
-    throw new Misuse("Say what to set: --plan, --status or --beta.");
+  const trialEndsAt = time("trial-ends", times);
+  const currentPeriodStart = time("period-start", times);
+  const currentPeriodEnd = time("period-end", times);
+  const given = { plan, planStatus, betaOverride, trialEndsAt, currentPeriodStart, currentPeriodEnd };
+  if (Object.values(given).every((value) => value === undefined)) {
+    throw new Misuse("Say what to set: --plan, --status, --beta or one of the times.");
+  }
+  if (currentPeriodStart && currentPeriodEnd && currentPeriodStart >= currentPeriodEnd) {
+    throw new Misuse("--period-end: expected a time after --period-start.");
   }
   return async (deps) => {
-    const changes = { workspaceId, plan, planStatus, betaOverride };
-    await setPlan(deps, changes, { ...byOperator(), workspaceId });
+    await setPlan(deps, { workspaceId, ...given }, { ...byOperator(), workspaceId });
     const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
     return shown(workspaceId, state);
   };
+}
+
+function time(name: string, times: Given): string | null | undefined {
+  const value = times[name];
+  if (value === undefined || value === "none") return value === undefined ? undefined : null;
+  const at = new Date(value as string);
+  if (Number.isNaN(at.getTime())) throw new Misuse(`--${name}: expected a time (ISO 8601) or none.`);
+  return at.toISOString();
 }
 
 /** From the log itself: a service that does not run, or lags, would show an older list. */
@@ -111,14 +137,17 @@ async function list(store: EventStore): Promise<unknown> {
   return [...workspaces].map(([id, workspace]) => shown(id, workspace));
 }
 
-const shown = (id: string, { name, plan, planStatus, betaOverride, sendingPaused, createdAt }: Workspace) => ({
+const shown = (id: string, workspace: Workspace) => ({
   workspace_id: id,
-  name,
-  plan,
-  plan_status: planStatus,
-  beta_override: betaOverride,
-  sending_paused: sendingPaused,
-  created_at: createdAt,
+  name: workspace.name,
+  plan: workspace.plan,
+  plan_status: workspace.planStatus,
+  beta_override: workspace.betaOverride,
+  trial_ends_at: workspace.trialEndsAt,
+  current_period_start: workspace.currentPeriodStart,
+  current_period_end: workspace.currentPeriodEnd,
+  sending_paused: workspace.sendingPaused,
+  created_at: workspace.createdAt,
 });
 
 function byOperator(): Cause {

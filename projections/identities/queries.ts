@@ -86,3 +86,13 @@ export async function identityByAddress(
   );
   return rows;
 }
+
+export async function countIdentities(reads: Reads, workspaceId: string): Promise<number> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ count: number }>(
+      "select count(*)::int as count from identities where workspace_id = $1 and deleted_at is null",
+      [workspaceId],
+    );
+  return rows[0]?.count ?? 0;
+}

@@ -123,3 +123,13 @@ export async function pastTriggers(
   );
   return rows;
 }
+
+export async function countRules(reads: Reads, workspaceId: string): Promise<number> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ count: number }>(
+      "select count(*)::int as count from rules where workspace_id = $1 and deleted_at is null",
+      [workspaceId],
+    );
+  return rows[0]?.count ?? 0;
+}

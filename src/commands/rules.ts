@@ -7,12 +7,10 @@ import { readActions } from "#streams/rule/actions.ts";
 import { readConditions } from "#streams/rule/conditions.ts";
 import { type Rule, ruleDecider } from "#streams/rule/decider.ts";
 import { type RuleSettings, ruleStream, type TriggerEvent, triggerEvents } from "#streams/rule/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
-import { planLimits } from "./planLimits.ts";
+import { capOf } from "./plans.ts";
 import { requireOutside, sealActions } from "./ruleSecrets.ts";
 import { type HolderState, takeSlot } from "./slots.ts";
 
@@ -69,10 +67,8 @@ export async function createRule(
 }
 
 /** How many rules a workspace may have; null: any number. */
-export async function ruleCap(deps: Pick<Dependencies, "load">, workspaceId: string): Promise<number | null> {
-  const { state: workspace } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
-  return workspace.betaOverride ? null : planLimits[workspace.plan].rules;
-}
+export const ruleCap = (deps: Dependencies, workspaceId: string): Promise<number | null> =>
+  capOf(deps, workspaceId, "rules");
 
 async function takeRuleSlot(deps: Dependencies, workspaceId: string, holderId: string, cause: Cause): Promise<void> {
   const cap = await ruleCap(deps, workspaceId);

@@ -13,6 +13,7 @@ import { createApp } from "./app.ts";
 import { approvalPages } from "./approvalPages/router.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { createAuthenticate } from "./authenticate.ts";
+import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
 import { type HttpDependencies, httpDependencies } from "./dependencies.ts";
 import { introduction } from "./docs/introduction.ts";
@@ -71,6 +72,7 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...draftRoutes(deps),
   ...draftHistoryRoutes(deps),
   ...inboundRoutes(deps),
+  ...billingRoutes(deps),
   ...ruleRoutes(deps),
   ...emailRoutes(deps),
   ...taskRoutes(deps),

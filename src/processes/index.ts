@@ -1,4 +1,8 @@
+import type { Channels } from "#src/channels/channel.ts";
+import { emailChannel } from "#src/channels/email/emailChannel.ts";
+import { unreachable } from "#src/channels/unreachable.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { sendNotice } from "#src/commands/notices.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
@@ -7,6 +11,7 @@ import { checkDomains } from "./checkDomains.ts";
 import { concludeSettled } from "./concludeSettled.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliverDraft } from "./deliverDraft.ts";
+import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { finishSends } from "./finishSends.ts";
 import { noteDrafts } from "./noteDrafts.ts";
@@ -34,6 +39,13 @@ export type ProcessSettings = {
   domainCheckSeconds: CheckIntervals;
 };
 
+/** How approvers are reached, by the type of their channel. */
+const channels = (deps: Dependencies, provider: MailProvider): Channels => ({
+  email: emailChannel((origin, mail) => sendNotice(deps, provider, origin, mail)),
+  telegram: unreachable("telegram"),
+  slack: unreachable("slack"),
+});
+
 /** Every rule of the service. */
 export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   fileInboundEmail(deps),
@@ -41,7 +53,8 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
   authenticateMail(deps),
   runRules(deps, settings.provider),
   checkDomains(deps, settings.domainCheckSeconds),
-  notifyApprovers(deps, settings.provider),
+  notifyApprovers(deps, channels(deps, settings.provider)),
+  escalateUnanswered(deps),
   sendApproved(deps),
   deliverDraft(deps, {
     provider: settings.provider,

@@ -1,43 +1,95 @@
-import { askApprovers } from "#src/commands/askApprovers.ts";
+import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
+import type { Channels } from "#src/channels/channel.ts";
+import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
+import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { type ApprovalChannel, type IdentitySettings, identityStream } from "#streams/identity/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /** Seconds before each further try to reach the approvers. */
 const retrySeconds = [5, 30, 120, 600];
 
-/** A draft that waits for a person is shown to its approvers: when it is submitted, whenever it changes, and when the agent asks again. */
-export function notifyApprovers(deps: Dependencies, provider: MailProvider): Process {
-  async function ask(draftId: string, tries: number, cause: Cause, { timers }: ProcessContext): Promise<void> {
+/**
+ * A draft that waits for a person is shown to its approvers: when it is submitted, whenever it changes, and when the agent asks again; to
+ * those of the secondary channel once it escalated; and to whoever became its approver by a change of the channel.
+ */
+export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
+  async function ask(
+    draftId: string,
+    slot: ChannelSlot,
+    tries: number,
+    cause: Cause,
+    { timers }: ProcessContext,
+  ): Promise<void> {
     const { state: draft, position } = await deps.load(draftDecider, draftStream(draftId));
-    if (draft.status !== "pending" || draft.notified.answered.includes(cause.causationId)) return;
+    if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot))) return;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
     const again = retrySeconds[tries];
-    const reached = await askApprovers(deps, provider, draftId, draft, again === undefined, cause);
-    if (reached || again === undefined) return;
+    const done = await askApprovers(deps, channels, { draftId, draft, slot, lastTry: again === undefined }, cause);
+    if (done || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set(draftId, "retry", due, { ...traced(cause), tries: tries + 1 });
+    await timers.set(draftId, `retry ${slot}`, due, { ...traced(cause), slot, tries: tries + 1 });
   }
-  const onEvent = (event: Recorded, context: ProcessContext) =>
-    ask(idOf(event.stream), 0, causedBy(event, "notifyApprovers"), context);
+
+  const onDraft = (slot: ChannelSlot) => (event: Recorded, context: ProcessContext) =>
+    ask(idOf(event.stream), slot, 0, causedBy(event, "notifyApprovers"), context);
+
+  /** Those who were asked before cannot decide any more (decisions 2): without this the drafts would wait for ever. */
+  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<void> {
+    const { changes } = event.data as { changes: Partial<IdentitySettings> };
+    const slots = changedSlots(changes);
+    if (slots.length === 0) return;
+    if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
+    const identityId = idOf(event.stream);
+    const workspaceId = event.metadata.workspaceId as string;
+    const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, identityId, ["pending"])) {
+      const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+      for (const slot of slots) {
+        if (slot === "secondary" && draft.escalatedVersion !== draft.version) continue;
+        if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
+        await ask(draftId, slot, 0, causedBy(event, "notifyApprovers"), context);
+      }
+    }
+  }
+
   return {
     name: "notifyApprovers",
-    categories: ["draft"],
+    categories: ["draft", "identity"],
     keyOf: (event) => idOf(event.stream),
     on: {
-      DraftSubmitted: onEvent,
-      DraftEdited: onEvent,
-      DraftReturnedToPending: onEvent,
-      NotifyRequested: onEvent,
+      DraftSubmitted: onDraft("primary"),
+      DraftEdited: onDraft("primary"),
+      DraftReturnedToPending: onDraft("primary"),
+      NotifyRequested: onDraft("primary"),
+      DraftEscalated: onDraft("secondary"),
+      IdentityUpdated: onIdentityUpdated,
     },
-    onTimer: (timer, context) =>
-      ask(timer.key, timer.payload.tries as number, causeOfTimer(timer.payload, "notifyApprovers"), context),
+    onTimer: ({ key, payload }, context) => {
+      const { slot = "primary", tries } = payload as { slot?: ChannelSlot; tries: number };
+      return ask(key, slot, tries, causeOfTimer(payload, "notifyApprovers"), context);
+    },
   };
 }
+
+const changedSlots = (changes: Partial<IdentitySettings>): ChannelSlot[] => [
+  ...(changes.approvalChannel ? (["primary"] as const) : []),
+  ...(changes.secondaryApprovalChannel ? (["secondary"] as const) : []),
+];
+
+/** This very mailbox has been asked about this version: its links work. */
+const wasAsked = (draft: Draft, slot: ChannelSlot, channel: ApprovalChannel | null): boolean =>
+  channel?.type === "email" &&
+  Object.values(draft.notified.open).some(
+    (asked) =>
+      asked.version === draft.version && asked.channel.slot === slot && asked.channel.address === channel.config.to,
+  );

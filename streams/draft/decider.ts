@@ -2,7 +2,7 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import type { Draft } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
-import { decideNotification, type NotificationCommand } from "./notification.ts";
+import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
 
@@ -110,7 +110,9 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
     }
     case "ApproversNotified": {
       const asked = draft.notified.open[event.data.notificationId];
-      const answered = asked ? [...draft.notified.answered, asked.causedBy] : draft.notified.answered;
+      const answered = asked
+        ? [...draft.notified.answered, answeredBy(asked.causedBy, asked.channel.slot)]
+        : draft.notified.answered;
       return { ...draft, notified: { ...draft.notified, answered } };
     }
     case "NotificationFailed":

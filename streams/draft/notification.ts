@@ -46,6 +46,9 @@ function requestNotify(command: Extract<NotificationCommand, { type: "RequestNot
   return [{ type: "NotifyRequested", data: { at: command.at } }];
 }
 
+/** What a notification that reached somebody has answered: an event can ask for one on each channel. */
+export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
+
 /** The notification a token belongs to, and what it decides, where the draft knows it. */
 export function findToken(draft: Draft, tokenSha256: string): (Asked & { decision: "approve" | "reject" }) | undefined {
   for (const asked of Object.values(draft.notified.open)) {

@@ -10,6 +10,7 @@ import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
 import { deliverDraft } from "#src/processes/deliverDraft.ts";
+import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
 import { finishSends } from "#src/processes/finishSends.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
@@ -147,6 +148,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
           provider(() => node),
         ),
         releaseHeldMail(deps),
+        escalateUnanswered(deps),
         sendApproved(deps),
         deliverDraft(deps, { ...delivery, provider: provider(() => node) }),
         finishSends(deps),

@@ -85,12 +85,40 @@ describe("npm run workspace", () => {
     expect((await json("list")).map(({ name }: { name: string }) => name)).to.include.members(["First", "Beside"]);
   });
 
+  it("sets trial and period as a payment processor would, and takes them back", async () => {
+    const { workspace_id: id } = await json("create", "--name", "Paid", "--plan", "pro");
+    const period = ["--period-start", "2026-01-01T00:00:00Z", "--period-end", "2026-02-01T00:00:00+01:00"];
+    const set = await json(
+      "set-plan",
+      "--workspace",
+      id,
+      "--status",
+      "trialing",
+      "--trial-ends",
+      "2026-01-31",
+      ...period,
+    );
+    expect(set).to.include({
+      plan_status: "trialing",
+      trial_ends_at: "2026-01-31T00:00:00.000Z",
+      current_period_start: "2026-01-01T00:00:00.000Z",
+      current_period_end: "2026-01-31T23:00:00.000Z",
+    });
+    const none = await json("set-plan", "--workspace", id, "--period-start", "none", "--period-end", "none");
+    expect(none).to.include({ current_period_start: null, current_period_end: null, plan_status: "trialing" });
+  });
+
   for (const [what, args, says] of [
     ["nothing", [], "Say what to do"],
     ["an unknown plan", ["create", "--name", "x", "--plan", "gold"], "--plan: expected builder_pack, pro, agency"],
     ["an unknown option", ["create", "--name", "x", "--colour", "red"], "--colour"],
     ["no workspace", ["set-plan", "--plan", "pro"], "--workspace: expected a workspace's id"],
     ["nothing to set", ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead"], "Say what to set"],
+    [
+      "a time that is none",
+      ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead", "--trial-ends", "soon"],
+      "--trial-ends: expected a time",
+    ],
     [
       "a beta that is neither",
       ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead", "--beta", "yes"],

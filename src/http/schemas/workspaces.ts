@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { Plan, PlanStatus } from "./billing.ts";
 import { Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
 
 export const Workspace = Strict(
@@ -6,8 +7,8 @@ export const Workspace = Strict(
     id: Uuid,
     name: Type.String(),
     slug: Type.String(),
-    plan: Type.Enum(["builder_pack", "pro", "agency"]),
-    plan_status: Type.Enum(["trialing", "active", "past_due", "canceled"]),
+    plan: Plan,
+    plan_status: PlanStatus,
     beta_override: Type.Boolean({ description: "True where plan limits are bypassed." }),
     sending_paused: Type.Boolean({ description: "While true, nothing leaves." }),
     emails_sent_this_period: Type.Integer({ minimum: 0 }),

@@ -1,0 +1,22 @@
+import type { ApprovalChannel } from "#streams/identity/events.ts";
+import type { ApprovalView, Decision } from "./approvalView.ts";
+
+/** One question to the approvers behind a channel. */
+export type ApprovalRequest = {
+  /** As the identity has it, its secrets sealed. */
+  channel: ApprovalChannel;
+  view: ApprovalView;
+  /** Where each choice is made; each carries a token of its own. */
+  links: Record<Decision, string>;
+  /** Whose draft it is, and an id for this very question. */
+  origin: { identityId: string; threadId: string; attemptId: string };
+};
+
+/** `again`: trying later may help. `error` is a sentence for whoever wonders why nobody decides. */
+export type Answer = { reached: true } | { reached: false; error: string; again: boolean };
+
+/** A way to approvers. Asking may happen twice; it never throws. */
+export type Channel = { ask(request: ApprovalRequest): Promise<Answer> };
+
+/** One for each type an identity can name. */
+export type Channels = Readonly<Record<ApprovalChannel["type"], Channel>>;

@@ -1,0 +1,91 @@
+import { countDomains } from "#projections/domains/queries.ts";
+import { countIdentities } from "#projections/identities/queries.ts";
+import { countRules } from "#projections/rules/queries.ts";
+import { currentPlan } from "#src/commands/plans.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { HttpDependencies } from "./dependencies.ts";
+import { type Route, route } from "./route.ts";
+import { Checkout, CreateCheckout, Portal, Subscription } from "./schemas/billing.ts";
+import { planAndUsage } from "./workspaces.ts";
+
+export const billingRoutes = (deps: HttpDependencies): Route[] => [
+  route(
+    "GET /v1/billing/subscription",
+    {
+      scope: "read:billing",
+      limit: "read",
+      summary: "Read the plan, its limits and what of them is used",
+      description: "From stored data alone. On builder_pack the counters are lifetime totals, and there is no period.",
+      answers: Subscription,
+    },
+    ({ workspaceId }) => shownSubscription(deps, workspaceId),
+  ),
+
+  route(
+    "POST /v1/billing/checkout",
+    {
+      scope: "write:billing",
+      limit: "send",
+      summary: "Start a checkout for another plan",
+      description: "Without a payment processor set up, 502 stripe_error: the operator sets plans then.",
+      body: CreateCheckout,
+      answers: Checkout,
+      errors: ["invalid_plan", "invalid_interval", "stripe_error"],
+    },
+    async ({ body }) => {
+      requireOneOf("plan", body.plan, ["pro", "agency"], "invalid_plan");
+      requireOneOf("interval", body.interval, ["monthly", "annual"], "invalid_interval");
+      throw notConnected();
+    },
+  ),
+
+  route(
+    "POST /v1/billing/portal",
+    {
+      scope: "write:billing",
+      limit: "send",
+      summary: "Open the page for payment method, plan and invoices",
+      description: "Without a payment processor set up, 502 stripe_error.",
+      answers: Portal,
+      errors: ["stripe_error"],
+    },
+    async () => {
+      throw notConnected();
+    },
+  ),
+];
+
+async function shownSubscription(deps: HttpDependencies, workspaceId: string) {
+  const [{ limits }, usage, identities, rules, domains] = await Promise.all([
+    currentPlan(deps, workspaceId),
+    planAndUsage(deps, workspaceId),
+    countIdentities(deps.reads, workspaceId),
+    countRules(deps.reads, workspaceId),
+    countDomains(deps.reads, workspaceId),
+  ]);
+  return {
+    ...usage,
+    identity_count: identities,
+    rule_count: rules,
+    domain_count: domains,
+    limits: {
+      emails_per_period: limits.emailsPerPeriod,
+      inbound_per_period: limits.inboundPerPeriod,
+      max_identities: limits.identities,
+      max_rules: limits.rules,
+      max_domains: limits.domains,
+    },
+  };
+}
+
+function requireOneOf(field: string, value: string, allowed: readonly string[], code: string): void {
+  if (allowed.includes(value)) return;
+  throw new Rejected(code, `${field}: expected ${allowed.join(" or ")}`, { field });
+}
+
+/** There is nobody to ask: this version makes no calls to a payment processor, whatever is set. */
+const notConnected = (): Rejected =>
+  new Rejected(
+    "stripe_error",
+    "this installation is not connected to a payment processor: ask its operator to set the plan",
+  );

@@ -1,0 +1,128 @@
+import { expect } from "chai";
+import { approvalDecisions } from "#src/commands/approvals.ts";
+import { type NewIdentity, updateIdentity } from "#src/commands/identities.ts";
+import type { CaughtMail } from "#src/mail/out/outbox.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { cause } from "./sendWorld.ts";
+
+const email = (to: string) => ({ type: "email" as const, config: { to } });
+const telegram = { type: "telegram" as const, config: { bot_token: "123:secret", chat_id: "1" } };
+const slack = { type: "slack" as const, config: { webhook_url: "https://hooks.slack.com/services/T/B/x" } };
+/** At once, which the wire does not take. */
+const soon = 0;
+
+describe("approval channels of pending drafts", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+  });
+  after(() => service.stop());
+
+  async function pending(settings: Partial<NewIdentity>) {
+    const identity = await service.identity(workspace.id, settings);
+    await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
+    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+    const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+    const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+    const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Tomorrow." } });
+    return { identity, draftId: json.id as string };
+  }
+
+  const change = (identityId: string, changes: object) =>
+    updateIdentity(
+      service.deps,
+      { workspaceId: workspace.id, identityId, changes, mayLoosen: true },
+      { ...cause, workspaceId: workspace.id },
+    );
+  const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
+  const mailsTo = async (address: string): Promise<CaughtMail[]> =>
+    (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(address));
+  const tokenIn = ({ text }: CaughtMail): string => /\/a\/([\w-]+)\?d=approve/.exec(text)![1] as string;
+  const press = (token: string) =>
+    approvalDecisions(service.deps).decide({
+      token,
+      decision: "approve",
+      reason: undefined,
+      ip: undefined,
+      userAgent: undefined,
+      requestId: undefined,
+    });
+  const typesOf = async (draftId: string): Promise<string[]> =>
+    (await workspace.ask(`GET /v1/drafts/${draftId}/history?limit=100`)).json.data.map(({ type }: any) => type);
+
+  for (const channel of [telegram, slack]) {
+    it(`of type ${channel.type} cannot be reached here: the draft says so at once, in a sentence`, async () => {
+      const { draftId } = await pending({ approvalChannel: channel });
+      await until(async () => (await draftOf(draftId)).notification_status.state !== "none");
+      await until(async () => (await draftOf(draftId)).notification_status.state === "failed");
+      const { notification_status: status, status: state } = await draftOf(draftId);
+      expect(status.channel).to.equal(channel.type);
+      expect(status.error).to.contain("nobody was notified").and.to.contain(channel.type);
+      expect(state).to.equal("pending");
+    });
+  }
+
+  it("escalate to the secondary one all the same, whose own link decides; the draft shows that it was told [d7 escalation]", async () => {
+    const to = "second@approvers.example";
+    const settings = { approvalChannel: telegram, secondaryApprovalChannel: email(to), escalationDelayMinutes: soon };
+    const { draftId } = await pending(settings);
+    await until(async () => (await mailsTo(to)).length > 0);
+    await until(async () => (await draftOf(draftId)).notification_status.state === "sent");
+    expect((await draftOf(draftId)).notification_status).to.include({ channel: "email", error: null });
+    const { kind } = await press(tokenIn((await mailsTo(to))[0]!));
+    expect(kind).to.equal("approved");
+    await until(async () => (await draftOf(draftId)).status === "sent");
+    expect((await draftOf(draftId)).decided_by).to.include({ kind: "email_link", id: to });
+    expect((await typesOf(draftId)).filter((type) => type === "DraftEscalated")).to.have.length(1);
+    expect(await mailsTo(to)).to.have.length(1);
+  });
+
+  it("keep the first one's link as good after the escalation, until somebody decides", async () => {
+    const [first, second] = ["both-a@approvers.example", "both-b@approvers.example"];
+    const settings = {
+      approvalChannel: email(first),
+      secondaryApprovalChannel: email(second),
+      escalationDelayMinutes: soon,
+    };
+    const { draftId } = await pending(settings);
+    await until(async () => (await mailsTo(second)).length > 0);
+    expect((await press(tokenIn((await mailsTo(first))[0]!))).kind).to.equal("approved");
+    expect((await press(tokenIn((await mailsTo(second))[0]!))).kind).to.equal("already_decided");
+    expect(await typesOf(draftId)).to.include("DraftEscalated");
+  });
+
+  it("that change ask their new approvers about what waits; the old ones' links have run out", async () => {
+    const [old, now] = ["old@approvers.example", "new@approvers.example"];
+    const { identity, draftId } = await pending({ approvalChannel: email(old) });
+    await until(async () => (await mailsTo(old)).length === 1);
+    await change(identity.id, { approvalChannel: email(now) });
+    await until(async () => (await mailsTo(now)).length > 0);
+    expect((await press(tokenIn((await mailsTo(old))[0]!))).kind).to.equal("expired");
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await press(tokenIn((await mailsTo(now))[0]!))).kind).to.equal("approved");
+  });
+
+  it("that are set only later reach what waits: a first one at once, a secondary one after its delay", async () => {
+    const [first, second] = ["later-a@approvers.example", "later-b@approvers.example"];
+    const { identity, draftId } = await pending({});
+    expect((await draftOf(draftId)).notification_status.state).to.equal("none");
+    await change(identity.id, { approvalChannel: email(first) });
+    await until(async () => (await mailsTo(first)).length === 1);
+    await change(identity.id, { secondaryApprovalChannel: email(second), escalationDelayMinutes: soon });
+    await until(async () => (await mailsTo(second)).length === 1);
+    expect((await typesOf(draftId)).filter((type) => type === "DraftEscalated")).to.have.length(1);
+  });
+
+  it("that are taken over by another secondary one after the escalation ask that one", async () => {
+    const [old, now] = ["second-old@approvers.example", "second-new@approvers.example"];
+    const settings = { secondaryApprovalChannel: email(old), escalationDelayMinutes: soon };
+    const { identity } = await pending(settings);
+    await until(async () => (await mailsTo(old)).length === 1);
+    await change(identity.id, { secondaryApprovalChannel: email(now) });
+    await until(async () => (await mailsTo(now)).length === 1);
+    expect((await press(tokenIn((await mailsTo(now))[0]!))).kind).to.equal("approved");
+  });
+});

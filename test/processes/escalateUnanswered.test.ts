@@ -1,0 +1,137 @@
+import { expect } from "chai";
+import { contentSha256 } from "#src/commands/contents.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
+import type { ProcessContext } from "#src/processes/process.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+import { Crashed } from "#test/support/faultyEventStore.ts";
+import { cause, createSendWorld, identityId, type SendWorld } from "./sendWorld.ts";
+
+const minute = 60_000;
+
+async function waiting(minutes = 30) {
+  const world = await createSendWorld();
+  const secondaryApprovalChannel = { type: "email" as const, config: { to: "second@approvers.example" } };
+  const changes = { secondaryApprovalChannel, escalationDelayMinutes: minutes };
+  const update = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
+  await world.node.handle(identityDecider, identityStream(identityId), update, cause);
+  return { world, draftId: await world.submit() };
+}
+
+const escalations = (world: SendWorld) =>
+  world.log.all.filter(({ type }) => type === "DraftEscalated").map(({ data }) => data.version);
+
+async function edit(world: SendWorld, draftId: string, bodyText: string): Promise<void> {
+  const content = draftContent({ body_text: bodyText });
+  const command = {
+    type: "EditDraft" as const,
+    content,
+    contentBlob: null,
+    contentSha256: contentSha256(content),
+    rationale: null,
+    changedFields: ["body_text"],
+    because: "edit" as const,
+    ifVersion: null,
+  };
+  await world.node.handle(draftDecider, draftStream(draftId), command, cause);
+  await world.drain();
+}
+
+describe("escalation of a draft that nobody decides about [d7 escalation]", () => {
+  it("comes when the delay is over, once, however often everything is told again", async () => {
+    const { world } = await waiting();
+    await world.advance(30 * minute - 1);
+    expect(escalations(world)).to.deep.equal([]);
+    await world.advance(1);
+    expect(escalations(world)).to.deep.equal([1]);
+    expect(world.log.all.find(({ type }) => type === "DraftEscalated")!.data.channelType).to.equal("email");
+    world.replayAll();
+    await world.run();
+    expect(escalations(world)).to.deep.equal([1]);
+  });
+
+  it("starts anew with a new version, and comes once for each [d13 new version]", async () => {
+    const { world, draftId } = await waiting();
+    await world.advance(20 * minute);
+    await edit(world, draftId, "Another answer.");
+    await world.advance(29 * minute);
+    expect(escalations(world)).to.deep.equal([]);
+    await world.advance(minute);
+    expect(escalations(world)).to.deep.equal([2]);
+    await edit(world, draftId, "A third one.");
+    await world.advance(30 * minute);
+    expect(escalations(world)).to.deep.equal([2, 3]);
+  });
+
+  it("comes once for a version that was approved and went back to pending", async () => {
+    const { world, draftId } = await waiting();
+    await world.advance(30 * minute);
+    const stream = draftStream(draftId);
+    const approve = { ifVersion: null, contentSha256: null, sendRequested: false, tokenSha256: null };
+    await world.node.handle(draftDecider, stream, { type: "ApproveDraft", ...approve }, cause);
+    await world.node.handle(draftDecider, stream, { type: "ReturnToPending", because: "test" }, cause);
+    await world.run();
+    expect(escalations(world)).to.deep.equal([1]);
+  });
+
+  for (const decision of ["approve", "reject"] as const) {
+    it(`never comes after a decision to ${decision}, not even where its time has come already`, async () => {
+      const { world, draftId } = await waiting();
+      await world.drain();
+      world.sleepThrough(31 * minute);
+      const command =
+        decision === "approve"
+          ? ({
+              type: "ApproveDraft",
+              ifVersion: null,
+              contentSha256: null,
+              sendRequested: false,
+              tokenSha256: null,
+            } as const)
+          : ({ type: "RejectDraft", reason: null, ifVersion: null, tokenSha256: null } as const);
+      await world.node.handle(draftDecider, draftStream(draftId), command, cause);
+      await world.advance(0);
+      await world.run();
+      expect(escalations(world)).to.deep.equal([]);
+    });
+  }
+
+  const context = (): ProcessContext => ({
+    timers: { set: async () => {}, cancel: async () => {} },
+    attempt: 1,
+    signal: new AbortController().signal,
+  });
+  const timerOf = (world: SendWorld, draftId: string) =>
+    [...world.timers.values()].find(({ process, timer }) => process === "escalateUnanswered" && timer.key === draftId)!
+      .timer;
+
+  it("comes once where two instances have the same timer", async () => {
+    const { world, draftId } = await waiting();
+    const timer = timerOf(world, draftId);
+    world.sleepThrough(30 * minute);
+    const others = [world.createNode(), world.createNode()].map((node) => escalateUnanswered(node));
+    await Promise.all(others.map((process) => process.onTimer!(timer, context())));
+    expect(escalations(world)).to.deep.equal([1]);
+  });
+
+  for (const when of ["before", "after"] as const) {
+    for (const how of ["crash", "unavailable"] as const) {
+      it(`comes once after a ${how} ${when} its append`, async () => {
+        const { world, draftId } = await waiting();
+        const timer = timerOf(world, draftId);
+        world.sleepThrough(30 * minute);
+        const failed = await escalateUnanswered(world.createNode({ at: 1, when, how })).onTimer!(
+          timer,
+          context(),
+        ).catch((error: unknown) => error);
+        expect(failed instanceof Crashed || failed instanceof Unavailable).to.equal(true);
+        await escalateUnanswered(world.createNode()).onTimer!(timer, context());
+        expect(escalations(world)).to.deep.equal([1]);
+      });
+    }
+  }
+});
