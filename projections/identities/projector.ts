@@ -37,6 +37,8 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
       return { ...row, ...toColumns(event.data), created_at: at, deleted_at: null };
     case "IdentityUpdated":
       return { ...row, ...toColumns(event.data.changes) };
+    case "IdentitySecretsResealed":
+      return { ...row, ...toColumns(event.data.channels) };
     case "IdentityDeleted":
       return { ...row, deleted_at: at };
   }
@@ -46,7 +48,7 @@ export const identities: Projection = {
   name: "identities",
   version: 1,
   tables: ["identities"],
-  handles: ["IdentityCreated", "IdentityUpdated", "IdentityDeleted"],
+  handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityDeleted"],
   async project(tx, events) {
     const rows = await rowsById<Row>(
       tx,
@@ -57,7 +59,8 @@ export const identities: Projection = {
     for (const event of events) {
       const id = idOf(event.stream);
       const { at } = event.metadata;
-      rows.set(id, { ...apply(rows.get(id) ?? { id }, event as unknown as IdentityEvent, at), updated_at: at });
+      const row = apply(rows.get(id) ?? { id }, event as unknown as IdentityEvent, at);
+      rows.set(id, event.type === "IdentitySecretsResealed" ? row : { ...row, updated_at: at });
     }
     await upsertRows(tx, "identities", ["id"], columns, [...rows.values()]);
   },

@@ -30,6 +30,8 @@ function apply(row: Row, event: RuleEvent, at: string): Row {
       return { ...row, ...toColumns(event.data), created_at: at, deleted_at: null };
     case "RuleUpdated":
       return { ...row, ...toColumns(event.data.changes), version: event.data.version };
+    case "RuleSecretsResealed":
+      return { ...row, ...toColumns(event.data) };
     case "RuleDeleted":
       return { ...row, deleted_at: at };
   }
@@ -39,14 +41,15 @@ export const rules: Projection = {
   name: "rules",
   version: 1,
   tables: ["rules"],
-  handles: ["RuleCreated", "RuleUpdated", "RuleDeleted"],
+  handles: ["RuleCreated", "RuleUpdated", "RuleSecretsResealed", "RuleDeleted"],
   async project(tx, events) {
     const ids = events.map((event) => idOf(event.stream));
     const rows = await rowsById<Row>(tx, "rules", columns, ids);
     for (const event of events) {
       const id = idOf(event.stream);
       const { at } = event.metadata;
-      rows.set(id, { ...apply(rows.get(id) ?? { id }, event as unknown as RuleEvent, at), updated_at: at });
+      const row = apply(rows.get(id) ?? { id }, event as unknown as RuleEvent, at);
+      rows.set(id, event.type === "RuleSecretsResealed" ? row : { ...row, updated_at: at });
     }
     await upsertRows(tx, "rules", ["id"], columns, [...rows.values()]);
   },

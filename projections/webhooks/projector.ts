@@ -50,6 +50,7 @@ function apply(row: Row, event: WebhookEvent, { position, metadata: { at } }: Re
     case "WebhookDeleted":
       return { ...row, deleted_at: at };
     case "WebhookSecretRotated":
+    case "WebhookSecretsResealed":
       return row;
   }
 }

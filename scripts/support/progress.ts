@@ -5,11 +5,11 @@ export type ProgressBar = { update(position: number, events: number): void; stop
 const plainEveryMs = 2_000;
 
 /** How far a replay is, with its speed: a bar on a terminal, a line every two seconds elsewhere. On standard error. */
-export function progressBar(label: string, head: number): ProgressBar {
+export function progressBar(label: string, head: number, unit = "events"): ProgressBar {
   let events = 0;
   const startedAt = performance.now();
   const speed = (): number => Math.round((events * 1000) / Math.max(1, performance.now() - startedAt));
-  const show = process.stderr.isTTY ? bar(label, head) : lines(label, head);
+  const show = process.stderr.isTTY ? bar(label, head, unit) : lines(label, head, unit);
   return {
     update(position, more) {
       events += more;
@@ -23,10 +23,10 @@ export function progressBar(label: string, head: number): ProgressBar {
 
 type Show = { update(position: number, speed: number): void; stop(speed: number): void };
 
-function bar(label: string, head: number): Show {
-  const format = "{label} [{bar}] {percentage}%  {value}/{total}  {speed} events/s";
+function bar(label: string, head: number, unit: string): Show {
+  const format = "{label} [{bar}] {percentage}%  {value}/{total}  {speed} {unit}/s";
   const single = new SingleBar({ format, stream: process.stderr, hideCursor: true, etaBuffer: 1 });
-  single.start(head, 0, { label, speed: 0 });
+  single.start(head, 0, { label, speed: 0, unit });
   return {
     update(position, speed) {
       single.setTotal(Math.max(head, position));
@@ -39,10 +39,10 @@ function bar(label: string, head: number): Show {
   };
 }
 
-function lines(label: string, head: number): Show {
+function lines(label: string, head: number, unit: string): Show {
   let saidAt = performance.now();
   let last = 0;
-  const say = (speed: number): void => console.error(`${label}: ${last}/${Math.max(head, last)}, ${speed} events/s`);
+  const say = (speed: number): void => console.error(`${label}: ${last}/${Math.max(head, last)}, ${speed} ${unit}/s`);
   return {
     update(position, speed) {
       last = position;

@@ -1,6 +1,6 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
 import { domainOfAddress } from "#src/dns/names.ts";
-import { CannotOpen } from "#src/secrets/keyRing.ts";
+import { CannotOpen, type Reseal } from "#src/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/secrets/mask.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
@@ -73,6 +73,26 @@ export function requireSecret(deps: Dependencies, path: string, value: string): 
   if (url?.protocol !== "https:" || !allowed || url.username || url.password) {
     throw new Rejected("invalid_request", `${path}: expected a URL https://… on ${hosts.join(" or ")}`);
   }
+}
+
+/** The channels with every secret of theirs as `again` seals it. */
+export function resealedChannels(
+  { workspaceId, ...channels }: Pick<IdentitySettings, Slot> & { workspaceId: string },
+  again: Reseal,
+): Channels {
+  const resealed = (slot: Slot, channel: ApprovalChannel): ApprovalChannel => ({
+    type: channel.type,
+    config: Object.fromEntries(
+      Object.entries(channel.config).map(([field, value]) =>
+        secretFields.includes(field)
+          ? [field, again(value, { workspaceId, field: `${slot}.${field}` })]
+          : [field, value],
+      ),
+    ),
+  });
+  return Object.fromEntries(
+    slots.map((slot) => [slot, channels[slot] === null ? null : resealed(slot, channels[slot])]),
+  );
 }
 
 /** A secret whose key is gone from the ring is shown as an empty one, and can be replaced. */

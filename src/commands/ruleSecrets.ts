@@ -1,3 +1,4 @@
+import type { Reseal } from "#src/secrets/keyRing.ts";
 import { mask } from "#src/secrets/mask.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
@@ -51,6 +52,19 @@ const sealedBefore = (stored: readonly RuleAction[], channel: string, field: str
       ? [action.config[field]]
       : [],
   );
+
+/** The actions with every secret of theirs as `again` seals it. */
+export const resealedActions = (
+  { workspaceId, actions }: { workspaceId: string; actions: readonly RuleAction[] },
+  again: Reseal,
+): RuleAction[] =>
+  actions.map((action) => {
+    if (action.type !== "notify_channel") return action;
+    const config = Object.entries(action.config).map(([field, value]) =>
+      secretFields.includes(field) ? [field, again(value, ownerOf(workspaceId, field))] : [field, value],
+    );
+    return { ...action, config: Object.fromEntries(config) };
+  });
 
 /** Actions as the wire shows them: secrets as **** and their last 4 characters. */
 export function maskedActions(deps: Keys, workspaceId: string, actions: readonly RuleAction[]): RuleAction[] {

@@ -9,11 +9,16 @@ export type KeyRing = {
   seal(plain: string, owner: SealedFor): string;
   /** Throws CannotOpen: another owner, an unknown key, or altered text. */
   open(sealed: string, owner: SealedFor): string;
+  /** Whether a sealed secret is under the first key. */
+  isNewest(sealed: string): boolean;
   /** 32 bytes for one purpose, from the first key. Changes when a new first key is put in. */
   deriveKey(purpose: string): Buffer;
   /** The same from every key, the first one first: for marks that have to be recognised after a rotation. */
   deriveKeys(purpose: string): [Buffer, ...Buffer[]];
 };
+
+/** Seals a sealed secret anew, for the same owner. */
+export type Reseal = (sealed: string, owner: SealedFor) => string;
 
 /** A sealed secret that this ring cannot open. Says nothing about the secret. */
 export class CannotOpen extends Error {
@@ -75,6 +80,7 @@ export function createKeyRing(spec: string): KeyRing {
         throw new CannotOpen("sealed for another owner, or altered");
       }
     },
+    isNewest: (sealed) => sealed.startsWith(`${first.kid}.`),
     deriveKey: (purpose) => derive(first.secret, purpose),
     deriveKeys: (purpose) => keys.map((key) => derive(key.secret, purpose)) as [Buffer, ...Buffer[]],
   };

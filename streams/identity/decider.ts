@@ -16,6 +16,7 @@ export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
   /** `mayLoosen`: the caller may change approval channels or drop require_human_approval while that switch is on (decisions 2). */
   | { type: "UpdateIdentity"; changes: Partial<IdentitySettings>; mayLoosen: boolean }
+  | { type: "ResealSecrets"; channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
   /** Deleting and making it again would be a way around that switch, so it takes the same right. */
   | { type: "DeleteIdentity"; mayLoosen: boolean };
 
@@ -47,6 +48,8 @@ function evolve(identity: Identity, event: IdentityEvent): Identity {
       return { ...identity, ...event.data, exists: true };
     case "IdentityUpdated":
       return { ...identity, ...event.data.changes };
+    case "IdentitySecretsResealed":
+      return { ...identity, ...event.data.channels };
     case "IdentityDeleted":
       return { ...identity, deleted: true };
   }
@@ -61,6 +64,10 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
     return identity.exists ? [] : [{ type: "IdentityCreated", data }];
   }
   if (!identity.exists || identity.deleted) throw new Rejected("not_found", "no such identity");
+  if (command.type === "ResealSecrets") {
+    const channels = changed(command.channels, identity);
+    return Object.keys(channels).length === 0 ? [] : [{ type: "IdentitySecretsResealed", data: { channels } }];
+  }
   if (command.type === "DeleteIdentity") {
     if (identity.requireHumanApproval && !command.mayLoosen) throw needsApprovalsScope("deleting it");
     return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];

@@ -27,6 +27,11 @@ export type IdentityEvent =
       IdentitySettings & { workspaceId: string; domainId: string; localPart: string; emailAddress: string }
     >
   | Event<"IdentityUpdated", { changes: Partial<IdentitySettings> }>
+  /** The same channels, their secrets sealed under another key of the ring. */
+  | Event<
+      "IdentitySecretsResealed",
+      { channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
+    >
   | Event<"IdentityDeleted", { emailAddress: string }>;
 
 export const identityStream = (id: string): string => `identity-${id}`;

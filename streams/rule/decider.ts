@@ -7,6 +7,7 @@ export type Rule = RuleSettings & { exists: boolean; deleted: boolean; workspace
 export type RuleCommand =
   | { type: "CreateRule"; workspaceId: string; settings: RuleSettings }
   | { type: "UpdateRule"; changes: Partial<RuleSettings> }
+  | { type: "ResealSecrets"; actions: RuleSettings["actions"] }
   | { type: "DeleteRule" };
 
 const initial: Rule = {
@@ -31,6 +32,8 @@ function evolve(rule: Rule, event: RuleEvent): Rule {
       return { ...rule, ...event.data, exists: true };
     case "RuleUpdated":
       return { ...rule, ...event.data.changes, version: event.data.version };
+    case "RuleSecretsResealed":
+      return { ...rule, actions: event.data.actions };
     case "RuleDeleted":
       return { ...rule, deleted: true, version: event.data.version };
   }
@@ -42,6 +45,10 @@ function decide(command: RuleCommand, rule: Rule): RuleEvent[] {
     return rule.exists ? [] : [{ type: "RuleCreated", data: { ...settings, workspaceId, version: 1 } }];
   }
   if (!rule.exists || rule.deleted) throw new Rejected("not_found", "no such rule");
+  if (command.type === "ResealSecrets") {
+    const { actions } = command;
+    return "actions" in changed({ actions }, rule) ? [{ type: "RuleSecretsResealed", data: { actions } }] : [];
+  }
   const version = rule.version + 1;
   if (command.type === "DeleteRule") return [{ type: "RuleDeleted", data: { version } }];
   const changes = changed(command.changes, rule);

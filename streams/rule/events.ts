@@ -58,6 +58,8 @@ export type RuleSettings = {
 export type RuleEvent =
   | Event<"RuleCreated", RuleSettings & { workspaceId: string; version: number }>
   | Event<"RuleUpdated", { version: number; changes: Partial<RuleSettings> }>
+  /** The same actions, their secrets sealed under another key of the ring: no new version. */
+  | Event<"RuleSecretsResealed", { actions: RuleAction[] }>
   | Event<"RuleDeleted", { version: number }>;
 
 export const ruleStream = (id: string): string => `rule-${id}`;

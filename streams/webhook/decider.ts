@@ -15,6 +15,7 @@ export type WebhookCommand =
   | { type: "CreateWebhook"; webhook: WebhookSettings & { workspaceId: string; secret: WebhookSecret } }
   | { type: "UpdateWebhook"; changes: Partial<WebhookSettings> }
   | { type: "RotateSecret"; secret: WebhookSecret; previousUntil: string }
+  | { type: "ResealSecrets"; secrets: WebhookSecret[] }
   | { type: "DisableWebhook"; because: string }
   | { type: "DeleteWebhook" };
 
@@ -35,6 +36,13 @@ function decide(command: WebhookCommand, webhook: Webhook): WebhookEvent[] {
       const { secret, previousUntil } = command;
       const known = [webhook.secret, ...webhook.previous.map((each) => each.secret)].some(({ id }) => id === secret.id);
       return known ? [] : [{ type: "WebhookSecretRotated", data: { secret, previousUntil } }];
+    }
+    case "ResealSecrets": {
+      const kept = [webhook.secret, ...webhook.previous.map((each) => each.secret)];
+      const secrets = command.secrets.filter(({ id, sealed }) =>
+        kept.some((secret) => secret.id === id && secret.sealed !== sealed),
+      );
+      return secrets.length === 0 ? [] : [{ type: "WebhookSecretsResealed", data: { secrets } }];
     }
     case "DisableWebhook":
       return webhook.settings.status === "disabled"
@@ -64,6 +72,12 @@ function evolve(webhook: Webhook, event: WebhookEvent): Webhook {
       const { secret, previousUntil: until } = event.data;
       const previous = [{ secret: webhook.secret, until }, ...webhook.previous].slice(0, maxPrevious);
       return { ...webhook, secret, previous };
+    }
+    case "WebhookSecretsResealed": {
+      const { secrets } = event.data;
+      const again = (secret: WebhookSecret) => secrets.find(({ id }) => id === secret.id) ?? secret;
+      const previous = webhook.previous.map((each) => ({ ...each, secret: again(each.secret) }));
+      return { ...webhook, secret: again(webhook.secret), previous };
     }
     case "WebhookDisabled":
       return { ...webhook, settings: { ...webhook.settings, status: "disabled" } };

@@ -41,6 +41,8 @@ export type WebhookEvent =
   | Event<"WebhookUpdated", { changes: Partial<WebhookSettings> }>
   /** The secret before signs as well until then (ISO 8601). */
   | Event<"WebhookSecretRotated", { secret: WebhookSecret; previousUntil: string }>
+  /** The same secrets, sealed under another key of the ring. */
+  | Event<"WebhookSecretsResealed", { secrets: WebhookSecret[] }>
   /** The service itself stopped delivering, for example because the receiver answered 410. */
   | Event<"WebhookDisabled", { because: string }>
   | Event<"WebhookDeleted", Record<string, never>>;
