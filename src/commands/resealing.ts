@@ -1,11 +1,13 @@
 import { CannotOpen, type KeyRing, type Reseal } from "#src/secrets/keyRing.ts";
 import type { Decider } from "#streams/decider.ts";
+import { domainDecider } from "#streams/domain/decider.ts";
 import { categoryOf, idOf } from "#streams/event.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { ruleDecider } from "#streams/rule/decider.ts";
 import { webhookDecider } from "#streams/webhook/decider.ts";
 import { resealedChannels } from "./approvalChannels.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { keyOwner } from "./domains.ts";
 import type { Cause } from "./handle.ts";
 import { resealedActions } from "./ruleSecrets.ts";
 import { secretOwner } from "./webhooks.ts";
@@ -25,6 +27,10 @@ const noun = <State extends Kept, Command>(
 
 /** Every noun that keeps a secret. One that is missing here is found by a test, which looks for sealed text in the whole log. */
 const sealedNouns: readonly SealedNoun[] = [
+  noun(domainDecider, ({ workspaceId, privateKey }, again) => ({
+    type: "ResealKey" as const,
+    privateKey: again(privateKey, keyOwner(workspaceId)),
+  })),
   noun(identityDecider, (identity, again) => ({
     type: "ResealSecrets" as const,
     channels: resealedChannels(identity, again),

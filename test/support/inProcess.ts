@@ -54,6 +54,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
 
   return {
     url,
+    /** Of its database: for another process on it. */
+    urls: { serviceUrl: testDatabase.serviceUrl, ownerUrl: testDatabase.ownerUrl },
     deps,
     database,
     outbox: createOutbox(database),
