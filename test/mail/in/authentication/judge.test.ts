@@ -1,0 +1,168 @@
+import { expect } from "chai";
+import type { DmarcPolicy } from "#src/mail/in/authentication/dmarc.ts";
+import type { DkimResult, Findings, SpfResult } from "#src/mail/in/authentication/findings.ts";
+import { judge } from "#src/mail/in/authentication/judge.ts";
+
+const policy = (adkim: "r" | "s" = "r", aspf: "r" | "s" = "r"): DmarcPolicy => ({
+  kind: "policy",
+  strictDkim: adkim === "s",
+  strictSpf: aspf === "s",
+});
+const none: DmarcPolicy = { kind: "none" };
+const unknown: DmarcPolicy = { kind: "temperror" };
+
+type Case = [
+  name: string,
+  from: string,
+  dkim: readonly (readonly [DkimResult, string])[],
+  spf: readonly [SpfResult, string],
+  policy: DmarcPolicy,
+  dmarc: string,
+  aligned: boolean,
+];
+
+const noSpf = ["none", ""] as const;
+
+/** RFC 7489, 3.1 and its appendix B, in one table: who speaks for whom, relaxed and strict. */
+const cases: Case[] = [
+  ["DKIM of the same domain", "example.com", [["pass", "example.com"]], noSpf, policy(), "pass", true],
+  ["DKIM of the same domain, strict", "example.com", [["pass", "example.com"]], noSpf, policy("s"), "pass", true],
+  ["DKIM of the parent", "news.example.com", [["pass", "example.com"]], noSpf, policy(), "pass", true],
+  ["DKIM of the parent, strict", "news.example.com", [["pass", "example.com"]], noSpf, policy("s"), "fail", false],
+  ["DKIM of a child", "example.com", [["pass", "mail.example.com"]], noSpf, policy(), "pass", true],
+  ["DKIM of a child, strict", "example.com", [["pass", "mail.example.com"]], noSpf, policy("s"), "fail", false],
+  ["DKIM of a sibling", "a.example.com", [["pass", "b.example.com"]], noSpf, policy(), "pass", true],
+  ["DKIM of a sibling, strict", "a.example.com", [["pass", "b.example.com"]], noSpf, policy("s"), "fail", false],
+  ["DKIM of a stranger", "example.com", [["pass", "example.net"]], noSpf, policy(), "fail", false],
+  ["DKIM of a name that ends alike", "example.com", [["pass", "notexample.com"]], noSpf, policy(), "fail", false],
+  ["DKIM of the public suffix", "example.co.uk", [["pass", "co.uk"]], noSpf, policy(), "fail", false],
+  ["DKIM of a neighbour under a public suffix", "a.co.uk", [["pass", "b.co.uk"]], noSpf, policy(), "fail", false],
+  ["DKIM of a neighbour at a host of many", "a.github.io", [["pass", "b.github.io"]], noSpf, policy(), "fail", false],
+  ["DKIM that failed", "example.com", [["fail", "example.com"]], noSpf, policy(), "fail", false],
+  [
+    "one good DKIM among bad ones",
+    "example.com",
+    [
+      ["fail", "example.com"],
+      ["pass", "list.example"],
+      ["pass", "example.com"],
+    ],
+    noSpf,
+    policy("s", "s"),
+    "pass",
+    true,
+  ],
+  ["DKIM in other letters", "example.com", [["pass", "EXAMPLE.com"]], noSpf, policy("s"), "pass", true],
+  ["DKIM in punycode", "bücher.example", [["pass", "xn--bcher-kva.example"]], noSpf, policy("s"), "pass", true],
+  ["SPF of the same domain", "example.com", [], ["pass", "example.com"], policy(), "pass", true],
+  ["SPF of the same domain, strict", "example.com", [], ["pass", "example.com"], policy("r", "s"), "pass", true],
+  ["SPF of a child", "example.com", [], ["pass", "bounces.example.com"], policy(), "pass", true],
+  ["SPF of a child, strict", "example.com", [], ["pass", "bounces.example.com"], policy("r", "s"), "fail", false],
+  ["SPF of a stranger", "example.com", [], ["pass", "mailer.example"], policy(), "fail", false],
+  ["SPF that is soft", "example.com", [], ["softfail", "example.com"], policy(), "fail", false],
+  [
+    "strict SPF, relaxed DKIM of a child",
+    "example.com",
+    [["pass", "m.example.com"]],
+    ["pass", "b.example.com"],
+    policy("r", "s"),
+    "pass",
+    true,
+  ],
+  [
+    "strict DKIM, relaxed SPF of a child",
+    "example.com",
+    [["pass", "m.example.com"]],
+    ["pass", "b.example.com"],
+    policy("s", "r"),
+    "pass",
+    true,
+  ],
+  [
+    "both of a child, both strict",
+    "example.com",
+    [["pass", "m.example.com"]],
+    ["pass", "b.example.com"],
+    policy("s", "s"),
+    "fail",
+    false,
+  ],
+  ["no policy, DKIM of a child", "example.com", [["pass", "m.example.com"]], noSpf, none, "none", true],
+  ["no policy, SPF of the same domain", "example.com", [], ["pass", "example.com"], none, "none", true],
+  ["no policy, SPF of a stranger", "example.com", [], ["pass", "mailer.example"], none, "none", false],
+  ["no policy, nothing", "example.com", [], noSpf, none, "none", false],
+  ["nobody knows the policy", "example.com", [["pass", "example.com"]], noSpf, unknown, "temperror", false],
+  ["nobody knows the key", "example.com", [["temperror", "example.com"]], noSpf, policy(), "temperror", false],
+  ["nobody knows a stranger's key", "example.com", [["temperror", "list.example"]], noSpf, policy(), "fail", false],
+  [
+    "nobody knows SPF, DKIM passes",
+    "example.com",
+    [["pass", "example.com"]],
+    ["temperror", "example.com"],
+    policy(),
+    "pass",
+    true,
+  ],
+  ["nobody knows SPF", "example.com", [], ["temperror", "example.com"], policy(), "temperror", false],
+  ["names without a dot", "localhost", [["pass", "other"]], ["pass", ""], none, "none", false],
+];
+
+describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
+  const findings = (from: string, [, , dkim, spf]: Case): Findings => ({
+    spf: { result: spf[0], domain: spf[1] },
+    signatures: dkim.map(([result, domain]) => ({ result, domain })),
+    arc: "none",
+    from: [from],
+  });
+
+  for (const each of cases) {
+    const [name, domain, , , asked, dmarc, aligned] = each;
+    it(`${name}: ${dmarc}, ${aligned ? "proven" : "not proven"}`, () => {
+      const address = `ann@${domain}`;
+      const found = judge({ address, fromCount: 1 }, findings(address, each), asked);
+      expect({ dmarc: found.dmarc, aligned: found.aligned }).to.deep.equal({ dmarc, aligned });
+    });
+  }
+
+  const [good] = cases as [Case];
+
+  it("nothing where there is more than one From, or another reader reads another sender", () => {
+    const address = "ann@example.com";
+    const proven = findings(address, good);
+    expect(judge({ address, fromCount: 1 }, proven, policy()).aligned).to.equal(true);
+    const forged: [sender: { address: string | null; fromCount: number }, from: string[]][] = [
+      [{ address, fromCount: 2 }, [address, "eve@evil.example"]],
+      [{ address, fromCount: 2 }, [address]],
+      [{ address, fromCount: 1 }, [address, "eve@evil.example"]],
+      [{ address, fromCount: 1 }, ["eve@evil.example"]],
+      [{ address, fromCount: 1 }, ["ann@sub.example.com"]],
+      [{ address, fromCount: 1 }, ["eve@example.com"]],
+      [{ address, fromCount: 1 }, []],
+      [{ address: null, fromCount: 0 }, []],
+      [{ address: null, fromCount: 1 }, [address]],
+    ];
+    for (const [sender, from] of forged) {
+      for (const asked of [policy(), none]) {
+        const found = judge(sender, { ...proven, from }, asked);
+        expect(found.aligned, JSON.stringify([sender, from, asked])).to.equal(false);
+        expect(found.dmarc).not.to.equal("pass");
+      }
+    }
+  });
+
+  it("says each check's result, of several signatures the best", () => {
+    const found = (...results: DkimResult[]) =>
+      judge(
+        { address: "ann@example.com", fromCount: 1 },
+        {
+          ...findings("ann@example.com", good),
+          signatures: results.map((result) => ({ result, domain: "list.example" })),
+        },
+        policy(),
+      ).dkim;
+    expect(found()).to.equal("none");
+    expect(found("fail", "pass")).to.equal("pass");
+    expect(found("fail", "temperror")).to.equal("temperror");
+    expect(found("neutral", "fail")).to.equal("fail");
+  });
+});

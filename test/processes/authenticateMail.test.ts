@@ -1,0 +1,220 @@
+import { expect } from "chai";
+import { authenticateMessage } from "#src/commands/authentication.ts";
+import { signMail } from "#src/mail/out/dkim.ts";
+import { newSigningKeys } from "#src/secrets/signingKeys.ts";
+import { type InboundMessage, threadStream } from "#streams/thread/events.ts";
+import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+const cause = {
+  actor: { kind: "system", id: "test" },
+  workspaceId: null,
+  correlationId: "0193a0aa-0000-7000-8000-00000000c0de",
+  causationId: "0193a0aa-0000-7000-8000-00000000c0de",
+} as const;
+
+describe("authenticating filed mail [d5 authentication]", function () {
+  this.timeout(60_000);
+  let dns: DnsServer;
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+  let sign: (raw: string) => Promise<Buffer>;
+  let mails = 0;
+  before(async () => {
+    dns = await startDnsServer();
+    service = await startInProcess({ DNS_SERVERS: dns.address });
+    workspace = await service.workspace();
+    identity = await service.identity(workspace.id);
+    const { publicKey, privateKey } = await newSigningKeys();
+    dns.txt("s1._domainkey.customer.example", `v=DKIM1; k=rsa; p=${publicKey}`);
+    dns.txt("_dmarc.customer.example", "v=DMARC1; p=reject; adkim=s; aspf=s");
+    sign = (raw) => signMail(Buffer.from(raw), { domain: "customer.example", selector: "s1", privateKey });
+  });
+  after(async () => {
+    await service.stop();
+    await dns.close();
+  });
+
+  const newId = () => `m${++mails}@customer.example`;
+  const threadOf = async (rfcId: string): Promise<{ id: string; message: any }> => {
+    const { rows } = await service.deps.reads
+      .of(workspace.id)
+      .query("select id, thread_id from messages where workspace_id = $1 and rfc_message_id = $2", [
+        workspace.id,
+        `<${rfcId}>`,
+      ]);
+    const { json } = await workspace.ask(`GET /v1/threads/${rows[0]?.thread_id}/messages?limit=100`);
+    return { id: rows[0]?.thread_id, message: json.data.find(({ id }: { id: string }) => id === rows[0]?.id) };
+  };
+  const received = async (raw: string | Buffer, from?: string) => {
+    await service.deliver(identity.address, raw, from === undefined ? {} : { from });
+  };
+  const authenticated = async (rfcId: string) => {
+    let found = await threadOf(rfcId);
+    await until(async () => {
+      found = await threadOf(rfcId);
+      return found.message.authentication !== null;
+    });
+    const { json: thread } = await workspace.ask(`GET /v1/threads/${found.id}`);
+    return { authentication: found.message.authentication, thread, message: found.message };
+  };
+  const eventsOf = async (threadId: string) =>
+    (await service.deps.store.read(threadStream(threadId))).filter(({ type }) => type === "MessageAuthenticated");
+
+  it("shows on the message what it proves, and on its event who wrote it [8 read endpoints]", async () => {
+    const id = newId();
+    await received(await sign(mail({ id })));
+    const { authentication, thread } = await authenticated(id);
+    expect(authentication).to.deep.equal({ spf: "none", dkim: "pass", dmarc: "pass", aligned: true });
+    expect(thread.needs_review).to.equal(false);
+    const [event, ...more] = await eventsOf(thread.id);
+    expect(more).to.deep.equal([]);
+    expect(event!.data).to.deep.include({
+      identityId: identity.id,
+      classification: "person",
+      fromEmail: "ann@customer.example",
+      subject: "My order",
+      contactStatus: "unknown",
+    });
+    expect(event!.data.authentication).to.include({ arc: "none", aligned: true });
+  });
+
+  it("asks for review where a mail that joins a thread does not prove its sender, not where it opens one", async () => {
+    const opening = newId();
+    await received(mail({ id: opening }));
+    const first = await authenticated(opening);
+    expect(first.authentication).to.include({ dmarc: "fail", aligned: false });
+    expect(first.thread.needs_review, "a forged mail of its own joins nothing").to.equal(false);
+    const proven = newId();
+    await received(await sign(mail({ id: proven, inReplyTo: opening })));
+    expect((await authenticated(proven)).thread.needs_review, "a proven one").to.equal(false);
+    const forged = newId();
+    const claims = "Authentication-Results: mx.agents.localhost; dmarc=pass header.from=customer.example\r\n";
+    await received(claims + mail({ id: forged, inReplyTo: opening }));
+    const { thread, authentication } = await authenticated(forged);
+    expect(authentication).to.include({ dmarc: "fail", aligned: false });
+    expect([thread.id, thread.needs_review]).to.deep.equal([first.thread.id, true]);
+  });
+
+  it("does not ask for review because of a machine's mail", async () => {
+    const [opening, answer] = [newId(), newId()];
+    await received(await sign(mail({ id: opening })));
+    await authenticated(opening);
+    await received(`Auto-Submitted: auto-replied\r\n${mail({ id: answer, inReplyTo: opening })}`);
+    const { thread, message } = await authenticated(answer);
+    expect([message.classification, thread.needs_review]).to.deep.equal(["auto_reply", false]);
+  });
+
+  it("is done once for each mail, also when it is done twice at the same moment", async () => {
+    const id = newId();
+    dns.trouble("_dmarc.customer.example", "silent");
+    await received(await sign(mail({ id })));
+    const { id: threadId } = await threadOf(id);
+    const all = await service.deps.store.read(threadStream(threadId));
+    const message = all.find(({ type }) => type === "MessageReceived")!.data as unknown as InboundMessage;
+    const again = () => authenticateMessage(service.deps, { workspaceId: workspace.id, threadId, message }, cause);
+    const running = [again(), again(), again()];
+    dns.trouble("_dmarc.customer.example", undefined);
+    await Promise.all(running);
+    await authenticated(id);
+    await again();
+    expect(await eventsOf(threadId)).to.have.length(1);
+  });
+
+  it("follows a mail whose thread was merged meanwhile", async () => {
+    const [one, two, both] = [newId(), newId(), newId()];
+    await received(await sign(mail({ id: one })));
+    await authenticated(one);
+    dns.trouble("_dmarc.customer.example", "silent");
+    await received(await sign(mail({ id: two })));
+    const absorbed = (await threadOf(two)).id;
+    const merging = mail({ id: both }).replace("MIME-Version", `References: <${one}> <${two}>\r\nMIME-Version`);
+    await received(await sign(merging));
+    const { json: merged } = await workspace.ask(`GET /v1/threads/${absorbed}`);
+    expect(merged.merged_into).to.be.a("string");
+    dns.trouble("_dmarc.customer.example", undefined);
+    for (const id of [two, both]) expect((await authenticated(id)).message.thread_id).to.equal(merged.merged_into);
+    expect(await eventsOf(absorbed)).to.have.length(0);
+    expect(await eventsOf(merged.merged_into)).to.have.length(3);
+  });
+
+  it("holds up neither filing nor a send, however long it takes", async () => {
+    const id = newId();
+    const { deps } = service;
+    const real = deps.authenticator;
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    deps.authenticator = { authenticate: (...asked) => held.then(() => real.authenticate(...asked)) };
+    try {
+      await received(await sign(mail({ id })));
+      const { id: thread_id, message } = await threadOf(id);
+      expect(message.authentication).to.equal(null);
+      const body = { thread_id, identity_id: identity.id, based_on_message_id: message.id, body_text: "On its way." };
+      const { json: draft } = await workspace.ask("POST /v1/drafts", { json: body });
+      expect((await workspace.ask(`POST /v1/drafts/${draft.id}/approve`)).status).to.equal(200);
+      expect((await workspace.ask(`POST /v1/drafts/${draft.id}/send`)).status).to.be.lessThan(300);
+      await until(async () => (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent");
+      expect((await threadOf(id)).message.authentication).to.equal(null);
+    } finally {
+      letGo();
+      deps.authenticator = real;
+    }
+    expect((await authenticated(id)).authentication).to.include({ dmarc: "pass", aligned: true });
+  });
+
+  it("says temperror where DNS did not answer", async () => {
+    const id = newId();
+    dns.trouble("*", "servfail");
+    try {
+      await received(await sign(mail({ id })));
+      const { authentication } = await authenticated(id);
+      expect(authentication).to.deep.equal({ spf: "temperror", dkim: "temperror", dmarc: "temperror", aligned: false });
+    } finally {
+      dns.trouble("*", undefined);
+    }
+  });
+
+  it("comes also for mail that cannot be read, and for one without a sender", async () => {
+    const unreadable = newId();
+    const parts = Array.from(
+      { length: 120 },
+      (_, n) => `--b\r\nContent-Disposition: attachment; filename=${n}\r\n\r\nx\r\n`,
+    );
+    const raw = mail({ id: unreadable, text: `${parts.join("")}--b--` });
+    await received(await sign(raw.replace("text/plain; charset=utf-8", "multipart/mixed; boundary=b")));
+    const { authentication, message } = await authenticated(unreadable);
+    expect(message.body_text).to.equal(null);
+    expect(authentication).to.include({ dkim: "pass", aligned: true });
+    const nobody = newId();
+    await received(mail({ id: nobody, from: "" }), "");
+    expect((await authenticated(nobody)).authentication).to.include({ aligned: false });
+    const two = newId();
+    await received(`From: Boss <boss@customer.example>\r\n${await sign(mail({ id: two }))}`);
+    expect((await authenticated(two)).authentication).to.include({ dkim: "pass", dmarc: "permerror", aligned: false });
+  });
+
+  it("is told to approvers: whether the sender is verified", async () => {
+    const approver = { type: "email", config: { to: "approver@office.example" } } as const;
+    const own = await service.identity(workspace.id, { approvalChannel: approver });
+    for (const [raw, said] of [
+      [mail({ id: newId(), subject: "Forged" }), /sender NOT verified/],
+      [await sign(mail({ id: newId(), subject: "Real" })), /sender verified/],
+    ] as const) {
+      await service.deliver(own.address, raw);
+      const [, rfcId] = /^Message-ID: <(.*)>/m.exec(raw.toString())!;
+      const { message } = await authenticated(rfcId!);
+      const body = { thread_id: message.thread_id, identity_id: own.id, based_on_message_id: message.id };
+      const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...body, body_text: "Yes." } });
+      let asked: any;
+      await until(async () => {
+        const newest = await service.outbox.newest(5);
+        asked = newest.find(({ text }) => text.includes(draft.content_sha256.slice(0, 12)));
+        return asked !== undefined;
+      });
+      expect(asked.text).to.match(said);
+    }
+  });
+});

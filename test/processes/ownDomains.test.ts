@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import { createNodeResolver } from "#src/dns/nodeResolver.ts";
+import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
+
+describe("a domain of one's own", function () {
+  this.timeout(60_000);
+  let dns: DnsServer;
+  let relay: SmtpRelay;
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let number = 0;
+  before(async () => {
+    [dns, relay] = await Promise.all([startDnsServer(), startSmtpRelay()]);
+    service = await startInProcess({
+      DNS_SERVERS: dns.address,
+      DOMAIN_CHECK_SECONDS: "1,1,1",
+      INBOUND_MX_HOST: "mx.service.example",
+      MAIL_PROVIDER: "smtp",
+      SMTP_URL: relay.url,
+    });
+    workspace = await service.workspace();
+  });
+  after(async () => {
+    await service.stop();
+    await relay.close();
+    await dns.close();
+  });
+
+  const read = async (id: string) => (await workspace.ask(`GET /v1/domains/${id}`)).json;
+  async function verified() {
+    const json = { domain_name: `shop${++number}.example`, inbound_subdomain: "mail" };
+    const { json: domain } = await workspace.ask("POST /v1/domains", { json });
+    dns.publish(domain.dns_records);
+    await until(async () => (await read(domain.id)).status === "verified");
+    return domain;
+  }
+  const identityOn = (domain: any, local_part = "support", more: object = {}) =>
+    workspace.ask("POST /v1/identities", { json: { domain_id: domain.id, local_part, display_name: "Shop", ...more } });
+
+  async function answered(identity: any) {
+    const id = `q${++number}@customer.example`;
+    await service.deliver(identity.email_address, mail({ id, to: identity.email_address }));
+    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`)).json.data[0];
+    const { json } = await workspace.ask(`GET /v1/threads/${thread.id}`);
+    const body = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: json.messages.at(-1).id };
+    const { json: draft } = await workspace.ask("POST /v1/drafts", {
+      json: { ...body, body_text: "On its way: ö, and\n.a dot" },
+    });
+    await workspace.ask(`POST /v1/drafts/${draft.id}/approve`);
+    return draft;
+  }
+
+  it("receives for its identities, and what they send is signed with its key, byte for byte as it was fixed [d7 DKIM key] [4 POST /v1/identities]", async () => {
+    const domain = await verified();
+    const { status, json: identity } = await identityOn(domain);
+    expect(status, JSON.stringify(identity)).to.equal(201);
+    const mailDomain = `mail.${domain.domain_name}`;
+    expect(identity).to.include({ email_address: `support@${mailDomain}`, domain_id: domain.id });
+    const draft = await answered(identity);
+    expect((await workspace.ask(`POST /v1/drafts/${draft.id}/send`)).status).to.be.lessThan(300);
+    await until(async () => (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent");
+    const sent = relay.mails.at(-1)!;
+    expect(sent.to).to.deep.equal(["ann@customer.example"]);
+    expect(sent.content.toString()).to.match(new RegExp(`^DKIM-Signature: [^]*d=${mailDomain}`));
+    const events = await service.deps.store.read(`delivery-${await attemptOf(draft.id)}`);
+    const started = events.find(({ type }) => type === "DeliveryStarted");
+    const fixed = await service.deps.blobs.get(started!.data.mimeSha256 as string);
+    expect(fixed!.equals(sent.content), "the bytes that were fixed are the bytes that left").to.equal(true);
+    dns.txt(`_dmarc.${mailDomain}`, "v=DMARC1; p=reject; adkim=s; aspf=s");
+    const authenticator = createMailAuthenticator(createNodeResolver({ servers: [dns.address] }), systemClock);
+    const remote = { ip: "192.0.2.77", helo: "relay.example" };
+    const sender = { address: identity.email_address, fromCount: 1 };
+    const found = await authenticator.authenticate(
+      { raw: sent.content, envelopeFrom: "x@relay.example", remote },
+      sender,
+    );
+    await authenticator.close();
+    expect(found).to.include({ dkim: "pass", dmarc: "pass", aligned: true });
+  });
+
+  async function attemptOf(draftId: string): Promise<string> {
+    const events = await service.deps.store.read(`draft-${draftId}`);
+    return events.find(({ type }) => type === "DraftQueued")!.data.attemptId as string;
+  }
+
+  it("of the sandbox has no key: its mail leaves as it was rendered", async () => {
+    const { json: list } = await workspace.ask("GET /v1/domains?limit=100");
+    const sandbox = list.data.find((domain: any) => domain.sandbox);
+    const { json: identity } = await identityOn(sandbox, `agent${++number}`);
+    const draft = await answered(identity);
+    await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
+    await until(async () => (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent");
+    expect(relay.mails.at(-1)!.content.toString()).not.to.match(/DKIM-Signature/);
+  });
+
+  it("keeps its identities while it is lost: they receive, and send again once it is verified [d7 lost]", async () => {
+    const domain = await verified();
+    const { json: identity } = await identityOn(domain);
+    dns.remove(domain.dns_records[0].fqdn);
+    await until(async () => (await read(domain.id)).status === "failed");
+    const draft = await answered(identity);
+    const refused = await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
+    expect([refused.status, refused.json.error]).to.deep.equal([422, "identity_not_active"]);
+    expect(refused.json.message).to.match(/not verified any more/);
+    expect((await identityOn(domain, "another")).json.message).to.match(/^domain_id: .* is not verified/);
+    dns.publish(domain.dns_records);
+    await workspace.ask(`POST /v1/domains/${domain.id}/verify`);
+    await until(async () => (await read(domain.id)).status === "verified");
+    expect((await workspace.ask(`POST /v1/drafts/${draft.id}/send`)).status).to.be.lessThan(300);
+    await until(async () => (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent");
+  });
+
+  it("is deleted after its identities, not before: 409 [7 409 invalid_request]", async () => {
+    const domain = await verified();
+    const { json: identity } = await identityOn(domain);
+    const refused = await workspace.ask(`DELETE /v1/domains/${domain.id}`);
+    expect([refused.status, refused.json.error]).to.deep.equal([409, "invalid_request"]);
+    expect(refused.json.message).to.include(identity.id);
+    await workspace.ask(`DELETE /v1/identities/${identity.id}`);
+    expect((await workspace.ask(`DELETE /v1/domains/${domain.id}`)).json).to.deep.equal({
+      id: domain.id,
+      deleted: true,
+    });
+  });
+
+  it("deleted while an identity is being made on it: one of the two is refused", async () => {
+    for (let round = 0; round < 5; round++) {
+      const domain = await verified();
+      const [made, deleted] = await Promise.all([identityOn(domain), workspace.ask(`DELETE /v1/domains/${domain.id}`)]);
+      expect(
+        [made.status, deleted.status].filter((status) => status < 300),
+        JSON.stringify([made.json, deleted.json]),
+      ).to.have.length(1);
+      if (made.status !== 201) continue;
+      const [created] = await service.deps.store.read(identityStream(made.json.id));
+      expect(created!.type).to.equal("IdentityCreated");
+    }
+  });
+
+  it("is no place for an approver, while the name above it, whose mail goes elsewhere, is [d2 approval channel]", async () => {
+    const domain = await verified();
+    const channel = (to: string) => ({ approval_channel: { type: "email", config: { to } } });
+    const inside = await identityOn(domain, "one", channel(`boss@MAIL.${domain.domain_name}`));
+    expect([inside.status, inside.json.error]).to.deep.equal([422, "invalid_request"]);
+    expect(inside.json.message).to.match(/^approval_channel\.config\.to/);
+    expect((await identityOn(domain, "two", channel(`boss@${domain.domain_name}`))).status).to.equal(201);
+  });
+
+  it("shares an address with nobody: 409 in its own workspace [7 409 invalid_request]", async () => {
+    const domain = await verified();
+    expect((await identityOn(domain)).status).to.equal(201);
+    const again = await identityOn(domain);
+    expect([again.status, again.json.error]).to.deep.equal([409, "invalid_request"]);
+  });
+});
