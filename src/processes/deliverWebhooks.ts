@@ -32,7 +32,7 @@ const lookEveryMs = 250;
 const pruneEveryMs = 3_600_000;
 const stopGraceMs = 3_000;
 /** What lay in hand for longer, in an instance that was suspended, is another's by now. */
-const claimGoodForMs = 10_000;
+const claimGoodForMs = 3_000;
 /** A try may be recorded for as long as nobody else can have begun the next one. */
 const recordTries = 20;
 const recordAgainMs = 500;

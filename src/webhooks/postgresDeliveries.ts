@@ -2,7 +2,7 @@ import type { Database, Sql } from "#src/postgres/database.ts";
 import type { Claim, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
 
 /** Longer than a try lasts, with all that belongs to it; whoever was cut off is followed after so long. */
-const defaultLeaseMs = 30_000;
+const defaultLeaseMs = 20_000;
 const keptDays = 30;
 const maxAttemptsKept = 30;
 

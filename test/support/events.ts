@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { StreamMoved } from "#src/eventStore/eventStore.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import type { Event } from "#streams/event.ts";
 import { threadStream } from "#streams/thread/events.ts";
@@ -11,7 +12,6 @@ export async function append(
   stream: string,
   ...events: Event[]
 ): Promise<number> {
-  const last = await deps.store.readLast(stream);
   const id = randomUUID();
   const metadata = {
     workspaceId,
@@ -21,7 +21,15 @@ export async function append(
     at: new Date().toISOString(),
   };
   const named = events.map((event) => ({ ...event, id: randomUUID(), metadata }));
-  return (await deps.store.append(stream, last?.revision ?? -1, named)).position;
+  for (;;) {
+    const last = await deps.store.readLast(stream);
+    try {
+      return (await deps.store.append(stream, last?.revision ?? -1, named)).position;
+    } catch (error) {
+      // The service's own processes may write there as well.
+      if (!(error instanceof StreamMoved)) throw error;
+    }
+  }
 }
 
 /** A draft that was submitted, with a thread of its own; nothing else of either is there. */

@@ -1,0 +1,202 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { begunDraft, edited } from "#test/support/events.ts";
+import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
+import { bySubject, deliveriesOf, isRising, settled, type Tenant, webhook } from "./webhookWorld.ts";
+
+const allOfDrafts = ["draft.created", "draft.updated", "draft.stale", "draft.rejected"];
+
+describe("delivering webhooks [d11 webhooks]", function () {
+  this.timeout(90_000);
+  let service: InProcess;
+  let tenant: Tenant;
+
+  before(async () => {
+    service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "0,0,0,0" });
+  });
+  after(() => service?.stop());
+  beforeEach(async () => {
+    tenant = await service.workspace();
+  });
+
+  it("[6 Webhooks draft.stale] tells of a draft that went stale, with the message that made it so", async () => {
+    const receiver = await startReceiver();
+    const { secret } = await webhook(tenant.ask, receiver.url, ["draft.stale"]);
+    const { draftId, threadId, identityId, next } = await begunDraft(service.deps, tenant.id);
+    const newMessageId = randomUUID();
+    await next("DraftMarkedStale", { newMessageId });
+    await until(async () => receiver.requests.length === 1);
+    const [received] = receiver.requests;
+    const { json } = await tenant.ask("GET /v1/events?types=draft.stale");
+    const { cursor: _, ...event } = json.data[0];
+    expect(verified(received!, secret)).to.deep.equal(event);
+    expect(received!.id).to.equal(event.id);
+    expect(event.data).to.deep.equal({
+      draft_id: draftId,
+      thread_id: threadId,
+      identity_id: identityId,
+      new_message_id: newMessageId,
+    });
+    await receiver.stop();
+  });
+
+  it("[6 Webhooks draft.rejected] tells of a rejection with its reason", async () => {
+    const receiver = await startReceiver();
+    await webhook(tenant.ask, receiver.url, ["draft.rejected"]);
+    const { draftId, next } = await begunDraft(service.deps, tenant.id);
+    await next("DraftRejected", { version: 1, reason: "wrong price", tokenSha256: null });
+    await until(async () => receiver.requests.length === 1);
+    expect(receiver.requests[0]!.body).to.include({ type: "draft.rejected", workspace_id: tenant.id });
+    expect(receiver.requests[0]!.body.data).to.include({ draft_id: draftId, reason: "wrong price", version: 1 });
+    await receiver.stop();
+  });
+
+  it("keeps each draft's order while a third of all tries fails, and tells everything [d11 order]", async () => {
+    const tries = new Map<string, number>();
+    const receiver = await startReceiver(async ({ id }) => {
+      const number = (tries.get(id) ?? 0) + 1;
+      tries.set(id, number);
+      // By the id, so that some fail not at all, some once, some twice; and answers overtake each other.
+      const digit = Number.parseInt(id.slice(-1), 16);
+      await new Promise((resolve) => setTimeout(resolve, digit % 5));
+      return number <= digit % 3 ? 500 + digit : 200;
+    });
+    const { id } = await webhook(tenant.ask, receiver.url, allOfDrafts);
+    const drafts = await Promise.all(Array.from({ length: 12 }, () => begunDraft(service.deps, tenant.id)));
+    await Promise.all(
+      drafts.map(async ({ next }) => {
+        for (let version = 2; version <= 8; version++) await next("DraftEdited", edited(version));
+        await next("DraftMarkedStale", { newMessageId: randomUUID() });
+      }),
+    );
+    const all = await settled(tenant.ask, id, 12 * 9);
+    expect(all).to.have.length(12 * 9);
+    expect(all.every(({ status }) => status === "delivered")).to.equal(true);
+    expect(all.some(({ attempts }) => attempts === 3)).to.equal(true);
+    // Of every try, not only of the ones that were taken: nothing later is even shown before an earlier one is through.
+    const shown = bySubject(receiver.requests);
+    expect(shown.size).to.equal(12);
+    for (const [draftId, sequences] of shown) {
+      const once = sequences.filter((sequence, index) => sequences.indexOf(sequence) === index);
+      expect([draftId, isRising(once), once.length]).to.deep.equal([draftId, true, 9]);
+      expect(
+        [...sequences].sort((a, b) => a - b),
+        draftId,
+      ).to.deep.equal(sequences);
+    }
+    await receiver.stop();
+  });
+
+  it("holds back the later ones of a subject that fails, and of no other; the list says so [d11 order]", async () => {
+    let broken = true;
+    const slowly = await startInProcessWithWaits();
+    const other = await slowly.workspace();
+    const [first, second] = [await begunDraft(slowly.deps, other.id), await begunDraft(slowly.deps, other.id)];
+    const failing = await startReceiver(({ body }) => (broken && body.data.draft_id === first.draftId ? 503 : 200));
+    const { id } = await webhook(other.ask, failing.url, allOfDrafts);
+    for (const draft of [first, second]) {
+      for (let version = 2; version <= 4; version++) await draft.next("DraftEdited", edited(version));
+    }
+    await until(async () => bySubject(failing.taken()).get(second.draftId)?.length === 3);
+    await until(async () => (await deliveriesOf(other.ask, id)).filter(({ attempts }) => attempts === 1).length === 4);
+    const waiting = (await deliveriesOf(other.ask, id)).filter(({ status }) => status === "pending").reverse();
+    expect(waiting.map(({ attempts, next_attempt_at }) => [attempts, next_attempt_at !== null])).to.deep.equal([
+      [1, true],
+      [0, false],
+      [0, false],
+    ]);
+    // WEBHOOK_RETRY_SECONDS=600, and up to a tenth more.
+    const inSeconds = (Date.parse(waiting[0].next_attempt_at) - Date.now()) / 1000;
+    expect(inSeconds).to.be.within(560, 661);
+    broken = false;
+    const retried = await other.ask(`POST /v1/webhooks/${id}/deliveries/${waiting[0].id}/retry`);
+    expect(retried.status, retried.text).to.equal(202);
+    const all = await settled(other.ask, id, 6);
+    expect(all.map(({ status }) => status)).to.deep.equal(Array(6).fill("delivered"));
+    expect(isRising(bySubject(failing.taken()).get(first.draftId)!)).to.equal(true);
+    await Promise.all([failing.stop(), slowly.stop()]);
+  });
+
+  const startInProcessWithWaits = () =>
+    startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "600,600" });
+
+  it("tries once, then once for each entry of the schedule, then goes on with the next [d11 schedule]", async () => {
+    const receiver = await startReceiver(({ body }) => (body.type === "draft.updated" ? 500 : 200));
+    const { id } = await webhook(tenant.ask, receiver.url, allOfDrafts);
+    const { next } = await begunDraft(service.deps, tenant.id);
+    await next("DraftEdited", edited(2));
+    await next("DraftMarkedStale", { newMessageId: randomUUID() });
+    const [stale, updated, created] = await settled(tenant.ask, id, 3);
+    expect([created, updated, stale].map(({ status, attempts }) => [status, attempts])).to.deep.equal([
+      ["delivered", 1],
+      ["failed", 5],
+      ["delivered", 1],
+    ]);
+    expect(updated.attempt_log.map(({ response_status }: any) => response_status)).to.deep.equal(Array(5).fill(500));
+    const tries = receiver.requests.filter(({ body }) => body.type === "draft.updated");
+    expect(new Set(tries.map((each) => each.id)).size).to.equal(1);
+    expect(new Set(tries.map((each) => each.text)).size).to.equal(1);
+    await receiver.stop();
+  });
+
+  it("stops for good where the receiver answers 410, and says so", async () => {
+    const receiver = await startReceiver(() => 410);
+    const { id } = await webhook(tenant.ask, receiver.url, allOfDrafts);
+    const { next } = await begunDraft(service.deps, tenant.id);
+    for (let version = 2; version <= 5; version++) await next("DraftEdited", edited(version));
+    await until(async () => (await tenant.ask(`GET /v1/webhooks/${id}`)).json.status === "disabled");
+    const { json } = await tenant.ask(`GET /v1/webhooks/${id}`);
+    expect(json.disabled_reason).to.match(/410/);
+    const all = await settled(tenant.ask, id, 1);
+    expect(all.filter(({ status }) => status === "failed")).to.have.length(1);
+    expect(all.every(({ status }) => status === "failed" || status === "canceled")).to.equal(true);
+    expect(receiver.requests).to.have.length(1);
+    await next("DraftMarkedStale", { newMessageId: randomUUID() });
+    await service.caughtUp();
+    const active = await tenant.ask(`PATCH /v1/webhooks/${id}`, { json: { status: "active" } });
+    expect(active.json).to.include({ status: "active", disabled_reason: null });
+    await receiver.stop();
+  });
+
+  it("signs with both secrets after a rotation", async () => {
+    const receiver = await startReceiver();
+    const { id, secret } = await webhook(tenant.ask, receiver.url, ["draft.created"]);
+    const rotated = await tenant.ask(`POST /v1/webhooks/${id}/rotate-secret`);
+    await begunDraft(service.deps, tenant.id);
+    await until(async () => receiver.requests.length === 1);
+    for (const each of [secret, rotated.json.secret]) verified(receiver.requests[0]!, each);
+    expect(receiver.requests[0]!.headers["webhook-signature"]!.split(" ")).to.have.length(2);
+    await receiver.stop();
+  });
+
+  it("is not held up for others by a receiver that never answers", async () => {
+    const stuck = await startReceiver(() => () => undefined);
+    const quick = await startReceiver();
+    const other = await service.workspace();
+    await webhook(other.ask, stuck.url, allOfDrafts);
+    await webhook(tenant.ask, quick.url, allOfDrafts);
+    await Promise.all(Array.from({ length: 40 }, () => begunDraft(service.deps, other.id)));
+    await until(async () => stuck.requests.length >= 8);
+    await Promise.all(Array.from({ length: 40 }, () => begunDraft(service.deps, tenant.id)));
+    await until(async () => quick.requests.length === 40, 8_000);
+    expect(stuck.requests.length).to.equal(8);
+    await Promise.all([stuck.stop(), quick.stop()]);
+  });
+
+  it("drops what waits for a webhook that is deleted", async () => {
+    const receiver = await startReceiver(() => 500);
+    const slowly = await startInProcessWithWaits();
+    const other = await slowly.workspace();
+    const { id } = await webhook(other.ask, receiver.url, allOfDrafts);
+    const { next } = await begunDraft(slowly.deps, other.id);
+    await next("DraftEdited", edited(2));
+    await until(async () => receiver.requests.length === 1);
+    await other.ask(`DELETE /v1/webhooks/${id}`);
+    await begunDraft(slowly.deps, other.id);
+    await slowly.caughtUp();
+    expect((await other.ask(`GET /v1/webhooks/${id}/deliveries`)).status).to.equal(404);
+    expect(receiver.requests).to.have.length(1);
+    await Promise.all([receiver.stop(), slowly.stop()]);
+  });
+});

@@ -1,0 +1,130 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import pg from "pg";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { begunDraft, edited } from "#test/support/events.ts";
+import { until } from "#test/support/inProcess.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+import { startReceiver } from "#test/support/webhookReceiver.ts";
+import { bySubject, deliveriesOf, isRising, settled, type Tenant, webhook } from "./webhookWorld.ts";
+
+type Ask = Tenant["ask"];
+
+const asking =
+  (service: () => TestService, key: string): Ask =>
+  async (line, { json } = {}) => {
+    const [method, path] = line.split(" ") as [string, string];
+    const response = await fetch(service().url + path, {
+      method,
+      headers: {
+        Authorization: `Bearer ${key}`,
+        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
+    });
+    const text = await response.text();
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      bytes: Buffer.from(text),
+      json: JSON.parse(text),
+    };
+  };
+
+describe("delivering webhooks over crashes and by several instances [d11 webhooks]", function () {
+  this.timeout(150_000);
+  let database: TestDatabase;
+  let store: EventStore;
+  let first: TestService;
+  let env: Record<string, string>;
+  let ask: Ask;
+  let living: TestService;
+  let workspaceId: string;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    env = {
+      SECRETS_KEYS: `k1:${randomBytes(32).toString("base64")}`,
+      WEBHOOK_ALLOWED_HOSTS: "127.0.0.1",
+      WEBHOOK_RETRY_SECONDS: "1,1,1,1",
+      RATE_LIMIT_READ: "off",
+      RATE_LIMIT_WRITE: "off",
+    };
+    first = await startService({ database, env });
+    living = first;
+    ask = asking(() => living, first.apiKey!);
+    workspaceId = (await ask("GET /v1/workspaces/me")).json.id;
+    store = createPostgresEventStore({ connectionString: database.serviceUrl });
+  });
+  afterEach(async () => {
+    await Promise.all([first?.stop(), living?.stop()]);
+    await store?.close();
+    await database?.drop();
+  });
+
+  it("tells again, under the same id, what an instance did not live to record after the receiver's 2xx", async () => {
+    const sql = new pg.Client({ connectionString: database.ownerUrl });
+    await sql.connect();
+    const receiver = await startReceiver(async ({ id }) => {
+      // The first answer cannot be recorded: the table is not to be had before the instance is dead.
+      if (receiver.requests.filter((each) => each.id === id).length > 1 || receiver.requests.length > 1) return 200;
+      await sql.query("begin; lock table work.webhook_deliveries in access exclusive mode");
+      return 200;
+    });
+    const { id } = await webhook(ask, receiver.url, ["draft.created"]);
+    await begunDraft({ store }, workspaceId);
+    await until(async () => {
+      const { rows } = await sql.query("select 1 from pg_locks where not granted and relation is not null");
+      return rows.length > 0;
+    });
+    await first.kill("SIGKILL");
+    await sql.query("rollback");
+    await sql.end();
+    living = await startService({ database, env });
+    const [delivery] = await settled(ask, id, 1, 60_000);
+    expect(receiver.requests.map((each) => each.id)).to.deep.equal([delivery.event_id, delivery.event_id]);
+    expect(receiver.requests[1]!.text).to.equal(receiver.requests[0]!.text);
+    expect(delivery).to.include({ status: "delivered", attempts: 2 });
+    expect(delivery.attempt_log[0].error).to.match(/interrupted/);
+    await receiver.stop();
+  });
+
+  it("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
+    const tries = new Map<string, number>();
+    const receiver = await startReceiver(async ({ id }) => {
+      const number = (tries.get(id) ?? 0) + 1;
+      tries.set(id, number);
+      await new Promise((resolve) => setTimeout(resolve, Number.parseInt(id.slice(-1), 16)));
+      return number === 1 && /[0-3]$/.test(id) ? 500 : 200;
+    });
+    const { id } = await webhook(ask, receiver.url, ["draft.created", "draft.updated"]);
+    living = await startService({ database, env });
+    const [drafts, versions] = [10, 12];
+    const begun = await Promise.all(Array.from({ length: drafts }, () => begunDraft({ store }, workspaceId)));
+    const writing = Promise.all(
+      begun.map(async ({ next }) => {
+        for (let version = 2; version <= versions; version++) await next("DraftEdited", edited(version));
+      }),
+    );
+    await until(async () => receiver.requests.length > 15);
+    await first.kill("SIGKILL");
+    await writing;
+    const all = await settled(ask, id, drafts * versions, 90_000);
+    expect(all.filter(({ status }) => status === "delivered")).to.have.length(drafts * versions);
+    const shown = bySubject(receiver.requests);
+    expect(shown.size).to.equal(drafts);
+    for (const [draftId, sequences] of shown) {
+      const once = sequences.filter((sequence, index) => sequences.indexOf(sequence) === index);
+      expect([draftId, once.length, isRising(once)]).to.deep.equal([draftId, versions, true]);
+      expect(
+        [...sequences].sort((a, b) => a - b),
+        draftId,
+      ).to.deep.equal(sequences);
+    }
+    expect((await deliveriesOf(ask, id)).every(({ attempts }) => attempts <= 5)).to.equal(true);
+    await receiver.stop();
+  });
+});

@@ -1,0 +1,49 @@
+import type { InProcess } from "#test/support/inProcess.ts";
+import { until } from "#test/support/inProcess.ts";
+
+export type Tenant = Awaited<ReturnType<InProcess["workspace"]>>;
+type Ask = Tenant["ask"];
+
+/** A webhook of this workspace, over HTTP. */
+export async function webhook(
+  ask: Ask,
+  url: string,
+  events: readonly string[],
+): Promise<{ id: string; secret: string }> {
+  const { status, json, text } = await ask("POST /v1/webhooks", { json: { url, events } });
+  if (status !== 201) throw new Error(text);
+  return json;
+}
+
+/** Every delivery of a webhook. */
+export async function deliveriesOf(ask: Ask, id: string): Promise<any[]> {
+  const all: any[] = [];
+  for (;;) {
+    const { json } = await ask(`GET /v1/webhooks/${id}/deliveries?limit=100&offset=${all.length}`);
+    all.push(...json.data);
+    if (json.data.length === 0 || all.length >= json.total) return all;
+  }
+}
+
+/** Waits until so many deliveries are there and none waits any more. */
+export async function settled(ask: Ask, id: string, count: number, timeoutMs = 30_000): Promise<any[]> {
+  let all: any[] = [];
+  await until(async () => {
+    all = await deliveriesOf(ask, id);
+    return all.length >= count && all.every(({ status }) => status !== "pending");
+  }, timeoutMs);
+  return all;
+}
+
+/** What was told of each draft, in the order in which it came. */
+export function bySubject(received: readonly { body: any }[]): Map<string, number[]> {
+  const found = new Map<string, number[]>();
+  for (const { body } of received) {
+    const { draft_id: draftId } = body.data;
+    found.set(draftId, [...(found.get(draftId) ?? []), body.sequence]);
+  }
+  return found;
+}
+
+export const isRising = (numbers: readonly number[]): boolean =>
+  numbers.every((number, index) => index === 0 || number > numbers[index - 1]!);
