@@ -54,6 +54,9 @@ const configs: Record<"telegram" | "slack" | "email", Record<string, boolean>> =
   email: { to: true },
 };
 
+/** One address and nothing around it: a comma, a name or a group would make it several recipients. */
+const plainAddress = /^(?=.{3,254}$)[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/;
+
 function readConfig(value: unknown, path: string, channel: keyof typeof configs): Record<string, string> {
   const fields = configs[channel];
   const given = objectWith(value, path, Object.keys(fields));
@@ -62,5 +65,7 @@ function readConfig(value: unknown, path: string, channel: keyof typeof configs)
     if (!required && given[name] === undefined) continue;
     config[name] = lineAt(given[name], `${path}.${name}`, maxSecret);
   }
+  if (config.to !== undefined && !plainAddress.test(config.to))
+    throw wrong(`${path}.to`, "expected one plain e-mail address");
   return config;
 }

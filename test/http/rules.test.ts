@@ -1,0 +1,292 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { createAssistant } from "#src/commands/assistants.ts";
+import { setPlan } from "#src/commands/workspaces.ts";
+import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+
+type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
+
+const minimal = { name: "Rule", trigger_event: "email.received" };
+
+describe("rules over REST", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let ours: Workspace;
+  let theirs: Workspace;
+
+  before(async () => {
+    service = await startInProcess();
+    [ours, theirs] = [await service.workspace(), await service.workspace()];
+  });
+  after(() => service?.stop());
+
+  const operator = (workspaceId: string) => ({
+    ...{ actor: { kind: "operator" as const, id: "test" }, workspaceId },
+    ...{ correlationId: randomUUID(), causationId: randomUUID() },
+  });
+  const create = async (json: object, { ask } = ours) => {
+    const { status, json: rule } = await ask("POST /v1/rules", { json: { ...minimal, ...json } });
+    expect(status, JSON.stringify(rule)).to.equal(200);
+    return rule;
+  };
+  const plan = (workspaceId: string, name: "builder_pack" | "pro" | "agency", betaOverride = false) =>
+    setPlan(service.deps, { workspaceId, plan: name, betaOverride }, operator(workspaceId));
+
+  it("are made with the defaults of the contract, and read back [4 POST /v1/rules] [4 GET /v1/rules/{id}] [2 Rule]", async () => {
+    const rule = await create({});
+    expect(rule).to.deep.include({
+      ...{ workspace_id: ours.id, version: 1, name: "Rule", trigger_event: "email.received" },
+      ...{ conditions: {}, actions: [], status: "active", priority: 100, stop_after_match: false },
+      ...{ identity_id: null, assistant_id: null },
+    });
+    expect((await ours.ask(`GET /v1/rules/${rule.id}`)).json).to.deep.equal(rule);
+  });
+
+  it("keep everything that is given, in any trigger", async () => {
+    const identity = await service.identity(ours.id);
+    const made = await createAssistant(
+      service.deps,
+      { workspaceId: ours.id, name: "A", description: null, status: "active" } as never,
+      operator(ours.id),
+    );
+    await service.caughtUp();
+    for (const trigger of ["email.sent", "email.delivered", "draft.sent"]) {
+      const given = {
+        ...{ name: trigger, trigger_event: trigger, status: "inactive", priority: -5, stop_after_match: true },
+        conditions: {
+          operator: "OR",
+          conditions: [
+            { field: "message.to_emails", op: "equals", value: "ann@customer.example" },
+            { operator: "AND", conditions: [{ field: "message.subject", op: "in", value: ["a", "b"] }] },
+          ],
+        },
+        actions: [{ type: "set_thread_status", status: "closed" }, { type: "skip_approval" }],
+        ...{ identity_id: identity.id, assistant_id: made.assistantId },
+      };
+      expect(await create(given)).to.deep.include(given);
+    }
+  });
+
+  it("are listed by ascending priority, ties by id, and by filter [4 GET /v1/rules]", async () => {
+    const tenant = await service.workspace();
+    for (const [priority, trigger_event, status] of [
+      [20, "draft.created", "active"],
+      [10, "email.received", "inactive"],
+      [20, "email.received", "active"],
+      [5, "draft.created", "inactive"],
+      [20, "draft.stale", "active"],
+    ] as const) {
+      await create({ priority, trigger_event, status }, tenant);
+    }
+    const list = async (query = "") => (await tenant.ask(`GET /v1/rules${query}`)).json;
+    const all = await list();
+    expect(all).to.deep.include({ total: 5, limit: 20, offset: 0 });
+    const order = all.data.map((rule: any) => [rule.priority, rule.id]);
+    const sorted = [...order].sort(([p, a], [q, b]) => p - q || (a < b ? -1 : 1));
+    expect(order).to.deep.equal(sorted);
+    expect((await list("?limit=2&offset=1")).data).to.deep.equal(all.data.slice(1, 3));
+    expect((await list("?trigger_event=draft.created")).total).to.equal(2);
+    expect((await list("?trigger_event=draft.created&status=active")).total).to.equal(1);
+    expect((await tenant.ask("GET /v1/rules?status=on")).json.message).to.match(/^status: expected one of active/);
+    expect((await tenant.ask("GET /v1/rules?trigger_event=x")).json.error).to.equal("invalid_request");
+    expect((await theirs.ask("GET /v1/rules")).json.total).to.equal(0);
+  });
+
+  it("change field by field, and are judged as a whole [4 PATCH /v1/rules/{rule_id}] [3 Rule active -> inactive]", async () => {
+    const leaf = { field: "message.from_email", op: "equals", value: "a@b.example" };
+    const rule = await create({ conditions: { operator: "AND", conditions: [leaf] } });
+    const patch = (json: object) => ours.ask(`PATCH /v1/rules/${rule.id}`, { json });
+    const changed = (await patch({ status: "inactive", priority: 3, name: "New" })).json;
+    expect(changed).to.deep.include({
+      status: "inactive",
+      priority: 3,
+      name: "New",
+      version: 2,
+      trigger_event: "email.received",
+    });
+    expect(changed.conditions).to.deep.equal(rule.conditions);
+    const refused = await patch({ trigger_event: "draft.created" });
+    expect([refused.status, refused.json.error]).to.deep.equal([422, "invalid_request"]);
+    expect(refused.json.message).to.match(/^conditions\.conditions\[0\]\.field: expected one of/);
+    expect((await patch({ trigger_event: "draft.created", conditions: {} })).json.version).to.equal(3);
+    expect((await patch({ priority: 3 })).json.version, "nothing changed").to.equal(3);
+    expect((await patch({ trigger_event: "x" })).json.error).to.equal("validation");
+    expect((await patch({ name: null })).json.message).to.match(/^name: expected/);
+  });
+
+  it("are deleted, and free their place [4 DELETE /v1/rules/{id}]", async () => {
+    const rule = await create({});
+    const { status, json } = await ours.ask(`DELETE /v1/rules/${rule.id}`);
+    expect([status, json]).to.deep.equal([200, { id: rule.id, deleted: true }]);
+    for (const line of ["GET", "DELETE", "PATCH"]) {
+      expect((await ours.ask(`${line} /v1/rules/${rule.id}`)).status, line).to.equal(404);
+    }
+    expect((await ours.ask(`GET /v1/rules/${rule.id}/evaluations`)).status).to.equal(404);
+  });
+
+  it("of another workspace are not there, nor what they would be limited to [7 404 not_found]", async () => {
+    const rule = await create({});
+    for (const line of ["GET", "PATCH", "DELETE"]) {
+      const answer = await theirs.ask(`${line} /v1/rules/${rule.id}`, line === "PATCH" ? { json: { name: "x" } } : {});
+      expect([answer.status, answer.json.error], line).to.deep.equal([404, "not_found"]);
+    }
+    expect((await theirs.ask(`GET /v1/rules/${rule.id}/evaluations`)).status).to.equal(404);
+    const identity = await service.identity(ours.id);
+    for (const [field, value] of [
+      ["identity_id", identity.id],
+      ["identity_id", randomUUID()],
+      ["assistant_id", randomUUID()],
+    ] as const) {
+      const answer = await theirs.ask("POST /v1/rules", { json: { ...minimal, [field]: value } });
+      expect([answer.status, answer.json.error, answer.json.field]).to.deep.equal([404, "not_found", field]);
+      const tried = await theirs.ask("POST /v1/rules/test", { json: { rule: { ...minimal, [field]: value } } });
+      expect([tried.status, tried.json.field]).to.deep.equal([404, `rule.${field}`]);
+    }
+  });
+
+  const bytes = (size: number) => {
+    const tree = (value: string) => ({
+      operator: "AND",
+      conditions: [{ field: "message.subject", op: "equals", value }],
+    });
+    return tree("x".repeat(size - JSON.stringify(tree("")).length));
+  };
+  const tags = (size: number) => {
+    const list = Array.from({ length: 200 }, () => ({ type: "add_tag", tag: "x" }));
+    let short = size - JSON.stringify(list).length;
+    for (const action of list) {
+      const more = Math.min(short, 63);
+      action.tag += "x".repeat(more);
+      short -= more;
+    }
+    return list;
+  };
+
+  it("answer validation for a trigger that is none and for over 10 KB, else invalid_request [7 422 validation] [8 rule bounds]", async () => {
+    const answer = async (json: object) => {
+      const { status, json: body } = await ours.ask("POST /v1/rules", { json: { ...minimal, ...json } });
+      return status === 200 ? "200" : `${status} ${body.error} ${body.message}`;
+    };
+    expect(await answer({ trigger_event: "email.opened" })).to.match(/^422 validation trigger_event: expected one of/);
+    expect(await answer({ trigger_event: "Email.Received" })).to.match(/^422 validation/);
+    expect(await answer({ trigger_event: 7 })).to.match(/^422 invalid_request trigger_event: expected a string/);
+    expect(await answer({ conditions: bytes(10_240) })).to.equal("200");
+    expect(await answer({ conditions: bytes(10_241) })).to.match(
+      /^422 validation conditions: expected at most 10240 bytes/,
+    );
+    expect(await answer({ actions: tags(10_240) })).to.equal("200");
+    expect(await answer({ actions: tags(10_241) })).to.match(/^422 validation actions: expected at most 10240 bytes/);
+    expect(await answer({ conditions: "x".repeat(11_000) })).to.match(
+      /^422 invalid_request conditions: expected an object/,
+    );
+    expect(await answer({ conditions: [] })).to.match(/^422 invalid_request conditions: expected an object/);
+    expect(await answer({ actions: {} })).to.match(/^422 invalid_request actions: expected an array/);
+    expect(await answer({ actions: [{ type: "fly" }] })).to.match(
+      /^422 invalid_request actions\[0\]\.type: expected one of/,
+    );
+    expect(await answer({ name: undefined })).to.match(/^422 invalid_request name: required/);
+    expect(await answer({ name: "a\r\nb" })).to.match(/^422 invalid_request name: expected text without line breaks/);
+    expect(await answer({ priority: 1.5 })).to.match(/^422 invalid_request priority: expected an integer/);
+    expect(await answer({ color: 1 })).to.match(/^422 invalid_request color: unknown field/);
+    const tried = await ours.ask("POST /v1/rules/test", { json: { rule: { ...minimal, trigger_event: "x" } } });
+    expect(tried.json.message).to.match(/^rule\.trigger_event: expected one of/);
+  });
+
+  it("keep the secrets of their actions, and show them masked [d7 secrets]", async () => {
+    const telegram = {
+      type: "notify_channel",
+      channel: "telegram",
+      config: { bot_token: "12345:secret-token", chat_id: "7" },
+    };
+    const rule = await create({ actions: [telegram] });
+    const masked = { ...telegram, config: { bot_token: "****oken", chat_id: "7" } };
+    expect(rule.actions).to.deep.equal([masked]);
+    const { rows } = await service.database.owner.query(
+      "select data::text as data from es.events where type = 'RuleCreated'",
+    );
+    expect(rows.some(({ data }: any) => data.includes("secret-token"))).to.equal(false);
+    const patch = (actions: object[]) => ours.ask(`PATCH /v1/rules/${rule.id}`, { json: { actions } });
+    expect((await patch([masked])).json.version, "the shown value keeps the stored one").to.equal(1);
+    const other = { ...masked, config: { ...masked.config, bot_token: "****nope" } };
+    expect((await patch([other])).json.message).to.match(/^actions\[0\]\.config\.bot_token:/);
+    const slack = { type: "notify_channel", channel: "slack", config: { webhook_url: "https://evil.example/x" } };
+    expect((await patch([slack])).json.message).to.match(/^actions\[0\]\.config\.webhook_url: expected a URL/);
+    const hosted = (await service.identity(ours.id)).address;
+    const inside = { type: "notify_channel", channel: "email", config: { to: hosted.toUpperCase() } };
+    expect((await patch([masked, inside])).json.message).to.match(
+      /^actions\[1\]\.config\.to: an address hosted by this/,
+    );
+  });
+
+  it("are as many as the plan allows, also when made at once [7 402 plan_limit_reached rules] [8 plan limits rules]", async () => {
+    const tenant = await service.workspace();
+    await plan(tenant.id, "builder_pack");
+    const none = await tenant.ask("POST /v1/rules", { json: minimal });
+    expect([none.status, none.json.error]).to.deep.equal([402, "plan_limit_reached"]);
+    expect(none.json.upgrade_url).to.be.a("string");
+    await plan(tenant.id, "pro");
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, () => tenant.ask("POST /v1/rules", { json: { ...minimal, status: "inactive" } })),
+    );
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(25);
+    expect(answers.filter(({ status }) => status === 402)).to.have.length(15);
+    const made = answers.find(({ status }) => status === 200)?.json.id;
+    expect((await tenant.ask(`DELETE /v1/rules/${made}`)).status).to.equal(200);
+    expect((await tenant.ask("POST /v1/rules", { json: minimal })).status).to.equal(200);
+    expect((await tenant.ask("POST /v1/rules", { json: minimal })).status).to.equal(402);
+    await plan(tenant.id, "pro", true);
+    expect((await tenant.ask("POST /v1/rules", { json: minimal })).status, "beta_override").to.equal(200);
+  });
+
+  it("need their scopes [5 scopes rules]", async () => {
+    const rule = await create({});
+    const reader = await ours.keyOf(["read:rules"]);
+    const writer = await ours.keyOf(["write:rules"]);
+    await service.caughtUp();
+    const reads = [`GET /v1/rules`, `GET /v1/rules/${rule.id}`, `GET /v1/rules/${rule.id}/evaluations`];
+    for (const line of reads) {
+      expect((await ours.ask(line, { key: reader })).status, line).to.equal(200);
+      expect((await ours.ask(line, { key: writer })).json.error, line).to.equal("insufficient_scope");
+    }
+    const json = { rule: minimal };
+    expect((await ours.ask("POST /v1/rules/test", { key: reader, json })).status).to.equal(200);
+    expect((await ours.ask("POST /v1/rules", { key: reader, json: minimal })).json.error).to.equal(
+      "insufficient_scope",
+    );
+    expect((await ours.ask(`DELETE /v1/rules/${rule.id}`, { key: reader })).json.error).to.equal("insufficient_scope");
+    expect((await ours.ask("POST /v1/rules", { key: writer, json: minimal })).status).to.equal(200);
+  });
+
+  it("are tried on what happened before, and do nothing [4 POST /v1/rules/test] [d9 back-test]", async () => {
+    const tenant = await service.workspace();
+    const identity = await service.identity(tenant.id);
+    const id = randomUUID();
+    await service.deliver(identity.address, mail({ id: `${id}-1@x`, subject: "My order", to: identity.address }));
+    await service.deliver(identity.address, mail({ id: `${id}-2@x`, subject: "Hello", to: identity.address }));
+    const rule = {
+      ...minimal,
+      conditions: { operator: "AND", conditions: [{ field: "message.subject", op: "contains", value: "ORDER" }] },
+      actions: [{ type: "set_thread_status", status: "closed" }, { type: "skip_approval" }],
+    };
+    const attempt = async (json: object) => (await tenant.ask("POST /v1/rules/test", { json })).json;
+    const tried = await attempt({ rule });
+    expect([tried.evaluated, tried.matched]).to.deep.equal([2, 1]);
+    expect(tried.results.map((result: any) => result.matched)).to.deep.equal([false, true]);
+    expect(tried.results[1].actions).to.deep.equal([
+      { type: "set_thread_status", outcome: "would_run", reason: null },
+      { type: "skip_approval", outcome: "suppressed", reason: "there is no draft yet: use set_approval_mode" },
+    ]);
+    expect((await attempt({ rule, since: "2100-01-01" })).evaluated).to.equal(0);
+    expect((await attempt({ rule: { ...rule, trigger_event: "draft.created", conditions: {} } })).evaluated).to.equal(
+      0,
+    );
+    const threads = (await tenant.ask("GET /v1/threads")).json.data;
+    expect(threads.map((thread: any) => thread.status)).to.deep.equal(["open", "open"]);
+    expect((await tenant.ask("GET /v1/rules")).json.total).to.equal(0);
+    expect((await theirs.ask("POST /v1/rules/test", { json: { rule } })).json.evaluated).to.equal(0);
+    const all = { ...minimal, trigger_event: "email.received" };
+    for (const trigger_event of ["email.sent", "email.delivered", "draft.approved", "draft.sent", "draft.stale"]) {
+      expect((await attempt({ rule: { ...all, trigger_event } })).evaluated, trigger_event).to.equal(0);
+    }
+  });
+});

@@ -1,0 +1,112 @@
+import { expect } from "chai";
+import pg from "pg";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+import { createClient, until } from "../../scripts/support/client.ts";
+
+const customer = "ann@customer.example";
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+const lead = "lead@example.com";
+
+/** Three changes of this service's own state, then a mail to a person. */
+const actions = [
+  { type: "add_tag", tag: "asked" },
+  { type: "set_priority", priority: "high" },
+  { type: "skip_approval" },
+  { type: "notify_channel", channel: "email", config: { to: lead } },
+];
+
+describe("a crash between a rule's action and its record [d9 evaluations]", function () {
+  this.timeout(90_000);
+  const services: TestService[] = [];
+  let database: TestDatabase;
+  let pool: pg.Pool;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    pool = new pg.Pool({ connectionString: database.ownerUrl, max: 1 });
+  });
+  afterEach(async () => {
+    await Promise.all(services.splice(0).map((service) => service.stop()));
+    await pool.end();
+    await database.drop();
+  });
+
+  async function start(env: Record<string, string>): Promise<TestService> {
+    const limits = {
+      RATE_LIMIT_READ: "off",
+      RATE_LIMIT_WRITE: "off",
+      RATE_LIMIT_SEND: "off",
+      DNS_SERVERS: "127.0.0.1:9",
+    };
+    const service = await startService({ database, env: { ...limits, ...env } });
+    services.push(service);
+    return service;
+  }
+
+  const count = async (sql: string): Promise<number> =>
+    Number((await pool.query(`select count(*) from ${sql}`)).rows[0].count);
+  const events = (type: string): Promise<number> => count(`es.events where type = '${type}'`);
+
+  for (const point of ["rules:acted:1", "rules:recorded:2", "rules:acted:3", "rules:acted:4"]) {
+    it(`at ${point} leads to exactly one effect`, async () => {
+      const first = await start({ CRASH_AT: point });
+      const apiKey = first.apiKey as string;
+      const client = createClient({ ...first, apiKey });
+      const identity = await client.identity({ approval_channel: null });
+      await client.ask("POST /v1/rules", { name: "Rule", trigger_event: "draft.created", actions });
+      await client.mail({ from: customer, to: identity.email_address, subject: "Order", text: "Where is it?" });
+      const [thread] = await until("the thread", async () => {
+        const { data } = await client.ask("GET /v1/threads");
+        return data.length > 0 && data;
+      });
+      const { messages } = await client.ask(`GET /v1/threads/${thread.id}`);
+      await client
+        .api("POST /v1/drafts", {
+          ...{
+            thread_id: thread.id,
+            identity_id: identity.id,
+            based_on_message_id: messages[0].id,
+            body_text: "Soon.",
+          },
+        })
+        .catch(() => undefined);
+      await until("the crash", async () => !isAlive(first.pid), 40_000);
+      const second = await start({});
+      const after = createClient({ ...second, apiKey });
+      await until("the mail", async () => (await after.outbox()).some((mail) => mail.to.includes(customer)), 40_000);
+      await until("the end", async () => (await events("RuleActionTaken")) === actions.length, 40_000);
+      for (const type of [
+        "RulesEvaluated",
+        "DraftApproved",
+        "DraftRulesApplied",
+        "DraftQueued",
+        "DraftSent",
+        "ContactTagged",
+        "ThreadPrioritySet",
+      ]) {
+        expect(await events(type), type).to.equal(1);
+      }
+      const mails = await after.outbox();
+      expect(
+        mails.filter((mail) => mail.to.includes(lead)),
+        "mails to the lead",
+      ).to.have.length(1);
+      expect(
+        mails.filter((mail) => mail.to.includes(customer)),
+        "answers",
+      ).to.have.length(1);
+      const { rows } = await pool.query(
+        "select data ->> 'outcome' as outcome from es.events where type = 'RuleActionTaken'",
+      );
+      expect(rows.map(({ outcome }) => outcome)).to.deep.equal(actions.map(() => "done"));
+    });
+  }
+});

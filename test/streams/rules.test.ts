@@ -1,0 +1,403 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { Rejected } from "#streams/decider.ts";
+import { readActions } from "#streams/rule/actions.ts";
+import { readConditions } from "#streams/rule/conditions.ts";
+import { type Field, fieldsOf, kindOf } from "#streams/rule/content.ts";
+import { ruleDecider } from "#streams/rule/decider.ts";
+import { type Facts, passes } from "#streams/rule/evaluate.ts";
+import {
+  type Group,
+  type Leaf,
+  operators,
+  type RuleEvent,
+  type RuleSettings,
+  triggerEvents,
+} from "#streams/rule/events.ts";
+import { approvalModeOf, ruleRunDecider } from "#streams/ruleRun/decider.ts";
+import type { RuleRunEvent } from "#streams/ruleRun/events.ts";
+import { type Circumstances, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
+import { given } from "#test/support/given.ts";
+
+const settings: RuleSettings = {
+  name: "Rule",
+  triggerEvent: "email.received",
+  conditions: {},
+  actions: [],
+  status: "active",
+  priority: 100,
+  stopAfterMatch: false,
+  identityId: null,
+  assistantId: null,
+};
+
+describe("a rule", () => {
+  const created: RuleEvent = { type: "RuleCreated", data: { ...settings, workspaceId: "w", version: 1 } };
+  const deleted: RuleEvent = { type: "RuleDeleted", data: { version: 2 } };
+  const create = { type: "CreateRule", workspaceId: "w", settings } as const;
+  const update = (changes: Partial<RuleSettings>) => ({ type: "UpdateRule", changes }) as const;
+
+  it("is made once, changed version by version, and deleted once [3 Rule active -> inactive]", () => {
+    given(ruleDecider).when(create).then(created);
+    given(ruleDecider, created).when(create).then();
+    given(ruleDecider, created)
+      .when(update({ status: "inactive" }))
+      .then({ type: "RuleUpdated", data: { version: 2, changes: { status: "inactive" } } });
+    given(ruleDecider, created)
+      .when(update({ ...settings }))
+      .then();
+    given(ruleDecider, created).when({ type: "DeleteRule" }).then(deleted);
+    given(ruleDecider, created, deleted).when({ type: "DeleteRule" }).thenRejected("not_found");
+    given(ruleDecider, created, deleted)
+      .when(update({ name: "x" }))
+      .thenRejected("not_found");
+    given(ruleDecider)
+      .when(update({ name: "x" }))
+      .thenRejected("not_found");
+  });
+});
+
+const refusal = (work: () => unknown): string => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Rejected) return `${error.code} ${error.message}`;
+    throw error;
+  }
+  return "taken";
+};
+
+describe("a rule's conditions are judged [4 condition operators] [d9 bounds]", () => {
+  const judge = (value: unknown, trigger = triggerEvents[0] as (typeof triggerEvents)[number]) =>
+    refusal(() => readConditions(trigger, value, "conditions"));
+  const leaf = { field: "message.subject", op: "contains", value: "x" };
+  const nested = (depth: number): unknown => {
+    let tree: unknown = { operator: "AND", conditions: [leaf] };
+    for (let made = 1; made < depth; made++) tree = { operator: "OR", conditions: [tree] };
+    return tree;
+  };
+  const wide = (count: number) => ({ operator: "AND", conditions: Array.from({ length: count }, () => leaf) });
+  const one = (item: unknown) => ({ operator: "AND", conditions: [item] });
+
+  it("and taken where they are good", () => {
+    for (const good of [{}, { operator: "OR", conditions: [] }, one(leaf), one({}), nested(8), wide(100)])
+      expect(judge(good)).to.equal("taken");
+    expect(judge(one({ field: "contact.status", op: "in", value: ["trusted", "unknown"] }))).to.equal("taken");
+  });
+
+  const bad: [what: string, value: unknown, answer: RegExp][] = [
+    ["no object", [], /^invalid_request conditions: expected an object/],
+    ["a leaf at the root", leaf, /^invalid_request conditions\.field: unknown field/],
+    ["an unknown operator", { operator: "XOR", conditions: [] }, /conditions\.operator: expected one of AND, OR/],
+    ["no list", { operator: "AND" }, /conditions\.conditions: expected an array/],
+    ["a surplus field", { operator: "AND", conditions: [], not: 1 }, /conditions\.not: unknown field/],
+    ["9 nested groups", nested(9), /at most 8 groups inside each other/],
+    ["101 conditions", wide(101), /conditions\.conditions\[100\]: expected at most 100/],
+    [
+      "another trigger's field",
+      one({ ...leaf, field: "message.to_emails" }),
+      /conditions\[0\]\.field: expected one of/,
+    ],
+    ["__proto__ as a field", one({ ...leaf, field: "__proto__" }), /conditions\[0\]\.field: expected one of/],
+    ["constructor as a field", one({ ...leaf, field: "constructor" }), /conditions\[0\]\.field: expected one of/],
+    ["an unknown op", one({ ...leaf, op: "matches" }), /conditions\[0\]\.op: expected one of/],
+    ["in with a string", one({ ...leaf, op: "in" }), /conditions\[0\]\.value: expected a list of strings/],
+    ["equals with a list", one({ ...leaf, op: "equals", value: ["x"] }), /conditions\[0\]\.value: expected a string/],
+    ["a number in a list", one({ ...leaf, op: "in", value: ["x", 1] }), /\.value\[1\]: expected a string/],
+    ["part of an enum", one({ field: "thread.status", op: "contains", value: "o" }), /conditions\[0\]\.op: expected/],
+    ["no such status", one({ field: "thread.status", op: "equals", value: "Open" }), /value: expected one of open/],
+    ["no value", one({ field: "message.subject", op: "equals" }), /conditions\[0\]\.value: expected a string/],
+    ["a null", one(null), /conditions\[0\]: expected an object/],
+  ];
+  for (const [what, value, answer] of bad) it(`and refused: ${what}`, () => expect(judge(value)).to.match(answer));
+
+  it("by the trigger they belong to", () => {
+    for (const trigger of triggerEvents) {
+      for (const field of Object.values(fieldsOf).flat()) {
+        const kind = kindOf(field);
+        const value = typeof kind === "string" ? "x" : kind[0];
+        const judged = judge(one({ field, op: "equals", value }), trigger);
+        expect(judged === "taken", `${field} at ${trigger}`).to.equal(fieldsOf[trigger].includes(field));
+      }
+    }
+  });
+});
+
+describe("a rule's actions are judged [4 actions]", () => {
+  const judge = (...actions: unknown[]) => refusal(() => readActions(actions, "actions"));
+
+  it("and taken where they are good", () => {
+    const good = [
+      { type: "set_thread_status", status: "closed" },
+      { type: "set_approval_mode", mode: "auto" },
+      { type: "skip_approval" },
+      { type: "notify_channel", channel: "email", config: { to: "lead@example.com" } },
+      { type: "notify_channel", channel: "telegram", config: { bot_token: "1:a", chat_id: "2" } },
+      { type: "notify_channel", channel: "slack", config: { webhook_url: "https://hooks.slack.com/x" } },
+      { type: "add_tag", tag: "vip" },
+      { type: "set_priority", priority: "urgent" },
+    ];
+    expect(judge(...good)).to.equal("taken");
+    expect(readActions(good, "actions")).to.deep.equal(good);
+  });
+
+  const bad: [what: string, action: unknown, answer: RegExp][] = [
+    ["no object", "skip_approval", /^invalid_request actions\[0\]: expected an object/],
+    ["an unknown type", { type: "forward" }, /actions\[0\]\.type: expected one of set_thread_status/],
+    ["toString as a type", { type: "toString" }, /actions\[0\]\.type: expected one of/],
+    ["no status", { type: "set_thread_status" }, /actions\[0\]\.status: expected one of open/],
+    ["an unknown mode", { type: "set_approval_mode", mode: "off" }, /actions\[0\]\.mode: expected one of manual, auto/],
+    ["params where there are none", { type: "skip_approval", mode: "auto" }, /actions\[0\]\.mode: unknown field/],
+    ["an unknown channel", { type: "notify_channel", channel: "fax", config: {} }, /actions\[0\]\.channel: expected/],
+    ["no config", { type: "notify_channel", channel: "email" }, /actions\[0\]\.config: expected an object/],
+    [
+      "no address",
+      { type: "notify_channel", channel: "email", config: { to: "a, b@x" } },
+      /config\.to: expected one plain/,
+    ],
+    [
+      "another channel's config",
+      { type: "notify_channel", channel: "email", config: { chat_id: "1" } },
+      /chat_id: unknown/,
+    ],
+    ["an empty tag", { type: "add_tag", tag: "" }, /actions\[0\]\.tag: expected/],
+    ["a tag too long", { type: "add_tag", tag: "x".repeat(65) }, /actions\[0\]\.tag: expected/],
+    ["no such priority", { type: "set_priority", priority: 1 }, /actions\[0\]\.priority: expected one of low/],
+  ];
+  for (const [what, action, answer] of bad) it(`and refused: ${what}`, () => expect(judge(action)).to.match(answer));
+});
+
+/** Said once more, in other words: what a leaf means, by the table of the contract. */
+function expected(item: Group | Leaf, facts: Record<string, string[]>): boolean {
+  if (!("field" in item)) {
+    const truths = (item.conditions ?? []).map((inner) => expected(inner, facts));
+    if (truths.length === 0) return true;
+    return item.operator === "AND" ? !truths.includes(false) : truths.includes(true);
+  }
+  const lower = (text: string) => text.toLowerCase();
+  const isAddress = ["message.from_email", "message.to_emails", "contact.domain"].includes(item.field);
+  const list = Array.isArray(item.value) ? item.value : [item.value];
+  const same = (a: string, b: string) => a === b || (isAddress && lower(a) === lower(b));
+  const has = facts[item.field] ?? [];
+  const any = (test: (fact: string, value: string) => boolean) => has.some((fact) => list.some((v) => test(fact, v)));
+  const table: Record<Leaf["op"], boolean> = {
+    equals: any(same),
+    not_equals: !any(same),
+    in: any(same),
+    not_in: !any(same),
+    contains: any((fact, value) => lower(fact).indexOf(lower(value)) >= 0),
+    not_contains: !any((fact, value) => lower(fact).indexOf(lower(value)) >= 0),
+    starts_with: any((fact, value) => lower(fact).slice(0, lower(value).length) === lower(value)),
+    ends_with: any((fact, value) => value === "" || lower(fact).slice(-lower(value).length) === lower(value)),
+  };
+  return table[item.op];
+}
+
+describe("a walk over conditions [4 condition operators]", () => {
+  const walk = (item: Group | Leaf, facts: Record<string, string[]>) =>
+    passes(item, new Map(Object.entries(facts)) as unknown as Facts);
+
+  it("compares as a small independent model does, whatever the tree", () => {
+    const words = fc.constantFrom("", "a", "A", "ab", "Ab@x.example", "ab@X.EXAMPLE", "vip", "VIP", "open", "ß", "İ");
+    const field = fc.constantFrom<Field>(
+      "message.from_email",
+      "message.subject",
+      "contact.tag",
+      "contact.domain",
+      "thread.status",
+    );
+    const leaf = fc
+      .record({ field, op: fc.constantFrom(...operators), value: words })
+      .chain((one) =>
+        one.op === "in" || one.op === "not_in"
+          ? fc.array(words, { maxLength: 3 }).map((value) => ({ ...one, value }) as Leaf)
+          : fc.constant(one as Leaf),
+      );
+    const { tree } = fc.letrec<{ tree: Group; item: Group | Leaf }>((tie) => ({
+      tree: fc.record({
+        operator: fc.constantFrom("AND" as const, "OR" as const),
+        conditions: fc.array(tie("item"), { maxLength: 4 }),
+      }),
+      item: fc.oneof({ depthSize: "small", maxDepth: 5 }, leaf, tie("tree"), fc.constant({})),
+    }));
+    const facts = fc.dictionary(field, fc.array(words, { maxLength: 3 }));
+    fc.assert(
+      fc.property(tree, facts, (group, known) => {
+        expect(walk(group, known)).to.equal(expected(group, known));
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("takes addresses and domains in any case, other values exactly, parts of a text in any case [d9 comparison]", () => {
+    const is = (field: string, op: Leaf["op"], value: string | string[], fact: string) =>
+      walk({ field, op, value }, { [field]: [fact] });
+    expect(is("message.from_email", "equals", "ANN@Customer.example", "ann@customer.EXAMPLE")).to.equal(true);
+    expect(is("contact.domain", "in", ["CUSTOMER.example"], "customer.example")).to.equal(true);
+    expect(is("message.subject", "equals", "Order", "order")).to.equal(false);
+    expect(is("contact.tag", "in", ["VIP"], "vip")).to.equal(false);
+    expect(is("message.subject", "contains", "ORDER", "My order")).to.equal(true);
+    expect(is("message.subject", "not_contains", "ORDER", "My order")).to.equal(false);
+    expect(is("contact.tag", "starts_with", "VI", "vip")).to.equal(true);
+    expect(is("thread.subject", "ends_with", "NOW", "Call me now")).to.equal(true);
+  });
+
+  it("matches any tag; what is missing matches the negative operators only", () => {
+    const tagged = { "contact.tag": ["vip", "beta"] };
+    expect(walk({ field: "contact.tag", op: "equals", value: "beta" }, tagged)).to.equal(true);
+    expect(walk({ field: "contact.tag", op: "not_equals", value: "beta" }, tagged)).to.equal(false);
+    expect(walk({ field: "contact.tag", op: "not_in", value: ["gold"] }, tagged)).to.equal(true);
+    for (const op of operators) {
+      const value = op === "in" || op === "not_in" ? [""] : "";
+      expect(walk({ field: "contact.tag", op, value }, {}), op).to.equal(op.startsWith("not_"));
+    }
+  });
+
+  it("finds nothing on a prototype", () => {
+    for (const field of ["__proto__", "constructor", "toString"]) {
+      expect(walk({ field, op: "contains", value: "" }, {})).to.equal(false);
+    }
+    const odd = JSON.parse('{"__proto__": {"conditions": [{"field": "thread.status", "op": "equals", "value": "x"}]}}');
+    expect(passes(odd, new Map())).to.equal(true);
+  });
+});
+
+describe("a run of rules [4 evaluation order] [d8 grants]", () => {
+  const rule = (id: string, different: Partial<WalkedRule> = {}): WalkedRule => ({
+    ...{ id, version: 1, name: id, conditions: {}, actions: [], stopAfterMatch: false },
+    ...different,
+  });
+  const facts: Facts = new Map([
+    ["contact.domain", ["customer.example"]],
+    ["contact.tag", []],
+    ["thread.status", ["open"]],
+  ]);
+  const at = (different: Partial<Circumstances> = {}): Circumstances => ({
+    ...{ trigger: "draft.created", facts, proven: false, humanRequired: false },
+    ...{ ranBefore: new Set<string>(), chainEnded: false },
+    ...different,
+  });
+  const leaf = (field: string, value: string): Group => ({
+    operator: "AND",
+    conditions: [{ operator: "OR", conditions: [{ field, op: "equals", value }] }],
+  });
+  const suppressed = (rules: WalkedRule[], circumstances: Circumstances) =>
+    planRun(rules, circumstances).map(({ actions }) => actions.map((action) => action.suppressed));
+
+  it("ends at a match that says so", () => {
+    const results = planRun(
+      [
+        rule("a", { conditions: leaf("thread.status", "closed"), stopAfterMatch: true }),
+        rule("b", { stopAfterMatch: true }),
+        rule("c"),
+      ],
+      at(),
+    );
+    expect(results.map(({ ruleId, matched }) => [ruleId, matched])).to.deep.equal([
+      ["a", false],
+      ["b", true],
+    ]);
+  });
+
+  it("shows a rule what those before it did", () => {
+    const results = planRun(
+      [
+        rule("a", {
+          actions: [
+            { type: "set_thread_status", status: "closed" },
+            { type: "add_tag", tag: "vip" },
+          ],
+        }),
+        rule("b", { conditions: leaf("thread.status", "closed") }),
+        rule("c", { conditions: leaf("contact.tag", "vip") }),
+      ],
+      at(),
+    );
+    expect(results.map(({ matched }) => matched)).to.deep.equal([true, true, true]);
+    expect(facts.get("thread.status")).to.deep.equal(["open"]);
+  });
+
+  for (const field of ["contact.domain", "contact.status", "contact.tag", "message.from_email"]) {
+    it(`lets a condition on ${field} grant only what is proven`, () => {
+      const known: Facts = new Map(facts).set(field as Field, ["x"]);
+      const claims = { conditions: leaf(field, "x") };
+      for (const trigger of ["email.received", "draft.created"] as const) {
+        for (const [action, grants] of [
+          [{ type: "set_approval_mode", mode: "auto" }, true],
+          [{ type: "set_approval_mode", mode: "manual" }, false],
+          [{ type: "set_priority", priority: "high" }, false],
+        ] as const) {
+          const rules = [rule("a", { ...claims, actions: [action] })];
+          const [[unproven]] = suppressed(rules, at({ trigger, facts: known })) as [[string | null]];
+          expect(unproven === null, `${trigger} ${JSON.stringify(action)}`).to.equal(!grants);
+          if (grants) expect(unproven).to.contain("DMARC");
+          expect(suppressed(rules, at({ trigger, facts: known, proven: true }))).to.deep.equal([[null]]);
+        }
+      }
+      const skip = [rule("a", { ...claims, actions: [{ type: "skip_approval" }, { type: "add_tag", tag: "x" }] })];
+      const [actions] = suppressed(skip, at({ facts: known })) as [(string | null)[]];
+      expect(actions[0], "the grant").to.contain("DMARC");
+      expect(actions[1], "the rest runs").to.equal(null);
+    });
+  }
+
+  it("needs no proof where no condition asks who the sender is", () => {
+    const rules = [rule("a", { conditions: leaf("thread.status", "open"), actions: [{ type: "skip_approval" }] })];
+    expect(suppressed(rules, at())).to.deep.equal([[null]]);
+  });
+
+  it("grants nothing where a person's approval is required, where it already ran, and at the end of a chain", () => {
+    const rules = [rule("a", { actions: [{ type: "skip_approval" }] })];
+    expect(String(suppressed(rules, at({ humanRequired: true, proven: true })))).to.match(/requires human approval/);
+    expect(String(suppressed(rules, at({ ranBefore: new Set(["a"]) })))).to.contain("already ran");
+    expect(String(suppressed(rules, at({ chainEnded: true })))).to.contain("too many");
+  });
+
+  it("lets the last action about an approval decide", () => {
+    const rules = [
+      rule("a", { actions: [{ type: "skip_approval" }] }),
+      rule("b", { actions: [{ type: "set_approval_mode", mode: "manual" }] }),
+    ];
+    const results = suppressed(rules, at());
+    expect(results[0]?.[0]).to.contain("a later action");
+    expect(results[1]).to.deep.equal([null]);
+  });
+
+  it("is recorded once, its actions too, and leaves its mode to one draft", () => {
+    const evaluated: Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"] = {
+      workspaceId: "w",
+      triggerEvent: "email.received",
+      triggerEventId: "t",
+      subject: {
+        identityId: "i",
+        threadId: "t",
+        messageId: "m",
+        draftId: null,
+        draftVersion: null,
+        contactEmail: null,
+      },
+      results: planRun(
+        [rule("a", { actions: [{ type: "set_approval_mode", mode: "auto" }] })],
+        at({ trigger: "email.received" }),
+      ),
+    };
+    const told: RuleRunEvent = { type: "RulesEvaluated", data: evaluated };
+    const taken = (outcome: "done" | "failed"): RuleRunEvent => ({
+      type: "RuleActionTaken",
+      data: { ruleId: "a", index: 0, outcome, reason: null },
+    });
+    const take = (outcome: "done" | "failed") =>
+      ({ type: "RecordAction", ruleId: "a", index: 0, outcome, reason: null }) as const;
+    given(ruleRunDecider).when({ type: "RecordEvaluation", evaluated }).then(told);
+    given(ruleRunDecider, told).when({ type: "RecordEvaluation", evaluated }).then();
+    given(ruleRunDecider, told).when(take("failed")).then(taken("failed"));
+    given(ruleRunDecider, told, taken("failed")).when(take("failed")).then();
+    given(ruleRunDecider, told, taken("failed")).when(take("done")).then(taken("done"));
+    given(ruleRunDecider, told, taken("done")).when(take("failed")).then();
+    const used: RuleRunEvent = { type: "ApprovalModeUsed", data: { draftId: "d" } };
+    given(ruleRunDecider, told).when({ type: "UseMode", draftId: "d" }).then(used);
+    given(ruleRunDecider, told, used).when({ type: "UseMode", draftId: "e" }).then();
+    given(ruleRunDecider).when({ type: "UseMode", draftId: "d" }).then();
+    expect(approvalModeOf({ evaluated, outcomes: {}, modeUsedBy: null })?.mode).to.equal("auto");
+  });
+});
