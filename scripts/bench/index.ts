@@ -16,6 +16,7 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   visible: () => import("./visible.ts"),
   inbound: () => import("./inbound.ts"),
   "main-job": () => import("./mainJob.ts"),
+  rules: () => import("./rules.ts"),
 };
 
 const { values, positionals } = parseArgs({

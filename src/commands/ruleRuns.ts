@@ -10,9 +10,9 @@ import { planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { derivedId } from "./ids.ts";
+import { capOf } from "./plans.ts";
 import { takeAction } from "./ruleActions.ts";
 import type { About } from "./ruleFacts.ts";
-import { ruleCap } from "./rules.ts";
 
 /** One trigger event, as its rules are run. `runId` comes out the same on every repetition. */
 export type RuleTrigger = {
@@ -37,7 +37,7 @@ const maxChain = 16;
 
 /** The rules that work on a trigger in a workspace, in their order. */
 export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger: TriggerEvent): Promise<RuleRow[]> =>
-  workingRules(deps.reads, workspaceId, trigger, await ruleCap(deps, workspaceId));
+  workingRules(deps.reads, workspaceId, trigger, await capOf(deps, workspaceId, "rules"));
 
 /**
  * Walks the rules of a trigger event, once: what was decided stands in the log before anything is done, and whoever comes again finds

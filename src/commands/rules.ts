@@ -66,12 +66,8 @@ export async function createRule(
   return { ruleId, position };
 }
 
-/** How many rules a workspace may have; null: any number. */
-export const ruleCap = (deps: Dependencies, workspaceId: string): Promise<number | null> =>
-  capOf(deps, workspaceId, "rules");
-
 async function takeRuleSlot(deps: Dependencies, workspaceId: string, holderId: string, cause: Cause): Promise<void> {
-  const cap = await ruleCap(deps, workspaceId);
+  const cap = await capOf(deps, workspaceId, "rules");
   const slot = { workspaceId, kind: "rules", holderId } as const;
   await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
