@@ -5,7 +5,6 @@ import { until } from "../support/client.ts";
 import type { Bench } from "./index.ts";
 import { type BenchInstance, startBenchInstance } from "./instance.ts";
 import { figure, goal, latency, progress, progressDone, round, sideBySide, spreadOf } from "./measure.ts";
-import type { BenchServer } from "./server.ts";
 
 const ruleCount = 100;
 const perSecond = 40;
