@@ -3,10 +3,11 @@ import { kills } from "./kills.ts";
 import type { Proof } from "./proof.ts";
 import { races } from "./races.ts";
 import { relay } from "./relay.ts";
+import { repetitions } from "./repetitions.ts";
 import { requests } from "./requests.ts";
 import { scanner } from "./scanner.ts";
 import { stale } from "./stale.ts";
 import { suspended } from "./suspended.ts";
 
 /** Every long proof, in the order in which they run. */
-export const proofs: readonly Proof[] = [corpus, stale, races, kills, relay, scanner, suspended, requests];
+export const proofs: readonly Proof[] = [corpus, stale, races, kills, relay, scanner, suspended, repetitions, requests];

@@ -44,6 +44,18 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
     registers,
   });
   const showDepths = depthGauges(registers);
+  let looking: Promise<void> | undefined;
+
+  /** However many ask at once, the database is asked once: nobody needs a key for this. */
+  function lookUpDepths(): Promise<void> {
+    looking ??= depths()
+      .catch(() => undefined)
+      .then(showDepths)
+      .finally(() => {
+        looking = undefined;
+      });
+    return looking;
+  }
 
   return {
     answered: ({ method, route, status }, seconds) => requests.observe({ method, route, status }, seconds),
@@ -57,7 +69,7 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
       }
     },
     async shown() {
-      showDepths(await depths().catch(() => undefined));
+      await lookUpDepths();
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };

@@ -1,0 +1,164 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Client, until } from "../support/client.ts";
+import type { Instance } from "../support/instance.ts";
+import type { Proof, Report } from "./proof.ts";
+import { openWorld, type World } from "./world.ts";
+
+/** Each POST is asked for so often at the same moment, in turn at one instance and the other. */
+const duplicates = 4;
+const lanes = 3;
+const customer = "ann@customer.example";
+const threads = 5;
+/** A workspace has at most 100 live API keys. */
+const maxApiKeys = 60;
+/** What is a minute in service: whoever runs for longer counts as cut off, also where it only was slow. */
+const runMs = 3_000;
+
+type Made = { key: string; line: string; answers: string[]; type: string };
+
+/** What the callers were answered, to be held against the log. */
+type Load = { made: Made[]; mails: string[]; requests: number };
+
+export const repetitions: Proof = {
+  name: "repetitions",
+  title:
+    "POSTs under an Idempotency-Key, each several times at once at two instances, one of which is killed again and again",
+  unit: "kills",
+  full: 60,
+  sample: 2,
+  async run(size, report) {
+    const world = await openWorld();
+    try {
+      const one = await world.start();
+      const load: Load = { made: [], mails: [], requests: 0 };
+      const over = new AbortController();
+      let two = await world.start();
+      const clients = () => [world.client(one), world.client(two)];
+      const bases = await basesOf(world.client(one));
+      const minutes = passMinutes(world, over.signal);
+      const working = Promise.all(
+        Array.from({ length: lanes }, (_, lane) => work(load, clients, bases, lane, over.signal)),
+      );
+      for (let kill = 1; kill <= size; kill++) {
+        // In turn right behind an effect, and whenever it hits.
+        two = await killed(world, two, kill);
+        report.progress(kill, size, `${load.made.length} POSTs`);
+      }
+      over.abort();
+      await working;
+      await minutes;
+      await judge(world, one, load, report);
+    } finally {
+      await world.close();
+    }
+  },
+};
+
+async function killed(world: World, victim: Instance, kill: number): Promise<Instance> {
+  if (kill % 2 === 0) await Promise.race([once(victim.child, "exit"), sleep(10_000)]);
+  else await sleep(300 + ((kill * 7919) % 1_500));
+  if (victim.child.exitCode === null && victim.child.signalCode === null) await victim.kill("SIGKILL");
+  return world.start(kill % 2 === 0 ? {} : { CRASH_AT: `http:effect-done:${1 + (kill % 5)}` });
+}
+
+/** Records of runs that were cut off are free after their time; here it is over sooner. */
+async function passMinutes(world: World, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await world.rows(
+      "update work.idempotency_keys set owned_until = now() where status is null and owned_until between now() and now() + $1 * interval '1 ms'",
+      [60_000 - runMs],
+    );
+    await sleep(200);
+  }
+}
+
+/** Threads that somebody has written on, as drafts name them. */
+async function basesOf(client: Client): Promise<Record<string, string>[]> {
+  const identity = await client.identity();
+  for (let n = 0; n < threads; n++) {
+    await client.mail({
+      from: customer,
+      to: identity.email_address,
+      subject: `Order ${n}`,
+      text: "Where?",
+    });
+  }
+  const list = () => client.ask("GET /v1/threads");
+  await until("the threads", async () => (await list()).total === threads);
+  return Promise.all(
+    (await list()).data.map(async ({ id }: { id: string }) => {
+      const { messages } = await client.ask(`GET /v1/threads/${id}`);
+      return { thread_id: id, identity_id: identity.id, based_on_message_id: messages[0].id };
+    }),
+  );
+}
+
+async function work(
+  load: Load,
+  clients: () => Client[],
+  bases: Record<string, string>[],
+  lane: number,
+  over: AbortSignal,
+): Promise<void> {
+  for (let n = lane; !over.aborted; n += lanes) {
+    const post = (line: string, type: string, body?: unknown) => repeatedly(load, clients, line, type, body);
+    const text = `Answer ${randomUUID()}`;
+    const draft = await post("/v1/drafts", "DraftSubmitted", { ...bases[n % bases.length], body_text: text });
+    if (n % 3 === 0) await post(`/v1/drafts/${draft.id}/approve`, "DraftApproved");
+    await post(`/v1/drafts/${draft.id}/send`, "DraftQueued");
+    load.mails.push(text);
+    if (n < maxApiKeys) await post("/v1/api-keys", "ApiKeyCreated", { name: `key ${n}` });
+  }
+}
+
+/** One POST, several times at once; each caller asks until it has an answer. */
+async function repeatedly(load: Load, clients: () => Client[], line: string, type: string, body?: unknown) {
+  const key = randomUUID();
+  const answers = await Promise.all(
+    Array.from({ length: duplicates }, async (_, caller) => {
+      for (let tries = caller; ; tries++) {
+        load.requests += 1;
+        const client = clients()[tries % 2] as Client;
+        const answer = await client.api(`POST ${line}`, body, { "Idempotency-Key": key }).catch(() => undefined);
+        const inFlight = answer?.status === 409 && answer.body.error === "idempotency_in_flight";
+        if (answer && answer.status < 500 && !inFlight) return answer;
+        await sleep(100);
+      }
+    }),
+  );
+  load.made.push({ key, line, type, answers: answers.map((answer) => JSON.stringify([answer.status, answer.body])) });
+  return answers[0]!.body;
+}
+
+async function judge(world: World, one: Instance, load: Load, report: Report): Promise<void> {
+  for (const { key, line, type, answers } of load.made) {
+    if (new Set(answers).size > 1)
+      report.violation(`${line} under ${key} was answered differently: ${answers.join(" / ")}`);
+    if (!/^\[20[012],/.test(answers[0]!)) report.violation(`${line} under ${key} was answered ${answers[0]}`);
+    const effects = await world.rows(
+      "select 1 from es.events where type = $2 and split_part(metadata->>'operation', '/', 1) = (select operation::text from work.idempotency_keys where key = $1)",
+      [key, type],
+    );
+    if (effects.length !== 1) report.violation(`${line} under ${key} left ${effects.length} events ${type}`);
+  }
+  const sent = await mailsOf(world.client(one), load.mails);
+  for (const text of load.mails) {
+    const mails = sent.filter((each) => each.includes(text)).length;
+    if (mails !== 1) report.violation(`"${text}" left ${mails} times`);
+  }
+  const [{ taken_up }] = (await world.rows<{ taken_up: number }>(
+    "select count(*)::int as taken_up from work.idempotency_keys where repeated",
+  )) as [{ taken_up: number }];
+  report.figure("POSTs", `${load.made.length}, asked for ${load.requests} times`);
+  report.figure("POSTs that a second run had to finish", taken_up);
+  report.figure("mails that left, each once", load.mails.length);
+}
+
+/** The texts of what left, once everything has. */
+async function mailsOf(client: Client, expected: readonly string[]): Promise<string[]> {
+  const texts = async () => (await client.outbox()).filter(({ to }) => to.includes(customer)).map(({ text }) => text);
+  await until("every mail", async () => (await texts()).length >= expected.length, 60_000).catch(() => undefined);
+  return texts();
+}
