@@ -15,6 +15,8 @@ export type PageQuery = {
   offset: number;
   /** Where the rows are counted already: a table with a column `count`, and the same conditions on it. */
   counts?: { table: string; where: readonly string[]; values: readonly unknown[] };
+  /** Where it is known how many there are. */
+  total?: number | undefined;
 };
 
 /** One page, and how many there are in all. */
@@ -30,7 +32,8 @@ export async function page<Row extends Record<string, unknown>>(sql: Tx, query: 
   return { data: rows, total, limit, offset };
 }
 
-async function countOf(sql: Tx, { from, where, values, counts }: PageQuery): Promise<{ total: number }> {
+async function countOf(sql: Tx, { from, where, values, counts, total }: PageQuery): Promise<{ total: number }> {
+  if (total !== undefined) return { total };
   const { rows } = counts
     ? await sql.query<{ total: number }>(
         `select coalesce(sum(count), 0)::int as total from ${counts.table} where ${counts.where.join(" and ")}`,

@@ -1,9 +1,12 @@
 import type { ContactEvent } from "#streams/contact/events.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
+import { moveCounts } from "../counts.ts";
 import { contactId } from "../derivedId.ts";
-import type { Projection } from "../projection.ts";
+import type { Projection, Tx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
+import { fold } from "../search/words.ts";
+import { contactCounts, tagCounts } from "./counts.ts";
 
 type Row = {
   id: string;
@@ -70,28 +73,50 @@ function edited(row: Row, event: Exclude<ContactEvent, { type: "ContactDeleted" 
 /** Whoever wrote to a workspace, and what was said about them. A deleted contact is made anew by its next mail. */
 export const contacts: Projection = {
   name: "contacts",
-  version: 1,
-  tables: ["contacts"],
+  version: 2,
+  tables: ["contacts", "contact_counts", "contact_tags", "contact_tag_counts", "contact_words"],
   handles: ["MessageReceived", "ContactUpdated", "ContactTagged", "ContactDeleted"],
   async project(tx, events) {
     const about = events.map((event) => ({ event, subject: subjectOf(event) }));
     const ids = about.flatMap(({ subject }) => (subject ? [subject.id] : []));
     const rows = await rowsById<Row>(tx, "contacts", columns, ids);
-    const deleted = new Set<string>();
+    const before = new Map(rows);
     for (const { event, subject } of about) {
       if (!subject) continue;
       const { id, workspaceId, email } = subject;
-      const { at } = event.metadata;
       if (event.type === "ContactDeleted") {
         rows.delete(id);
-        deleted.add(id);
         continue;
       }
+      const { at } = event.metadata;
       const received = event.type === "MessageReceived" ? (event.data as unknown as InboundMessage) : undefined;
       const row = rows.get(id) ?? newRow(id, workspaceId, email, received?.receivedAt ?? at);
       rows.set(id, { ...(received ? seen(row, received) : edited(row, event as never)), updated_at: at });
     }
-    if (deleted.size > 0) await tx.query("delete from contacts where id = any($1::uuid[])", [[...deleted]]);
-    await upsertRows(tx, "contacts", ["id"], columns, [...rows.values()]);
+    await write(tx, before, rows);
   },
 };
+
+async function write(tx: Tx, before: ReadonlyMap<string, Row>, after: ReadonlyMap<string, Row>): Promise<void> {
+  const gone = [...before.keys()].filter((id) => !after.has(id));
+  if (gone.length > 0) {
+    await tx.query("delete from contacts where id = any($1::uuid[])", [gone]);
+    await tx.query("delete from contact_words where id = any($1::uuid[])", [gone]);
+  }
+  const all = [...after.values()];
+  await upsertRows(tx, "contacts", ["id"], columns, all);
+  await moveCounts(tx, contactCounts, [...before.values()], all);
+  const renamed = all.filter(({ id, name }) => !before.has(id) || before.get(id)?.name !== name);
+  const words = renamed.map((row) => ({ ...row, words: fold(`${row.name ?? ""} ${row.email}`) }));
+  await upsertRows(tx, "contact_words", ["id"], ["id", "workspace_id", "words"], words);
+  const retagged = all.filter(({ id, tags }) => JSON.stringify(before.get(id)?.tags ?? []) !== JSON.stringify(tags));
+  const untagged = [...gone, ...retagged.map(({ id }) => id)];
+  if (untagged.length > 0) await tx.query("delete from contact_tags where contact_id = any($1::uuid[])", [untagged]);
+  const tags = retagged.flatMap(tagsOf);
+  await upsertRows(tx, "contact_tags", tagColumns, tagColumns, tags);
+  await moveCounts(tx, tagCounts, [...before.values()].flatMap(tagsOf), all.flatMap(tagsOf));
+}
+
+const tagsOf = ({ id, workspace_id, tags }: Row) => tags.map((tag) => ({ workspace_id, tag, contact_id: id }));
+
+const tagColumns = ["workspace_id", "tag", "contact_id"];

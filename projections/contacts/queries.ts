@@ -1,5 +1,7 @@
-import { conditions, page } from "../page.ts";
+import { conditions, type Page, type PageQuery, page, pageOfFound } from "../page.ts";
+import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
+import { fold } from "../search/words.ts";
 
 /** The Contact of the wire (decisions 8). */
 export type ContactRow = {
@@ -37,23 +39,56 @@ export type ContactFilter = {
   offset: number;
 };
 
-const like = (text: string): string => `%${text.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`;
+const like = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")}%`;
+
+/** So many are sorted; of more, the newest are walked through until a page is full. */
+const few = 2_000;
 
 /** Whoever wrote last comes first. */
-export function listContacts(reads: Reads, workspaceId: string, filter: ContactFilter) {
-  const { where, values } = conditions(workspaceId, [
-    ["lower(coalesce(name, '') || ' ' || email) like {n}", filter.q === undefined ? undefined : like(filter.q)],
-    ["status = {n}", filter.status],
-    ["tags @> array[{n}::text] and tags <> '{}'", filter.tag],
-    ["domain = {n}", filter.domain],
-  ]);
-  return page<ContactRow>(reads.of(workspaceId), {
-    select: columns,
-    from: "contacts",
-    where,
-    values,
-    orderBy: "last_seen_at desc, id",
-    limit: filter.limit,
-    offset: filter.offset,
+export async function listContacts(
+  reads: Reads,
+  workspaceId: string,
+  filter: ContactFilter,
+): Promise<Page<ContactRow>> {
+  const { q, limit, offset } = filter;
+  const sql = reads.of(workspaceId);
+  const list = { select: columns, from: "contacts", orderBy: "last_seen_at desc, id", limit, offset };
+  const others = othersOf(filter);
+  if (q === undefined) {
+    return page(sql, { ...list, ...conditions(workspaceId, others), ...countsOf(workspaceId, filter) });
+  }
+  const pattern = like(q);
+  const total = await countWith(sql, pattern);
+  if (total <= few) return pageOfFound(sql, { ...list, ...conditions(workspaceId, [...others, [among, pattern]]) });
+  const alone = others.every(([, value]) => value === undefined);
+  return page(sql, {
+    ...list,
+    ...conditions(workspaceId, [...others, [matching, pattern]]),
+    total: alone ? total : undefined,
   });
+}
+
+const othersOf = ({ status, tag, domain }: ContactFilter) =>
+  [
+    ["status = {n}", status],
+    [tagged, tag],
+    ["domain = {n}", domain],
+  ] as const;
+
+const ofContact = "workspace_id = contacts.workspace_id";
+const tagged = `exists (select from contact_tags t where t.${ofContact} and t.tag = {n} and t.contact_id = contacts.id)`;
+const matching = `exists (select from contact_words w where w.id = contacts.id and w.words like {n})`;
+const among = "id in (select work.contacts_with({n}))";
+
+async function countWith(sql: Tx, pattern: string): Promise<number> {
+  const { rows } = await sql.query<{ count: number }>("select work.count_contacts_with($1) as count", [pattern]);
+  return rows[0]?.count ?? 0;
+}
+
+/** Where contacts are counted beforehand: all of them, those of a status, those with a tag. */
+function countsOf(workspaceId: string, { status, tag, domain }: ContactFilter): Pick<PageQuery, "counts"> {
+  if (domain !== undefined || (status !== undefined && tag !== undefined)) return {};
+  if (tag !== undefined)
+    return { counts: { table: "contact_tag_counts", ...conditions(workspaceId, [["tag = {n}", tag]]) } };
+  return { counts: { table: "contact_counts", ...conditions(workspaceId, [["status = {n}", status]]) } };
 }

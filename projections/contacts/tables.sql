@@ -5,7 +5,7 @@ create table contacts (
   name text,
   domain text not null,
   status text not null,
-  tags text[] not null,
+  tags json not null,
   first_seen_at timestamptz not null,
   last_seen_at timestamptz not null,
   created_at timestamptz not null,
@@ -14,4 +14,44 @@ create table contacts (
 create index on contacts (workspace_id, last_seen_at desc, id);
 create index on contacts (workspace_id, domain, last_seen_at desc, id);
 create index on contacts (workspace_id, status, last_seen_at desc, id) where status <> 'unknown';
-create index on contacts using gin (tags) where tags <> '{}';
+
+create table contact_counts (
+  workspace_id uuid not null,
+  status text not null,
+  count int not null,
+  primary key (workspace_id, status)
+);
+
+create table contact_tags (
+  workspace_id uuid not null,
+  tag text not null,
+  contact_id uuid not null,
+  primary key (workspace_id, tag, contact_id)
+);
+create index on contact_tags (contact_id);
+
+create table contact_tag_counts (
+  workspace_id uuid not null,
+  tag text not null,
+  count int not null,
+  primary key (workspace_id, tag)
+);
+
+-- Name and address, folded (search/words.ts): where parts of them are looked up.
+create table contact_words (
+  id uuid primary key,
+  workspace_id uuid not null,
+  words text not null
+);
+create index on contact_words (workspace_id);
+do $$
+declare
+  trigrams text := (select extnamespace::regnamespace::text from pg_extension where extname = 'pg_trgm');
+begin
+  if trigrams is not null then
+    execute format('create index on contact_words using gin (words %s.gin_trgm_ops)', trigrams);
+  end if;
+end $$;
+
+-- For work.contacts_with, which is the owner's.
+create policy owner_searches on contact_words for select to current_user using (true);

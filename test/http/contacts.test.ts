@@ -66,6 +66,7 @@ describe("contacts over HTTP [d8 contacts]", function () {
     await write("percent%under_score@books.example");
     await edit("emile@books.example", { status: "trusted", tags: ["author", "Author"] });
     expect(await listed("q=ZOLA")).to.deep.equal(["emile@books.example"]);
+    expect(await listed("q=emile%20z")).to.deep.equal(["emile@books.example"]);
     expect(await listed("q=mile@BOOKS")).to.deep.equal(["emile@books.example"]);
     expect(await listed("q=%25")).to.deep.equal(["percent%under_score@books.example"]);
     expect(await listed("q=r_s")).to.deep.equal(["percent%under_score@books.example"]);
