@@ -60,11 +60,10 @@ export async function listContacts(
   const pattern = like(q);
   const total = await countWith(sql, pattern);
   if (total <= few) return pageOfFound(sql, { ...list, ...conditions(workspaceId, [...others, [among, pattern]]) });
-  const alone = others.every(([, value]) => value === undefined);
   return page(sql, {
     ...list,
-    ...conditions(workspaceId, [...others, [matching, pattern]]),
-    total: alone ? total : undefined,
+    ...conditions(workspaceId, [...others, [matches, pattern]]),
+    total: await totalWith(sql, conditions(workspaceId, [...others, [matching, pattern]]), filter, total),
   });
 }
 
@@ -77,11 +76,26 @@ const othersOf = ({ status, tag, domain }: ContactFilter) =>
 
 const ofContact = "workspace_id = contacts.workspace_id";
 const tagged = `exists (select from contact_tags t where t.${ofContact} and t.tag = {n} and t.contact_id = contacts.id)`;
-const matching = `exists (select from contact_words w where w.id = contacts.id and w.words like {n})`;
+const matching = "exists (select from contact_words w where w.id = contacts.id and w.words like {n})";
+/** The same, row by row: in the order of the list, as far as the page needs it. */
+const matches = "(select w.words like {n} from contact_words w where w.id = contacts.id)";
 const among = "id in (select work.contacts_with({n}))";
 
 async function countWith(sql: Tx, pattern: string): Promise<number> {
   const { rows } = await sql.query<{ count: number }>("select work.count_contacts_with($1) as count", [pattern]);
+  return rows[0]?.count ?? 0;
+}
+
+/** Of those found, how many meet the other conditions too. */
+async function totalWith(
+  sql: Tx,
+  { where, values }: Pick<PageQuery, "where" | "values">,
+  { status, tag, domain }: ContactFilter,
+  found: number,
+): Promise<number> {
+  if (status === undefined && tag === undefined && domain === undefined) return found;
+  const text = `select count(*)::int as count from contacts where ${where.join(" and ")}`;
+  const { rows } = await sql.query<{ count: number }>(text, values);
   return rows[0]?.count ?? 0;
 }
 

@@ -1,0 +1,208 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { createApiKey } from "#src/commands/apiKeys.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { replyEmail } from "#src/commands/emails.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { quotaStreamOf, reserveQuota } from "#src/commands/quotas.ts";
+import { createWorkspace } from "#src/commands/workspaces.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+
+const operator = (workspaceId: string | null): Cause => ({
+  actor: { kind: "operator", id: "test" },
+  workspaceId,
+  correlationId: randomUUID(),
+  causationId: randomUUID(),
+});
+
+describe("direct sends at the same time as everything else [d6 emails]", function () {
+  this.timeout(120_000);
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+  let mails = 0;
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    identity = await service.identity(workspace.id, { canSendCold: true });
+  });
+  after(() => service.stop());
+
+  const write = async (inReplyTo?: string) => {
+    const id = `race${++mails}@customer.example`;
+    await service.deliver(identity.address, mail({ id, subject: `Race ${mails}`, ...(inReplyTo && { inReplyTo }) }));
+    return id;
+  };
+  const threadOf = async (id: string) => (await workspace.ask(`GET /v1/threads/${id}`)).json;
+  async function opened() {
+    const rfcId = await write();
+    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`);
+    const thread = await threadOf(json.data[0].id);
+    return { rfcId, threadId: thread.id as string, messageId: thread.messages.at(-1).id as string };
+  }
+  const reply = (json: Record<string, unknown>, headers: Record<string, string> = {}) =>
+    workspace.ask("POST /v1/emails/reply", { json: { body_text: "Here.", ...json }, headers });
+  const settled = (threadId: string) =>
+    until(async () => {
+      await service.caughtUp();
+      return (await threadOf(threadId)).drafts.every(
+        ({ status }: any) => status !== "sending" && status !== "approved",
+      );
+    });
+
+  it("two replies to one message while the customer writes: each left before the newer word, or is stale [7 409 stale_draft]", async () => {
+    for (let round = 0; round < 8; round++) {
+      const { rfcId, threadId, messageId } = await opened();
+      const based = { thread_id: threadId, based_on_message_id: messageId };
+      const [first, second] = await Promise.all([reply(based), reply(based), write(rfcId)]);
+      await settled(threadId);
+      const thread = await threadOf(threadId);
+      const newer = thread.messages.findLast(({ direction }: any) => direction === "inbound");
+      const events = await service.deps.store.read(`thread-${threadId}`);
+      const newerAt = events.find(({ type, data }) => type === "MessageReceived" && data.messageId === newer.id);
+      for (const { status, json } of [first, second]) {
+        expect(status, JSON.stringify(json)).to.be.oneOf([202, 409]);
+        if (status === 409) {
+          expect(json).to.include({ error: "stale_draft", new_message_id: newer.id });
+          continue;
+        }
+        const draft = thread.drafts.find(({ id }: any) => id === json.draft_id);
+        if (draft.status === "stale") continue;
+        expect(draft.status).to.equal("sent");
+        const claim = events.find(({ type, data }) => type === "SendClaimed" && data.draftId === draft.id);
+        expect(claim?.revision).to.be.lessThan(newerAt?.revision as number);
+      }
+    }
+  });
+
+  it("a reply that names no message answers the newer one that comes in between, not 409", async () => {
+    const { rfcId, threadId, messageId } = await opened();
+    let written = 0;
+    // Between the look at the newest message and the claim: the very moment at which a claim finds a newer one.
+    const deps: Dependencies = {
+      ...service.deps,
+      handle: async (decider, stream, command, cause) => {
+        const isSubmission = (command as { type?: string }).type === "SubmitDraft";
+        if (isSubmission && written++ === 0) await write(rfcId);
+        return service.deps.handle(decider, stream, command, cause);
+      },
+    };
+    const request = { workspaceId: workspace.id, threadId, basedOnMessageId: null, cc: [], bcc: [], replyAll: false };
+    const letter = { bodyText: "Here.", bodyHtml: null, attachments: [] };
+    const sent = await replyEmail(deps, { ...request, ...letter }, operator(workspace.id));
+    expect(written).to.equal(2);
+    await settled(threadId);
+    const { drafts, messages } = await threadOf(threadId);
+    const inbound = messages.filter(({ direction }: any) => direction === "inbound");
+    expect(inbound.map(({ id }: any) => id)[0]).to.equal(messageId);
+    const based = drafts.find(({ id }: any) => id === sent.draftId).based_on_message_id;
+    expect(based).to.equal(inbound.at(-1).id);
+    expect(drafts.map(({ status }: any) => status)).to.deep.equal(["sent", "stale"]);
+  });
+
+  it("under one Idempotency-Key is one mail, however often it is asked at once [d0 Idempotency-Key]", async () => {
+    const { threadId } = await opened();
+    const key = { "Idempotency-Key": randomUUID() };
+    const answers = await Promise.all(Array.from({ length: 6 }, () => reply({ thread_id: threadId }, key)));
+    for (const { status } of answers) expect(status).to.be.oneOf([202, 409]);
+    const again = await reply({ thread_id: threadId }, key);
+    expect(again.status).to.equal(202);
+    await settled(threadId);
+    const { drafts } = await threadOf(threadId);
+    expect(drafts.map(({ id }: any) => id)).to.deep.equal([again.json.draft_id]);
+  });
+
+  it("50 sends with 5 left are exactly 5; of the others nothing leaves later [4 POST /v1/emails/send]", async () => {
+    const { deps } = service;
+    const plan = { name: "Small", plan: "builder_pack", betaOverride: false } as const;
+    const { workspaceId } = await createWorkspace(deps, plan, operator(null));
+    const cause = operator(workspaceId);
+    const { key } = await createApiKey(deps, { workspaceId, name: "small", scopes: allScopes }, cause);
+    const small = await service.identity(workspaceId, { canSendCold: true });
+    const quotaStream = await quotaStreamOf(deps, workspaceId);
+    for (let n = 0; n < 45; n++)
+      await reserveQuota(deps, workspaceId, { quotaStream, reservationId: randomUUID() }, cause);
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, n) =>
+        workspace.ask("POST /v1/emails/send", {
+          key,
+          json: { identity_id: small.id, to: [`n${n}@x.example`], subject: `N ${n}`, body_text: "Hello." },
+        }),
+      ),
+    );
+    const accepted = answers.filter(({ status }) => status === 202);
+    expect(accepted).to.have.length(5);
+    for (const { status, json } of answers.filter((each) => !accepted.includes(each))) {
+      expect(status).to.equal(402);
+      expect(json.error).to.equal("plan_limit_reached");
+      expect(json.upgrade_url).to.be.a("string");
+    }
+    const draftsOf = async () => (await workspace.ask("GET /v1/drafts?limit=100", { key })).json.data;
+    await until(async () => (await draftsOf()).filter(({ status }: any) => status === "sent").length === 5);
+    await service.caughtUp();
+    // Whatever stayed behind of the others ended, for good.
+    for (const { status, failure_code } of await draftsOf()) {
+      if (status !== "sent")
+        expect({ status, failure_code }).to.deep.equal({ status: "failed", failure_code: "plan_limit_reached" });
+    }
+    const threads = (await workspace.ask("GET /v1/threads?limit=100", { key })).json;
+    expect(threads.data.map(({ id }: any) => id)).to.have.members(accepted.map(({ json }) => json.thread_id));
+    expect((await workspace.ask("GET /v1/workspaces/me", { key })).json.emails_sent_this_period).to.equal(50);
+    const left = (await service.outbox.newest(100)).filter(({ from }) => from.address === small.address);
+    expect(left).to.have.length(5);
+    const last = await workspace.ask("POST /v1/emails/send", {
+      key,
+      json: { identity_id: small.id, to: ["late@x.example"], subject: "Late", body_text: "Hello." },
+    });
+    expect(last.status).to.equal(402);
+    expect((await draftsOf()).some(({ subject }: any) => subject === "Late")).to.equal(false);
+  });
+
+  it("an identity edited while a mail is sent: what leaves has the newest name, and one draft stands", async () => {
+    for (let round = 0; round < 5; round++) {
+      const name = `Round ${round}`;
+      const [answer] = await Promise.all([
+        workspace.ask("POST /v1/emails/send", {
+          json: { identity_id: identity.id, to: [`r${round}@x.example`], subject: "Edited", body_text: "Hello." },
+        }),
+        workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { display_name: name } }),
+      ]);
+      expect(answer.status, answer.text).to.equal(202);
+      await settled(answer.json.thread_id);
+      const { drafts } = await threadOf(answer.json.thread_id);
+      expect(drafts).to.have.length(1);
+      expect(drafts[0]).to.deep.include({ status: "sent" });
+      expect(drafts[0].decided_by.kind).to.equal("api_key");
+      const { json: content } = await workspace.ask(`GET /v1/drafts/${drafts[0].id}/content`);
+      expect(content.from.name).to.be.oneOf([name, round === 0 ? "Support" : `Round ${round - 1}`]);
+    }
+  });
+
+  it("cold threads that a mail joined stay one, also for answers to the one that was absorbed", async () => {
+    const send = async (subject: string) => {
+      const json = { identity_id: identity.id, to: ["merger@x.example"], subject, body_text: "Hello." };
+      const { json: sent } = await workspace.ask("POST /v1/emails/send", { json });
+      await settled(sent.thread_id);
+      await until(async () => (await threadOf(sent.thread_id)).message_count === 1);
+      const [message] = (await threadOf(sent.thread_id)).messages;
+      return { threadId: sent.thread_id as string, rfcId: message.rfc_message_id as string };
+    };
+    const [one, two] = [await send("One"), await send("Two")];
+    const joining = mail({ id: "join@x.example", from: "merger@x.example" }).replace(
+      "MIME-Version:",
+      `References: ${one.rfcId} ${two.rfcId}\r\nMIME-Version:`,
+    );
+    await service.deliver(identity.address, joining);
+    const both = await Promise.all([one, two].map(({ threadId }) => threadOf(threadId)));
+    expect(both.map(({ message_count }) => message_count)).to.deep.equal([3, 3]);
+    for (const [n, { rfcId }] of [one, two].entries()) {
+      const inReplyTo = rfcId.slice(1, -1);
+      await service.deliver(identity.address, mail({ id: `late${n}@x.example`, from: "merger@x.example", inReplyTo }));
+      expect((await threadOf(one.threadId)).message_count, `answer ${n}`).to.equal(4 + n);
+    }
+    // The service was asked anew: nothing but the index and the logs knows of the merge.
+    expect((await threadOf(two.threadId)).message_count).to.equal(5);
+  });
+});
