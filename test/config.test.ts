@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
 import { loadConfig } from "#src/config.ts";
+import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
 import { StartError } from "#src/startError.ts";
 
@@ -80,6 +81,8 @@ describe("the configuration", () => {
       RATE_LIMIT_SEND: "-1",
       SMTP_RETRY_SECONDS: "60,soon",
       DOMAIN_CHECK_SECONDS: "30,600",
+      DNS_SERVERS: "127.0.0.1:5353,dns.example",
+      SPF_INCLUDE: "spf example",
       CRASH_AT: "send:nowhere",
       APPROVALS_FROM: "a@b.example, c@d.example",
       MAIL_PROVIDER: "pigeon",
@@ -97,6 +100,8 @@ describe("the configuration", () => {
       "RATE_LIMIT_SEND",
       "SMTP_RETRY_SECONDS",
       "DOMAIN_CHECK_SECONDS",
+      "DNS_SERVERS",
+      "SPF_INCLUDE",
       "CRASH_AT",
       "APPROVALS_FROM",
       "MAIL_PROVIDER",
@@ -104,6 +109,23 @@ describe("the configuration", () => {
       "NODE_ENV",
     ]);
     expect(message).not.to.match(/hunter2|aHVudGVyMg/);
+  });
+
+  it("takes DNS servers as addresses, with a port or without", () => {
+    const servers = ["192.0.2.1", "127.0.0.1:5353", "2001:db8::1", "[2001:db8::1]:5353"];
+    expect(loadConfig({ SECRETS_KEYS: ring, DNS_SERVERS: servers.join(", ") }).dnsServers).to.deep.equal(servers);
+    expect(() => createNodeResolver({ servers })).not.to.throw();
+    for (const wrong of [
+      "localhost",
+      "127.0.0.1:",
+      "127.0.0.1:0",
+      "127.0.0.1:70000",
+      "[127.0.0.1]:53",
+      "1.2.3",
+      "::1]",
+    ]) {
+      expect(refusal({ DNS_SERVERS: wrong }), wrong).to.match(/DNS_SERVERS is wrong/);
+    }
   });
 
   it("refuses settings that do not fit together", () => {

@@ -162,16 +162,6 @@ export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: 
   return deps.handle(domainDecider, domainStream(domain.domainId), command, cause);
 }
 
-/** Throws Rejected invalid_request where no identity may be made on it. */
-export function requireVerified({ status, name }: Pick<Domain, "status" | "name">): void {
-  if (status === "verified") return;
-  throw new Rejected(
-    "invalid_request",
-    `domain_id: ${name} is not verified: put its DNS records in place, and wait until its status is verified`,
-    { field: "domain_id" },
-  );
-}
-
 /** From here on the domain cannot be deleted before the identity. Throws Rejected invalid_request, not_found. */
 export async function attachIdentity(deps: Dependencies, domainId: string, identityId: string, cause: Cause) {
   const command = { type: "AttachIdentity", identityId, at: deps.clock.now().toISOString() } as const;

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { Rejected } from "#streams/decider.ts";
+import { requireVerified } from "#streams/domain/decider.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
@@ -7,7 +8,7 @@ import { type IdentitySettings, identityStream } from "#streams/identity/events.
 import { isHostedHere, sealChannels, wireNames } from "./approvalChannels.ts";
 import { requireAssistant } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { attachIdentity, domainWorks, loadDomain, requireVerified } from "./domains.ts";
+import { attachIdentity, domainWorks, loadDomain } from "./domains.ts";
 import type { Cause } from "./handle.ts";
 import { newId, sandboxDomainId } from "./ids.ts";
 import { capOf } from "./plans.ts";
@@ -41,8 +42,7 @@ export async function createIdentity(
   if (emailAddress === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
   const identityId =
     (await interruptedCreation(deps, workspaceId, emailAddress, cause)) ?? newId(deps, cause, "identity");
-  await takeIdentitySlot(deps, { workspaceId, identityId, emailAddress, sandbox }, cause);
-  if (!sandbox) await attachIdentity(deps, domainId, identityId, cause);
+  await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.handle(identityDecider, identityStream(identityId), command, cause);
   // Another request took over what we had begun, or we were late to take over its.
@@ -65,23 +65,39 @@ async function interruptedCreation(
   return address.identityId;
 }
 
-type Place = { workspaceId: string; identityId: string; emailAddress: string; sandbox: boolean };
+type Place = { workspaceId: string; identityId: string; domainId: string; emailAddress: string; sandbox: boolean };
 
-async function takeIdentitySlot(deps: Dependencies, place: Place, cause: Cause): Promise<void> {
-  const { workspaceId, identityId, emailAddress, sandbox } = place;
+async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promise<void> {
+  const { workspaceId, identityId, domainId, emailAddress, sandbox } = place;
   const cap = await capOf(deps, workspaceId, "identities");
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
   const ours = await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw new Rejected("plan_limit_reached", `the plan's identities (${cap}) are all made: delete one, or upgrade`);
   });
-  const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox } as const;
+  const stream = emailAddressStream(addressHash(emailAddress));
+  const displaced = sandbox ? undefined : await displacedFrom(deps, workspaceId, emailAddress);
+  const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;
   try {
-    await deps.handle(emailAddressDecider, emailAddressStream(addressHash(emailAddress)), claim, cause);
+    await deps.handle(emailAddressDecider, stream, claim, cause);
+    if (!sandbox) await attachIdentity(deps, domainId, identityId, cause);
   } catch (error) {
-    if (ours && error instanceof Rejected) await vacateSlot(deps, slot, cause);
+    if (ours && error instanceof Rejected) {
+      await deps.handle(emailAddressDecider, stream, { type: "ReleaseAddress", identityId }, cause);
+      await vacateSlot(deps, slot, cause);
+    }
     throw error;
   }
+}
+
+/** Whoever has the address from the time when its domain was another workspace's: this one has proven since that it is its own. */
+async function displacedFrom(
+  deps: Dependencies,
+  workspaceId: string,
+  emailAddress: string,
+): Promise<string | undefined> {
+  const { state: address } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(emailAddress)));
+  return address.identityId !== null && address.lastWorkspaceId !== workspaceId ? address.identityId : undefined;
 }
 
 async function holderState(deps: Dependencies, identityId: string): Promise<HolderState> {

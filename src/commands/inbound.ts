@@ -1,5 +1,6 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
+import { domainOfAddress } from "#src/dns/names.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Delivery, Reception, Recipient } from "#src/mail/in/reception.ts";
 import { approvalReplyDecider } from "#streams/approvalReply/decider.ts";
@@ -10,6 +11,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import { inboxDecider } from "#streams/inbox/decider.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { loadName } from "./domainNames.ts";
 
 /** Takes mail in: resolves recipients, and makes a mail durable before its sender is told 250. */
 export const reception = (deps: Dependencies): Reception => ({
@@ -22,9 +24,25 @@ async function resolveRecipient(deps: Dependencies, address: string): Promise<Re
   const exact = address.toLowerCase();
   if (exact === deps.settings.approvalsFrom.toLowerCase()) return { kind: "approvals" };
   const untagged = exact.replace(/\+[^@]*(?=@)/, "");
-  const found = await identityByAddress(deps.reads, [...new Set([exact, untagged])]);
+  const found = await withoutDisplaced(
+    deps,
+    exact,
+    await identityByAddress(deps.reads, [...new Set([exact, untagged])]),
+  );
   const identity = found.find((row) => row.email_address === exact) ?? found[0];
   return identity && { kind: "identity", identityId: identity.id, workspaceId: identity.workspace_id };
+}
+
+/** A domain that changed hands takes its mail along: what another workspace has on it from before receives no more. */
+async function withoutDisplaced<Found extends { workspace_id: string }>(
+  deps: Dependencies,
+  address: string,
+  found: readonly Found[],
+): Promise<Found[]> {
+  const domain = domainOfAddress(address);
+  if (found.length === 0 || domain === deps.settings.sandboxDomain) return [...found];
+  const { verified } = await loadName(deps, domain);
+  return found.filter(({ workspace_id }) => verified === null || verified.workspaceId === workspace_id);
 }
 
 async function receive(deps: Dependencies, delivery: Delivery): Promise<void> {

@@ -43,13 +43,15 @@ function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
 }
 
 function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdentity" }>, domain: Domain): DomainEvent[] {
-  if (domain.status !== "verified") {
-    throw new Rejected(
-      "invalid_request",
-      `domain_id: ${domain.name} is not verified: put its DNS records in place, and wait until its status is verified`,
-    );
-  }
+  requireVerified(domain);
   return domain.identities.has(identityId) ? [] : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
+}
+
+/** Throws Rejected invalid_request where no identity may be made on it. */
+export function requireVerified({ status, name }: Pick<Domain, "status" | "name">): void {
+  if (status === "verified") return;
+  const remedy = "put its DNS records in place, and wait until its status is verified";
+  throw new Rejected("invalid_request", `domain_id: ${name} is not verified: ${remedy}`, { field: "domain_id" });
 }
 
 function recordCheck(check: Checked, domain: Domain): DomainEvent[] {
@@ -63,10 +65,15 @@ function consequences(domain: Domain, { at, records }: Checked): DomainEvent[] {
   const failing = domainRecords.filter((record) => records[record].status === "failed").join(", ");
   if (domain.status === "verified") {
     if (domain.failingChecks < checksUntilLost) return [];
-    return [{ type: "DomainLost", data: { at, because: `${checksUntilLost} failing checks in a row: ${failing}` } }];
+    return [
+      {
+        type: "DomainLost",
+        data: { domainName: domain.name, at, because: `${checksUntilLost} failing checks in a row: ${failing}` },
+      },
+    ];
   }
   if (domainRecords.every((record) => domain.records[record] === "verified")) {
-    return [{ type: "DomainVerified", data: { at } }];
+    return [{ type: "DomainVerified", data: { domainName: domain.name, at } }];
   }
   if (domain.status === "failed" || Date.parse(at) - Date.parse(domain.pendingSince) < pendingMs) return [];
   return [{ type: "DomainFailed", data: { at, because: `not verified in time: ${failing || "DNS did not answer"}` } }];

@@ -47,11 +47,11 @@ export type DomainEvent =
         dnsProvider: string | null;
       }
     >
-  | Event<"DomainVerified", { at: string }>
+  | Event<"DomainVerified", { domainName: string; at: string }>
   /** Never verified in all the time it had. */
   | Event<"DomainFailed", { at: string; because: string }>
   /** Was verified, and is no more. */
-  | Event<"DomainLost", { at: string; because: string }>
+  | Event<"DomainLost", { domainName: string; at: string; because: string }>
   /** An identity's address is on it from here on. */
   | Event<"DomainIdentityAttached", { identityId: string; at: string }>
   /** The same private key under another key of the ring. */

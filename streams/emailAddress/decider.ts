@@ -5,7 +5,15 @@ import type { EmailAddressEvent } from "./events.ts";
 export type EmailAddress = { identityId: string | null; lastWorkspaceId: string | null };
 
 export type EmailAddressCommand =
-  | { type: "ClaimAddress"; address: string; identityId: string; workspaceId: string; sandbox: boolean }
+  | {
+      type: "ClaimAddress";
+      address: string;
+      identityId: string;
+      workspaceId: string;
+      sandbox: boolean;
+      /** An identity whose domain is another workspace's now: it has no right to the address any more. */
+      displaced?: string | undefined;
+    }
   | { type: "ReleaseAddress"; identityId: string };
 
 function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddressEvent[] {
@@ -17,7 +25,8 @@ function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddre
   // A sandbox address that one workspace gave up is never another's: late mail for it would reach a stranger.
   const anothers =
     command.sandbox && address.lastWorkspaceId !== null && address.lastWorkspaceId !== command.workspaceId;
-  if (address.identityId !== null || anothers) {
+  const held = address.identityId !== null && address.identityId !== command.displaced;
+  if (held || anothers) {
     throw new Rejected("invalid_request", "local_part: this address is already in use; choose another", {
       conflict: true,
     });

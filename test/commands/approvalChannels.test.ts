@@ -7,6 +7,8 @@ describe("an approver's mailbox", () => {
   const deps = {
     settings: { sandboxDomain: null, approvalsFrom: "Approvals@mail.firm.example" },
     reads: emptyReads,
+    // No domain is anybody's.
+    load: async (decider: { initial: unknown }) => ({ state: decider.initial, revision: -1, position: 0 }),
   } as unknown as Dependencies;
 
   it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {

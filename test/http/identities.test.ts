@@ -8,7 +8,8 @@ import { type Nouns, operator, sandboxDomain, serveNouns, type Tenant } from "./
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
 
-describe("http identities", () => {
+describe("http identities", function () {
+  this.timeout(20_000);
   let service: Nouns;
   let tenant: Tenant;
   let count = 0;

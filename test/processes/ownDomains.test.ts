@@ -157,4 +157,29 @@ describe("a domain of one's own", function () {
     const again = await identityOn(domain);
     expect([again.status, again.json.error]).to.deep.equal([409, "invalid_request"]);
   });
+
+  it("that changes hands takes its addresses and its mail along", async () => {
+    const domain = await verified();
+    const { json: before } = await identityOn(domain);
+    dns.remove(domain.dns_records[0].fqdn);
+    await until(async () => (await read(domain.id)).status === "failed");
+    const buyer = await service.workspace();
+    const json = { domain_name: domain.domain_name, inbound_subdomain: "mail" };
+    const { json: bought } = await buyer.ask("POST /v1/domains", { json });
+    dns.publish(bought.dns_records);
+    await until(async () => (await buyer.ask(`GET /v1/domains/${bought.id}`)).json.status === "verified");
+    // From here on nobody of before gets what is sent there.
+    const gone = await service.deliver(before.email_address, mail({ id: "late@customer.example" })).catch(String);
+    expect(gone).to.match(/nobody's address/);
+    const identity = { domain_id: bought.id, local_part: "support", display_name: "Shop" };
+    const { status, json: after } = await buyer.ask("POST /v1/identities", { json: identity });
+    expect([status, after.email_address]).to.deep.equal([201, before.email_address]);
+    await service.deliver(after.email_address, mail({ id: "new@customer.example", to: after.email_address }));
+    expect((await buyer.ask(`GET /v1/threads?identity_id=${after.id}`)).json.total).to.equal(1);
+    expect((await workspace.ask(`GET /v1/threads?identity_id=${before.id}`)).json.total).to.equal(0);
+    expect((await workspace.ask(`DELETE /v1/identities/${before.id}`)).status).to.equal(200);
+    await service.caughtUp();
+    await service.deliver(after.email_address, mail({ id: "newer@customer.example", to: after.email_address }));
+    expect((await buyer.ask(`GET /v1/threads?identity_id=${after.id}`)).json.total).to.equal(2);
+  });
 });

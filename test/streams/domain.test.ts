@@ -23,7 +23,7 @@ const facts = {
   privateKey: "sealed",
 };
 const added: DomainEvent = { type: "DomainAdded", data: { ...facts, at: at(0) } };
-const verified: DomainEvent = { type: "DomainVerified", data: { at: at(minute) } };
+const verified: DomainEvent = { type: "DomainVerified", data: { domainName: "customer.example", at: at(minute) } };
 const ok: RecordFinding = { status: "verified", reason: null };
 const bad: RecordFinding = { status: "failed", reason: "x" };
 const unknown: RecordFinding = { status: "temporary_failure", reason: "x" };
@@ -126,7 +126,10 @@ describe("a domain", () => {
     expect(next(added, checked(9, 72 * hour, { mx: bad }))).to.equal(at(72 * hour + 10 * minute));
     expect(next(added, checked(1, minute), verified)).to.equal(at(minute + 24 * hour));
     expect(
-      next(added, checked(1, minute), verified, { type: "DomainLost", data: { at: at(1), because: "" } }),
+      next(added, checked(1, minute), verified, {
+        type: "DomainLost",
+        data: { domainName: "customer.example", at: at(1), because: "" },
+      }),
     ).to.equal(null);
     expect(next(added, { type: "DomainDeleted", data: { at: at(1) } })).to.equal(null);
     const asked: DomainEvent = { type: "DomainCheckRequested", data: { at: at(100 * hour) } };
