@@ -5,7 +5,10 @@ import { type Known, type PublicEvent, publicEvents, publishedTypes, subjectOf }
 
 type Subject = Known & { id: string; workspace_id: string | null };
 
-const subjectColumns = ["id", "workspace_id", "thread_id", "identity_id", "message_id"];
+const subjectColumns = ["id", "workspace_id", "thread_id", "identity_id", "message_id", "domain_name"];
+
+/** Events that tell of nobody, but are where something begins. */
+const beginnings = ["ThreadOpened", "DomainAdded"];
 
 const eventColumns = [
   "workspace_id",
@@ -20,15 +23,29 @@ const eventColumns = [
   "data",
 ];
 
-/** A draft or thread that begins here. */
+/** A draft, thread or domain that begins here. */
 function begun(event: Recorded): Subject | undefined {
-  const { threadId, identityId, messageId } = event.data as Record<string, string>;
+  const { threadId, identityId, messageId, name } = event.data as Record<string, string>;
   const id = idOf(event.stream);
-  const common = { id, workspace_id: event.metadata.workspaceId, identity_id: identityId as string };
-  if (event.type === "ThreadOpened") return { ...common, thread_id: id, message_id: null };
-  if (event.type !== "DraftSubmitted") return undefined;
-  return { ...common, thread_id: threadId as string, message_id: messageId ?? null };
+  const of = (known: Partial<Known>): Subject => ({
+    ...unknown,
+    ...known,
+    id,
+    workspace_id: event.metadata.workspaceId,
+  });
+  switch (event.type) {
+    case "ThreadOpened":
+      return of({ thread_id: id, identity_id: identityId as string });
+    case "DraftSubmitted":
+      return of({ thread_id: threadId as string, identity_id: identityId as string, message_id: messageId ?? null });
+    case "DomainAdded":
+      return of({ domain_name: name as string });
+    default:
+      return undefined;
+  }
 }
+
+const unknown: Known = { thread_id: null, identity_id: null, message_id: null, domain_name: null };
 
 /** Where the numbers of these workspaces stand before the batch. */
 async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<Map<string, number>> {
@@ -44,9 +61,9 @@ async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<M
 /** What integrators are told, in log order, numbered within each workspace. */
 export const feed: Projection = {
   name: "feed",
-  version: 1,
+  version: 2,
   tables: ["feed_events", "feed_subjects"],
-  handles: ["ThreadOpened", ...publishedTypes],
+  handles: [...beginnings, ...publishedTypes],
   async project(tx, events) {
     const subjects = await rowsById<Subject>(tx, "feed_subjects", subjectColumns, events.map(subjectOf));
     const fresh: Subject[] = [];

@@ -1,8 +1,16 @@
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import type { PublicEventType } from "#streams/webhook/events.ts";
 
-/** What a draft or a thread was said to belong to when it began. `message_id`: of a draft, the mail it becomes. */
-export type Known = { thread_id: string; identity_id: string; message_id: string | null };
+/**
+ * What a draft, thread or domain was said to be when it began. `message_id`: of a draft, the mail it becomes; `domain_name`: of a domain.
+ * What does not apply is null.
+ */
+export type Known = {
+  thread_id: string | null;
+  identity_id: string | null;
+  message_id: string | null;
+  domain_name: string | null;
+};
 
 /** An event as integrators see it: ids and facts, no bodies (decisions 11). `data` is as the wire has it. */
 export type PublicEvent = {
@@ -67,8 +75,8 @@ const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
   DeliveryComplained: (data) => [{ type: "email.complained", data: { evidence: data.evidence } }],
   MessageAuthenticated: (data) => (isNews(data) ? [received(data)] : []),
   ThreadAbsorbed: (data) => [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }],
-  DomainVerified: (data) => [{ type: "domain.verified", data: { domain_name: data.domainName ?? null } }],
-  DomainLost: (data) => [{ type: "domain.lost", data: { domain_name: data.domainName ?? null } }],
+  DomainVerified: () => [{ type: "domain.verified" }],
+  DomainLost: (data) => [{ type: "domain.lost", data: { because: data.because } }],
 };
 
 const approved = (data: Data, actor: Record<string, unknown>): Made => ({
@@ -125,7 +133,7 @@ export function publicEvents(event: Recorded, known: (id: string) => Known | und
 function idsOf(event: Recorded, subject: string, known: Known | undefined): Record<string, unknown> {
   switch (categoryOf(event.stream)) {
     case "domain":
-      return { domain_id: subject };
+      return { domain_id: subject, domain_name: known?.domain_name ?? null };
     case "thread":
       return { thread_id: subject, identity_id: known?.identity_id ?? event.data.identityId ?? null };
     default: {

@@ -14,11 +14,12 @@ create table feed_events (
   primary key (workspace_id, position, part)
 );
 create index on feed_events (workspace_id, type, position, part);
--- What events of drafts and threads do not say themselves.
+-- What events of drafts, threads and domains do not say themselves.
 create table feed_subjects (
   id uuid primary key,
   workspace_id uuid not null,
-  thread_id uuid not null,
-  identity_id uuid not null,
-  message_id uuid
+  thread_id uuid,
+  identity_id uuid,
+  message_id uuid,
+  domain_name text
 );

@@ -25,14 +25,24 @@ export type Following = {
  */
 export function eventStream(deps: HttpDependencies, following: Following): Readable {
   const over = new AbortController();
-  const stream = Readable.from(frames(deps, following, over.signal), { objectMode: false });
+  const frame = frames(deps, following, over.signal);
   const close = (): void => {
     over.abort();
     setTimeout(() => stream.destroy(), closingGraceMs).unref();
   };
-  stream.once("close", () => {
-    over.abort();
-    deps.closing.removeEventListener("abort", close);
+  const stream = new Readable({
+    read() {
+      frame.next().then(
+        ({ done, value }) => this.push(done ? null : value),
+        (error) => this.destroy(error),
+      );
+    },
+    // Readable.from would wait for the frame under way, which may be a heartbeat away.
+    destroy(error, done) {
+      over.abort();
+      deps.closing.removeEventListener("abort", close);
+      done(error);
+    },
   });
   if (deps.closing.aborted) close();
   else deps.closing.addEventListener("abort", close);

@@ -1,4 +1,6 @@
+import type { Readable } from "node:stream";
 import { eventsAfter, feedEnd, feedStart, payloadOf } from "#projections/feed/queries.ts";
+import { Rejected } from "#streams/decider.ts";
 import { publicEventTypes } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { invalid } from "./errors.ts";
@@ -8,7 +10,12 @@ import { reply } from "./reply.ts";
 import { type Route, route } from "./route.ts";
 import { EventPage, EventQuery, EventStreamQuery } from "./schemas/events.ts";
 
-export const eventRoutes = (deps: HttpDependencies): Route[] => [
+/** Streams that a workspace may hold open on one instance. */
+const maxStreams = 100;
+
+export const eventRoutes = (deps: HttpDependencies): Route[] => [readEvents(deps), followEvents(deps)];
+
+const readEvents = (deps: HttpDependencies): Route =>
   route(
     "GET /v1/events",
     {
@@ -31,16 +38,28 @@ export const eventRoutes = (deps: HttpDependencies): Route[] => [
         has_more: rows.length > page.length,
       };
     },
-  ),
+  );
 
-  route(
+function followEvents(deps: HttpDependencies): Route {
+  const open = new Map<string, number>();
+
+  function opened(workspaceId: string, stream: Readable): Readable {
+    const count = (by: number) => open.set(workspaceId, (open.get(workspaceId) ?? 0) + by);
+    count(1);
+    return stream.once("close", () => {
+      count(-1);
+      if (open.get(workspaceId) === 0) open.delete(workspaceId);
+    });
+  }
+
+  return route(
     "GET /v1/events/stream",
     {
       scope: "read:events",
       limit: "read",
       summary: "Follow the event feed as server-sent events",
       description:
-        "Each event's `id` is its cursor: a client that connects again with `Last-Event-ID`, as browsers do by themselves, misses nothing and gets nothing twice. Without it, and without `after`, the stream begins with what happens from now on. A comment comes every 15 seconds when nothing else does.",
+        "Each event's `id` is its cursor: a client that connects again with `Last-Event-ID`, as browsers do by themselves, misses nothing and gets nothing twice. Without it, and without `after`, the stream begins with what happens from now on. A workspace may have 100 open. A comment comes every 15 seconds when nothing else does.",
       query: EventStreamQuery,
       answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
       lastEventId: true,
@@ -49,13 +68,19 @@ export const eventRoutes = (deps: HttpDependencies): Route[] => [
       const types = typesOf(query.types);
       const given = lastEventId ?? (query.after === undefined ? undefined : placeOf(query.after, "after"));
       const after = given ?? (await feedEnd(deps.reads, workspaceId));
+      if ((open.get(workspaceId) ?? 0) >= maxStreams) throw tooMany();
       return reply({
-        stream: eventStream(deps, { workspaceId, after, types, signal }),
+        stream: opened(workspaceId, eventStream(deps, { workspaceId, after, types, signal })),
         headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
       });
     },
-  ),
-];
+  );
+}
+
+const tooMany = (): Rejected =>
+  new Rejected("rate_limited", `a workspace has at most ${maxStreams} streams open: close one first`, {
+    retryAfter: 30,
+  });
 
 /** The kinds asked for; undefined where none are. A kind that does not exist would silently give nothing. */
 function typesOf(given: string | undefined): string[] | undefined {

@@ -9,6 +9,11 @@ export async function send(response: ServerResponse, reply: Reply, signal?: Abor
   for (const [name, value] of Object.entries(reply.headers)) response.setHeader(name, value);
   const { content } = reply;
   if ("stream" in content) {
+    // HEAD wants the headers alone: a stream without end would never let it go.
+    if (response.req.method === "HEAD") {
+      content.stream.destroy();
+      return void response.end();
+    }
     // A stream's own come on top of those that everything on the way of a request has put there.
     response.setMaxListeners(response.getMaxListeners() + 10);
     await pipeline(content.stream, response, signal ? { signal } : {});

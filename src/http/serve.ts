@@ -81,7 +81,9 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   /** Before its first byte an answer can still become an error; after it, only the end of the connection tells. */
   async function brokeOff(error: unknown, request: Request, response: Response): Promise<void> {
     if (response.headersSent || response.destroyed) {
-      request.log.warn({ err: error }, "an answer broke off");
+      // Whoever follows a stream leaves whenever it likes.
+      if (hasLeft(error)) request.log.info("the client left before the end of its answer");
+      else request.log.warn({ err: error }, "an answer broke off");
       response.destroy();
       return;
     }
@@ -94,6 +96,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     return answer;
   }
 }
+
+const hasLeft = (error: unknown): boolean => (error as { code?: unknown }).code === "ERR_STREAM_PREMATURE_CLOSE";
 
 function inPlaceOf(dropped: Reply, answer: Reply): Reply {
   if ("stream" in dropped.content) dropped.content.stream.destroy();

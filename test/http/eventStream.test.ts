@@ -122,6 +122,28 @@ describe("the event stream [d11 stream]", function () {
     await mine.close();
   });
 
+  it("[7 429 rate_limited] has room for 100 of a workspace; a HEAD request keeps none", async () => {
+    const tenant = await service.workspace();
+    const head = await fetch(`${service.url}/v1/events/stream`, {
+      method: "HEAD",
+      headers: { Authorization: `Bearer ${tenant.key}` },
+    });
+    expect(head.status).to.equal(200);
+    const open = await Promise.all(Array.from({ length: 100 }, () => openStream(service.url, tenant.key)));
+    const refused = await tenant.ask("GET /v1/events/stream");
+    expect([refused.status, refused.json.error, refused.headers.get("retry-after")]).to.deep.equal([
+      429,
+      "rate_limited",
+      "30",
+    ]);
+    await open[0]!.close();
+    let again = await openStream(service.url, tenant.key);
+    while (again.response.status === 429) again = await openStream(service.url, tenant.key);
+    await begunDraft(service.deps, tenant.id);
+    await Promise.all([...open.slice(1), again].map((stream) => stream.until(() => stream.events().length === 1)));
+    await Promise.all([...open, again].map((stream) => stream.close()));
+  });
+
   it("ends in order when the service stops, also for a client that does not read", async () => {
     const other = await startInProcess({ ROLES: "api,projections" });
     const tenant = await other.workspace();

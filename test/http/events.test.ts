@@ -8,6 +8,17 @@ import { threadStream } from "#streams/thread/events.ts";
 import { append, begunDraft, edited } from "#test/support/events.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 
+const domainFacts = {
+  name: "customer.example",
+  subdomain: null,
+  mailDomain: "customer.example",
+  token: "t",
+  sendingToken: "s",
+  selector: "cs1",
+  publicKey: "p",
+  privateKey: "sealed",
+};
+
 type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 
 describe("the event feed [d11 feed]", function () {
@@ -37,6 +48,7 @@ describe("the event feed [d11 feed]", function () {
   /** A draft's whole life, and its thread's. */
   async function everyKind() {
     const { deps } = service;
+    const [domainId, mailedAt] = [randomUUID(), "2026-01-01T00:00:00.000Z"];
     const draft = await begunDraft(deps, workspace.id);
     const { draftId, threadId, identityId, messageId, next } = draft;
     await next("DraftEdited", edited(2));
@@ -77,14 +89,18 @@ describe("the event feed [d11 feed]", function () {
     await append(deps, workspace.id, thread, authenticated({ classification: "auto_reply" }));
     await append(deps, workspace.id, thread, authenticated({ contactStatus: "blocked" }));
     await append(deps, workspace.id, thread, { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } });
-    await append(deps, workspace.id, `domain-${threadId}`, { type: "DomainVerified", data: {} });
-    await append(deps, workspace.id, `domain-${threadId}`, { type: "DomainLost", data: {} });
+    const domain = [
+      { type: "DomainAdded", data: { ...domainFacts, workspaceId: workspace.id, at: mailedAt } },
+      { type: "DomainVerified", data: { at: mailedAt } },
+      { type: "DomainLost", data: { at: mailedAt, because: "its MX record is gone" } },
+    ];
+    await append(deps, workspace.id, `domain-${domainId}`, ...domain);
     await service.caughtUp();
-    return draft;
+    return { ...draft, domainId };
   }
 
   it("[6 operation to event ties] has each kind once it happened, in order, numbered from 1", async () => {
-    const { draftId, threadId, identityId, messageId } = await everyKind();
+    const { draftId, threadId, identityId, messageId, domainId } = await everyKind();
     const events = await all();
     expect(events.map(({ type }) => type)).to.deep.equal([
       "draft.created",
@@ -119,7 +135,11 @@ describe("the event feed [d11 feed]", function () {
       identity_id: identityId,
       merged_thread_id: draftId,
     });
-    expect(of("domain.lost")).to.include({ domain_id: threadId });
+    expect(of("domain.lost")).to.deep.equal({
+      domain_id: domainId,
+      domain_name: "customer.example",
+      because: "its MX record is gone",
+    });
   });
 
   it("[6 operation to event ties] an auto-approved submission is created and approved", async () => {
