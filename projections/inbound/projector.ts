@@ -21,7 +21,8 @@ const columns = [
 ] as const;
 
 const decidedSql = `
-update inbound set disposition = d.disposition, message_id = d.message_id, reason = d.reason, filing_number = d.number
+update inbound set disposition = d.disposition, message_id = d.message_id, reason = d.reason, filing_number = d.number,
+  filed_position = null
 from json_to_recordset($1::json)
   as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int)
 where inbound.id = d.delivery_id`;
@@ -39,8 +40,9 @@ export const inbound: Projection = {
   handles: ["MailReceived", "ApprovalReplyReceived", "FilingDecided", "MessageHeld", "MessageReceived"],
   async project(tx, events) {
     const received: Record<string, unknown>[] = [];
-    const decided: Record<string, unknown>[] = [];
-    const filed: Record<string, unknown>[] = [];
+    // A mail may be held and released within one batch: what is newest of each delivery counts.
+    const decided = new Map<string, Record<string, unknown>>();
+    const filed = new Map<string, Record<string, unknown>>();
     for (const event of events) {
       const { type, data } = event as unknown as InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent;
       if (type === "MailReceived" || type === "ApprovalReplyReceived") {
@@ -61,18 +63,14 @@ export const inbound: Projection = {
         });
       } else if (type === "FilingDecided") {
         const { deliveryId, disposition, messageId, reason, number } = data;
-        decided.push({ delivery_id: deliveryId, disposition, message_id: messageId, reason, number });
+        decided.set(deliveryId, { delivery_id: deliveryId, disposition, message_id: messageId, reason, number });
+        filed.delete(deliveryId);
       } else if (type === "MessageReceived" || type === "MessageHeld") {
-        filed.push({ delivery_id: data.deliveryId, position: event.position });
+        filed.set(data.deliveryId, { delivery_id: data.deliveryId, position: event.position });
       }
     }
     await upsertRows(tx, "inbound", ["id"], columns, received);
-    if (decided.length > 0) await tx.query(decidedSql, [jsonRows(newestOf(decided))]);
-    if (filed.length > 0) await tx.query(filedSql, [jsonRows(newestOf(filed))]);
+    if (decided.size > 0) await tx.query(decidedSql, [jsonRows([...decided.values()])]);
+    if (filed.size > 0) await tx.query(filedSql, [jsonRows([...filed.values()])]);
   },
 };
-
-/** A mail that is held and released within one batch has two of each. */
-const newestOf = (rows: readonly Record<string, unknown>[]): Record<string, unknown>[] => [
-  ...new Map(rows.map((row) => [row.delivery_id, row])).values(),
-];

@@ -2,6 +2,7 @@ import { heldIdentities } from "#projections/inbound/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { currentPlan } from "#src/commands/plans.ts";
+import { hasInboundRoom } from "#src/commands/quotas.ts";
 import { releaseHeld } from "#src/commands/releases.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
@@ -15,6 +16,7 @@ import type { Process, ProcessContext } from "./process.ts";
  * there is room because another identity is gone. What was decided to be held while that happened is looked at once more.
  */
 export function releaseHeldMail(deps: Dependencies): Process {
+  /** Whoever waits for the plan waits for all of the workspace: the oldest mail comes first, whichever identity it is for. */
   async function release(
     workspaceId: string,
     identityIds: readonly string[],
@@ -22,20 +24,40 @@ export function releaseHeldMail(deps: Dependencies): Process {
     { timers }: ProcessContext,
   ): Promise<void> {
     const left = await releaseHeld(deps, workspaceId, identityIds, cause);
+    if (left) await lookAgain(workspaceId, cause, timers);
+  }
+
+  /** When the period turns. One that is over already ends by the payment processor's word, which is an event. */
+  async function lookAgain(workspaceId: string, cause: Cause, timers: ProcessContext["timers"]): Promise<void> {
     const { period } = await currentPlan(deps, workspaceId);
-    if (!left || period === null || period.end <= deps.clock.now()) return;
+    if (period === null || period.end <= deps.clock.now()) return;
     await timers.set(workspaceId, "new period", period.end, traced({ ...cause, workspaceId }));
   }
 
-  async function releaseAll(workspaceId: string, position: number, cause: Cause, context: ProcessContext) {
+  async function releaseAll(
+    workspaceId: string,
+    position: number,
+    cause: Cause,
+    context: ProcessContext,
+    beside: readonly string[] = [],
+  ): Promise<void> {
     if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
-    await release(workspaceId, await heldIdentities(deps.reads, workspaceId), cause, context);
+    const held = await heldIdentities(deps.reads, workspaceId);
+    await release(workspaceId, [...new Set([...held, ...beside])], cause, context);
+  }
+
+  /** The identity or the plan may have changed while that was decided. */
+  async function onHeld(event: Recorded, context: ProcessContext): Promise<void> {
+    const { disposition } = event.data as FilingDecision;
+    const [workspaceId, identityId] = [workspaceOf(event), idOf(event.stream)];
+    const cause = causedBy(event, "releaseHeldMail");
+    if (disposition === "held_identity_disabled") return release(workspaceId, [identityId], cause, context);
+    if (!(await hasInboundRoom(deps, workspaceId))) return lookAgain(workspaceId, cause, context.timers);
+    await releaseAll(workspaceId, event.position, cause, context, [identityId]);
   }
 
   const onWorkspace = (event: Recorded, context: ProcessContext) =>
     releaseAll(workspaceOf(event), event.position, causedBy(event, "releaseHeldMail"), context);
-  const onIdentity = (event: Recorded, context: ProcessContext) =>
-    release(workspaceOf(event), [idOf(event.stream)], causedBy(event, "releaseHeldMail"), context);
 
   return {
     name: "releaseHeldMail",
@@ -43,10 +65,11 @@ export function releaseHeldMail(deps: Dependencies): Process {
     keyOf: workspaceOf,
     on: {
       FilingDecided: async (event, context) => {
-        if (isHeld(event.data as FilingDecision)) await onIdentity(event, context);
+        if (isHeld(event.data as FilingDecision)) await onHeld(event, context);
       },
       IdentityUpdated: async (event, context) => {
-        if (event.data.changes.status === "active") await onIdentity(event, context);
+        if (event.data.changes.status !== "active") return;
+        await release(workspaceOf(event), [idOf(event.stream)], causedBy(event, "releaseHeldMail"), context);
       },
       IdentityDeleted: onWorkspace,
       PlanSet: onWorkspace,

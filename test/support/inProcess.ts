@@ -177,7 +177,7 @@ const defaults = (workspaceId: string): Omit<NewIdentity, "localPart"> => ({
   sendOnChannelApproval: true,
 });
 
-const asking =
+export const asking =
   (url: string, ownKey: string): Ask =>
   async (line, { json, headers = {}, key = ownKey } = {}) => {
     const [method, path] = line.split(" ") as [string, string];
