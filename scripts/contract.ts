@@ -16,6 +16,8 @@ await mocha.loadFilesAsync();
 type Proof = { file: string; title: string };
 const proofs = new Map<string, Proof[]>();
 const strays: string[] = [];
+/** So many tests of a row are named, the others counted. */
+const shown = 3;
 collect(mocha.suite);
 
 const unproven = rows.filter((row) => !proofs.has(row.id) && row.later === undefined);
@@ -49,8 +51,6 @@ function table(): string {
   return ["| row | the contract | proven by |", "|---|---|---|", ...lines].join("\n").replaceAll("||", "| |");
 }
 
-const shown = 3;
-
 function provenBy({ id, later }: ContractRow): string {
   const tests = proofs.get(id);
   if (!tests) return later === undefined ? "**nothing**" : `_later: ${later}_`;
@@ -58,4 +58,6 @@ function provenBy({ id, later }: ContractRow): string {
   return [...titles, ...(tests.length > shown ? [`and ${tests.length - shown} more`] : [])].join("<br>");
 }
 
-const plain = (title: string): string => title.replaceAll(/ ?\[d?\d+ [^\]]+\]/g, "").replaceAll("|", "\\|");
+function plain(title: string): string {
+  return title.replaceAll(/ ?\[d?\d+ [^\]]+\]/g, "").replaceAll("|", "\\|");
+}

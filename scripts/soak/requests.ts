@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Document } from "#src/http/openapi.ts";
 import { createDocumentCheck } from "#test/support/documentCheck.ts";
 import { makeTenant, nounOfField, paramsOf, type Tenant, webhookHost } from "#test/support/examples/world.ts";
@@ -14,8 +15,8 @@ import { openWorld, type World } from "./world.ts";
 /** Chosen once; SOAK_SEED asks for another life. */
 const seed = Number(process.env.SOAK_SEED ?? 20_261_121);
 const lanes = 16;
-/** A new mail comes in for so many requests, so that threads and stale drafts keep coming. */
-const mailEvery = 250;
+/** After so many requests there is new mail and a new draft, and what was switched off by chance is on again: so that deep states are reached. */
+const renewEvery = 100;
 const keptIds = 40;
 
 const settings = {
@@ -46,10 +47,11 @@ export const requests: Proof = {
       const document = (await (await fetch(`${instance.url}/openapi.json`)).json()) as Document;
       const running = { url: instance.url, workspace: async () => ownWorkspace(instance), deliver };
       const tenant = await makeTenant(running, document);
-      await storm({ size, report, document, tenant, client, deliver });
-      const { status } = await fetch(`${instance.url}/readyz`);
-      if (status !== 200) report.violation(`/readyz says ${status} afterwards`);
-      if (instance.child.exitCode !== null) report.violation("the service ended");
+      await storm({ size, report, document, tenant, client, deliver, log: instance.log });
+      const ready = await fetch(`${instance.url}/readyz`).then(({ status }) => status, String);
+      if (ready !== 200) report.violation(`/readyz says ${ready} afterwards`);
+      if (instance.child.exitCode !== null)
+        report.violation(`the service ended: ${instance.log.slice(-3).join(" ").slice(0, 2000)}`);
     } finally {
       client.close();
       sender.close();
@@ -67,9 +69,11 @@ type Storm = {
   tenant: Tenant;
   client: ReturnType<typeof createRequestClient>;
   deliver(to: string, raw: string): Promise<void>;
+  /** What the service says, line by line. */
+  log: readonly string[];
 };
 
-async function storm({ size, report, document, tenant, client, deliver }: Storm): Promise<void> {
+async function storm({ size, report, document, tenant, client, deliver, log }: Storm): Promise<void> {
   const operations = operationsOf(document).filter(({ scope }) => scope !== null);
   const judge = createJudge(document);
   const pools = createPools(tenant);
@@ -80,7 +84,7 @@ async function storm({ size, report, document, tenant, client, deliver }: Storm)
   let unanswered = 0;
   const numbers = Array.from({ length: size }, (_, n) => n);
   await inParallel(numbers, lanes, async (n) => {
-    if (n % mailEvery === mailEvery - 1) await deliver(address, plainMail(address)).catch(() => {});
+    if (n % renewEvery === renewEvery - 1) await renew(tenant, pools, () => deliver(address, plainMail(address)));
     const random = createRandom(seed + n);
     const made = makeRequest(operations, random, pools.of(random));
     const got = await client.ask(made);
@@ -91,11 +95,15 @@ async function storm({ size, report, document, tenant, client, deliver }: Storm)
       return;
     }
     took.push(got.tookMs);
-    tally.set(`${Math.floor(got.status / 100)}xx`, (tally.get(`${Math.floor(got.status / 100)}xx`) ?? 0) + 1);
+    const kind = isNoProcessor(got) ? "502 stripe_error, as it has to be here" : `${Math.floor(got.status / 100)}xx`;
+    tally.set(kind, (tally.get(kind) ?? 0) + 1);
     pools.learn(made, got);
     if (got.status < 300) succeeded.add(made.operation);
     const fault = judge(made, got);
-    if (fault !== undefined) report.violation(`${shown(n, made)}: ${fault}`);
+    if (fault === undefined) return;
+    // Its log line may come a moment after its answer.
+    if (got.status >= 500) await sleep(500);
+    report.violation(`${shown(n, made)}: ${fault}${got.status >= 500 ? reasonIn(log, got.text) : ""}`);
   });
   report.figure("seed", seed);
   report.figure("operations, of them answered with success at least once", `${operations.length}, ${succeeded.size}`);
@@ -115,7 +123,7 @@ function createJudge(document: Document): (made: Made, got: Got) => string | und
   return (made, got) => {
     const { status, text, tookMs } = got;
     const said = text.slice(0, 400);
-    if (status >= 500) return `${status} ${said}`;
+    if (status >= 500 && !isNoProcessor(got)) return `${status} ${said}`;
     if (/node_modules|\bat \w+ \(|\.ts:\d|syntax error at|pg_catalog/.test(said) && status >= 400)
       return `shows its inside: ${said}`;
     if (tookMs > slowest) return `took ${Math.round(tookMs)} ms`;
@@ -128,6 +136,42 @@ function createJudge(document: Document): (made: Made, got: Got) => string | und
       return status === 404 || status === 401 || made.kind === "path" ? undefined : `${status} for no route`;
     return check.faultOf(`${made.operation.method} ${made.operation.path}`, got);
   };
+}
+
+/** An installation without a payment processor says so (decisions 10). */
+const isNoProcessor = ({ status, text }: Got): boolean => status === 502 && text.includes('"stripe_error"');
+
+/** What the service wrote about a request that it failed at. */
+function reasonIn(log: readonly string[], text: string): string {
+  const id = /"request_id":"([^"]+)"/.exec(text)?.[1];
+  const line = id && log.find((each) => each.includes(id) && each.includes('"err"'));
+  return line ? ` ${JSON.stringify(JSON.parse(line).err).slice(0, 600)}` : "";
+}
+
+async function renew(
+  { ask, ids }: Tenant,
+  pools: ReturnType<typeof createPools>,
+  mail: () => Promise<void>,
+): Promise<void> {
+  await ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
+  const usual = { status: "active", require_human_approval: false, auto_approve_replies: false, assistant_id: null };
+  await ask(`PATCH /v1/identities/${ids.identities}`, { json: usual });
+  await mail().catch(() => {});
+  const thread = (await ask(`GET /v1/threads?identity_id=${ids.identities}&limit=1`)).json?.data?.[0];
+  if (!thread) return;
+  const { messages } = (await ask(`GET /v1/threads/${thread.id}`)).json;
+  const message = messages.findLast(({ direction }: { direction: string }) => direction === "inbound");
+  if (!message) return;
+  const draft = {
+    thread_id: thread.id,
+    identity_id: ids.identities,
+    based_on_message_id: message.id,
+    body_text: "Yes.",
+  };
+  const { status, json } = await ask("POST /v1/drafts", { json: draft });
+  if (status < 300) pools.add("drafts", [json.id]);
+  pools.add("threads", [thread.id]);
+  pools.add("messages", [message.id]);
 }
 
 function envelopeFault(text: string): string | undefined {
@@ -149,6 +193,12 @@ function createPools(tenant: Tenant) {
     const from = forDelete ? all.slice(1) : all;
     return from.length > 0 && random.chance(0.95) ? random.pick(from) : randomUUID();
   };
+  /** The first stays: it is what everything else stands on. */
+  const add = (noun: string, more: string[]): void => {
+    const [first, ...known] = pools.get(noun) ?? [];
+    const others = [...known, ...more.filter((id) => id !== first && !known.includes(id))].slice(-keptIds);
+    pools.set(noun, first === undefined ? others : [first, ...others]);
+  };
   return {
     of: (random: Random): Pool => ({
       key: tenant.key,
@@ -159,14 +209,13 @@ function createPools(tenant: Tenant) {
           path,
         ),
     }),
-    learn({ operation, method }: Made, { status, text }: Got): void {
-      if (!operation || method !== "POST" || status >= 300) return;
-      const noun = /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
-      const id = noun && JSON.parse(text).id;
-      if (!id) return;
-      const known = pools.get(noun) ?? [];
-      // The first stays: it is what everything else stands on.
-      pools.set(noun, [...known.slice(0, 1), ...[...known.slice(1), id].slice(-keptIds)]);
+    add,
+    learn({ operation }: Made, { status, text }: Got): void {
+      const noun = operation && /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
+      // A list of keys holds our own, and whoever asks for its end gets it.
+      if (!noun || !pools.has(noun) || noun === "api-keys" || status >= 300 || operation.method === "DELETE") return;
+      const { id, data } = JSON.parse(text);
+      add(noun, id ? [id] : (data ?? []).slice(0, 3).map((each: { id: string }) => each.id));
     },
   };
 }
@@ -187,7 +236,10 @@ function delivering(
     await send(Buffer.from(raw), to);
     await until("the mail to be filed", async () => {
       const { total, data } = await client.ask("GET /v1/inbound");
-      return total > before && data[0].disposition !== "received" && data[0].filed_position !== null;
+      const [newest] = data;
+      return (
+        total > before && newest !== undefined && newest.disposition !== "received" && newest.filed_position !== null
+      );
     });
   };
   // One after the other: it is one conversation.

@@ -140,6 +140,7 @@ const events = of(6, {
   "draft.stale": "a draft was marked stale",
   "webhook draft.stale": "fires when a send is blocked by a newer inbound",
   "webhook draft.rejected": "fires on rejection and carries the reason",
+  "operation to event ties": "each operation has its event",
   "notification on submission": "submission notifies the approvers; notify repeats it",
 });
 
@@ -180,6 +181,11 @@ const limits = [
     builder_pack: "50 out, 50 in, for a lifetime; 1 identity, 0 rules, 1 domain",
     pro: "5,000 out and 10,000 in a month; 10 identities, 25 rules, 3 domains",
     agency: "15,000 out and 30,000 in a month; 50 identities, 100 rules, 10 domains",
+    outbound: "each plan's cap on what is sent",
+    inbound: "each plan's cap on what is received",
+    identities: "each plan's cap on identities",
+    rules: "each plan's cap on rules",
+    domains: "each plan's cap on domains",
     "builder pack counters never reset": "lifetime totals",
     "402 upgrade_url": "a quota exceeded",
     beta_override: "bypasses the check",
