@@ -14,11 +14,9 @@ export type ShownAction = {
 
 type Row = { run_id: string; rule_id: string; actions: ShownAction[] } & Record<string, unknown>;
 
-const columns = [
-  "run_id",
-  "rule_id",
+const runColumns = [
+  "id",
   "workspace_id",
-  "rule_version",
   "trigger_event",
   "trigger_event_id",
   "identity_id",
@@ -26,20 +24,16 @@ const columns = [
   "message_id",
   "draft_id",
   "correlation_id",
-  "matched",
-  "actions",
-  "evaluated_at",
 ];
+const columns = ["run_id", "rule_id", "workspace_id", "rule_version", "matched", "actions", "evaluated_at"];
 
 const keyOf = (runId: string, ruleId: string): string => `${runId}/${ruleId}`;
 
-function evaluated(event: Recorded & Of<"RulesEvaluated">): Row[] {
-  const { workspaceId, triggerEvent, triggerEventId, subject, results } = event.data;
-  return results.map((result) => ({
-    run_id: idOf(event.stream),
-    rule_id: result.ruleId,
+function runOf(event: Recorded & Of<"RulesEvaluated">): Record<string, unknown> {
+  const { workspaceId, triggerEvent, triggerEventId, subject } = event.data;
+  return {
+    id: idOf(event.stream),
     workspace_id: workspaceId,
-    rule_version: result.version,
     trigger_event: triggerEvent,
     trigger_event_id: triggerEventId,
     identity_id: subject.identityId,
@@ -47,6 +41,15 @@ function evaluated(event: Recorded & Of<"RulesEvaluated">): Row[] {
     message_id: subject.messageId,
     draft_id: subject.draftId,
     correlation_id: event.metadata.correlationId,
+  };
+}
+
+const evaluationsOf = (event: Recorded & Of<"RulesEvaluated">): Row[] =>
+  event.data.results.map((result) => ({
+    run_id: idOf(event.stream),
+    rule_id: result.ruleId,
+    workspace_id: event.data.workspaceId,
+    rule_version: result.version,
     matched: result.matched,
     actions: result.actions.map(({ action, suppressed }) => ({
       type: action.type,
@@ -55,7 +58,6 @@ function evaluated(event: Recorded & Of<"RulesEvaluated">): Row[] {
     })),
     evaluated_at: event.metadata.at,
   }));
-}
 
 function taken(row: Row, { index, outcome, reason }: Of<"RuleActionTaken">["data"]): Row {
   const actions = row.actions.map((action, place) => (place === index ? { ...action, outcome, reason } : action));
@@ -76,20 +78,23 @@ async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<stri
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
   version: 1,
-  tables: ["rule_evaluations"],
+  tables: ["rule_runs", "rule_evaluations"],
   handles: ["RulesEvaluated", "RuleActionTaken"],
   async project(tx, events) {
     const rows = await rowsBefore(tx, events);
+    const runs = new Map<string, Record<string, unknown>>();
     for (const event of events) {
       const change = event as Recorded & RuleRunEvent;
       if (change.type === "RulesEvaluated") {
-        for (const row of evaluated(change)) rows.set(keyOf(row.run_id, row.rule_id), row);
+        runs.set(idOf(event.stream), runOf(change));
+        for (const row of evaluationsOf(change)) rows.set(keyOf(row.run_id, row.rule_id), row);
       }
       if (change.type !== "RuleActionTaken") continue;
       const key = keyOf(idOf(event.stream), change.data.ruleId);
       const row = rows.get(key);
       if (row) rows.set(key, taken(row, change.data));
     }
+    await upsertRows(tx, "rule_runs", ["id"], runColumns, [...runs.values()]);
     await upsertRows(tx, "rule_evaluations", ["run_id", "rule_id"], columns, [...rows.values()]);
   },
 };

@@ -20,14 +20,14 @@ export type EvaluationRow = {
 export type EvaluationFilter = { matched?: boolean; limit: number; offset: number };
 
 /** Newest first. */
-export function listEvaluations(reads: Reads, workspaceId: string, ruleId: string, filter: EvaluationFilter) {
+export async function listEvaluations(reads: Reads, workspaceId: string, ruleId: string, filter: EvaluationFilter) {
   const { where, values } = conditions(workspaceId, [
     ["rule_id = {n}", ruleId],
     ["matched = {n}", filter.matched],
   ]);
-  return page<EvaluationRow>(reads.of(workspaceId), {
-    select: `run_id as id, rule_id, rule_version, trigger_event, trigger_event_id, identity_id, thread_id, message_id,
-      draft_id, matched, actions, evaluated_at`,
+  type Walk = Pick<EvaluationRow, "id" | "rule_id" | "rule_version" | "matched" | "actions" | "evaluated_at">;
+  const walks = await page<Walk>(reads.of(workspaceId), {
+    select: "run_id as id, rule_id, rule_version, matched, actions, evaluated_at",
     from: "rule_evaluations",
     where,
     values,
@@ -35,6 +35,26 @@ export function listEvaluations(reads: Reads, workspaceId: string, ruleId: strin
     limit: filter.limit,
     offset: filter.offset,
   });
+  const runs = await runsById(
+    reads,
+    workspaceId,
+    walks.data.map(({ id }) => id),
+  );
+  return { ...walks, data: walks.data.map((walk): EvaluationRow => ({ ...(runs.get(walk.id) as Run), ...walk })) };
+}
+
+type Run = Pick<
+  EvaluationRow,
+  "id" | "trigger_event" | "trigger_event_id" | "identity_id" | "thread_id" | "message_id" | "draft_id"
+>;
+
+async function runsById(reads: Reads, workspaceId: string, ids: readonly string[]): Promise<Map<string, Run>> {
+  const { rows } = await reads.of(workspaceId).query<Run>(
+    `select id, trigger_event, trigger_event_id, identity_id, thread_id, message_id, draft_id from rule_runs
+     where workspace_id = $1 and id = any($2)`,
+    [workspaceId, ids],
+  );
+  return new Map(rows.map((run) => [run.id, run]));
 }
 
 /** Rules that matched on a subject (a draft, or else a message) within one chain of causes, in other runs than this one. */
@@ -44,8 +64,9 @@ export async function ranBefore(
   { correlationId, subjectId, runId }: { correlationId: string; subjectId: string; runId: string },
 ): Promise<{ rule_id: string; run_id: string }[]> {
   const { rows } = await reads.of(workspaceId).query<{ rule_id: string; run_id: string }>(
-    `select rule_id, run_id from rule_evaluations
-     where workspace_id = $1 and correlation_id = $2 and coalesce(draft_id, message_id) = $3 and run_id <> $4 and matched`,
+    `select e.rule_id, e.run_id from rule_runs r join rule_evaluations e on e.run_id = r.id
+     where r.workspace_id = $1 and r.correlation_id = $2 and coalesce(r.draft_id, r.message_id) = $3 and r.id <> $4
+       and e.matched`,
     [workspaceId, correlationId, subjectId, runId],
   );
   return rows;

@@ -1,8 +1,6 @@
-create table rule_evaluations (
-  run_id uuid not null,
-  rule_id uuid not null,
+create table rule_runs (
+  id uuid primary key,
   workspace_id uuid not null,
-  rule_version int not null,
   trigger_event text not null,
   trigger_event_id uuid not null,
   identity_id uuid not null,
@@ -10,11 +8,17 @@ create table rule_evaluations (
   message_id uuid,
   draft_id uuid,
   -- What the run set in motion is found again by it: a chain of rules must end.
-  correlation_id text not null,
+  correlation_id text not null
+);
+create index on rule_runs (correlation_id);
+create table rule_evaluations (
+  run_id uuid not null,
+  rule_id uuid not null,
+  workspace_id uuid not null,
+  rule_version int not null,
   matched boolean not null,
   actions json not null,
   evaluated_at timestamptz not null,
   primary key (run_id, rule_id)
 );
 create index on rule_evaluations (rule_id, evaluated_at desc, run_id);
-create index on rule_evaluations (correlation_id) where matched;

@@ -1,6 +1,7 @@
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import { requireStatus } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
 import type { RuleRun } from "#streams/ruleRun/decider.ts";
@@ -81,6 +82,9 @@ export async function decideSubmission(
   cause: Cause,
 ): Promise<void> {
   if (mode === "auto") return approveByRule(deps, subject, cause);
+  const { state: draft } = await deps.load(draftDecider, draftStream(subject.draftId as string));
+  // It may have been sent by hand, or have gone stale, before its rules had their turn.
+  if (!draft.rulesApplied) requireStatus(draft, "returned to a person", "pending", "approved");
   await applyRules(deps, subject.draftId as string, "manual", cause);
 }
 

@@ -150,7 +150,7 @@ describe("rules at work", function () {
     expect(known.tags).to.deep.equal(["vip", "asked"]);
   });
 
-  it("run in ascending priority, see what was done, and end where one says so [4 evaluation order]", async () => {
+  it("run in ascending priority, see what was done, and end where one says so [4 evaluation order] [4 GET /v1/rules/{id}/evaluations] [d9 evaluations]", async () => {
     const { rule, mail: receive, settled, evaluations, get } = await world();
     const last = await rule("email.received", [{ type: "set_priority", priority: "low" }], { priority: 30 });
     const stop = await rule("email.received", [{ type: "set_priority", priority: "high" }], {
