@@ -19,6 +19,8 @@ export type Projection = {
   version: number;
   /** Every table of tables.sql, in an order in which they can be dropped backwards. */
   tables: readonly string[];
+  /** Whether indexes.sql holds indexes that are made once the tables are filled: a great deal faster than filling them row by row. */
+  hasLateIndexes?: true;
   /** The event types it looks at; others are not handed to it. */
   handles: readonly string[];
   /** Events in position order; set-based: a few statements a batch, whatever its size. */

@@ -4,7 +4,7 @@ import type { InboundMessage } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { json } from "../projection.ts";
-import { vectorOf } from "./words.ts";
+import { shortestPart, vectorOf } from "./words.ts";
 
 /** Of each body; the rest of a longer one is not searched. */
 const searchedCharacters = 20_000;
@@ -27,6 +27,7 @@ export const search: Projection = {
   name: "search",
   version: 1,
   tables: ["message_words", "search_words", "search_thread_merges"],
+  hasLateIndexes: true,
   handles: ["MessageReceived", "DraftQueued", "DraftMarkedStale", "ThreadAbsorbed"],
   async project(tx, events) {
     const rows = new Map<string, Row>();
@@ -71,11 +72,14 @@ async function writeRows(tx: Tx, rows: readonly Row[]): Promise<void> {
   );
 }
 
+/** Only words long enough that parts of them can be asked for. Nearly all are known: those are looked up, not written again. */
 async function learn(tx: Tx, vocabulary: ReadonlyMap<string, ReadonlySet<string>>): Promise<void> {
   for (const [workspaceId, words] of vocabulary) {
     await tx.query(
-      "insert into search_words (workspace_id, word) select $1, unnest($2::text[]) on conflict do nothing",
-      [workspaceId, [...words]],
+      `insert into search_words (workspace_id, word)
+       select $1, new.word from unnest($2::text[]) as new (word)
+       where not exists (select from search_words known where known.workspace_id = $1 and known.word = new.word collate "C")`,
+      [workspaceId, [...words].filter((word) => word.length >= shortestPart)],
     );
   }
 }

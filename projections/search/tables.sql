@@ -9,7 +9,6 @@ create table message_words (
 alter table message_words alter column words set storage external;
 create index on message_words (thread_id);
 create index on message_words (draft_id) where draft_id is not null;
-create index on message_words using gin (words);
 
 -- Every word a workspace ever had in its mail: where parts of words are looked up.
 create table search_words (
@@ -17,14 +16,6 @@ create table search_words (
   word text collate "C" not null,
   primary key (workspace_id, word)
 );
-do $$
-declare
-  trigrams text := (select extnamespace::regnamespace::text from pg_extension where extname = 'pg_trgm');
-begin
-  if trigrams is not null then
-    execute format('create index on search_words using gin (word %s.gin_trgm_ops)', trigrams);
-  end if;
-end $$;
 
 create table search_thread_merges (
   absorbed_id uuid primary key,

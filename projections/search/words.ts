@@ -25,9 +25,14 @@ const wordPattern = new RegExp(`[${unspaced}]|[[\\p{L}\\p{N}]--[${unspaced}]]+`,
 /** What is longer is found by its beginning. */
 const longestWord = 60;
 
+const asciiWordPattern = /[a-z0-9]+/g;
+
 /** The words of a text, folded. An address, a number with hyphens and the like are several words side by side. */
-export const wordsOf = (text: string): string[] =>
-  (fold(text).match(wordPattern) ?? []).map((word) => (word.length > longestWord ? word.slice(0, longestWord) : word));
+export function wordsOf(text: string): string[] {
+  const folded = fold(text);
+  const found = folded.match(ascii.test(folded) ? asciiWordPattern : wordPattern) ?? [];
+  return found.map((word) => (word.length > longestWord ? word.slice(0, longestWord) : word));
+}
 
 /** Parts of words are looked for from this length on; what is shorter has to be a whole word. */
 export const shortestPart = 3;

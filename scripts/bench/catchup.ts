@@ -4,7 +4,13 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { type Place, writeBatch } from "#src/subscriptions/checkpoints.ts";
-import { ensureTables, serviceRoleOf, tablesFile } from "#src/subscriptions/projectionTables.ts";
+import {
+  createLateIndexes,
+  ensureTables,
+  liveSchema,
+  serviceRoleOf,
+  tablesFile,
+} from "#src/subscriptions/projectionTables.ts";
 import type { Bench } from "./index.ts";
 import { makeMailLog } from "./mailLog.ts";
 import { figure, goal, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
@@ -65,9 +71,10 @@ export const bench: Bench = {
 /** In milliseconds: inside the database's answers, and the rest. */
 type Spent = { sql: number; own: number };
 
-async function replay(store: EventStore, write: Parameters<typeof writeBatches>[1]) {
+async function replay(store: EventStore, write: Parameters<typeof writeBatches>[1], finish = async () => {}) {
   const began = performance.now();
   const events = await writeBatches(store, write);
+  await finish();
   return { events, rate: (events / (performance.now() - began)) * 1_000 };
 }
 
@@ -92,7 +99,13 @@ async function fill(store: EventStore, database: Database, all: readonly Project
   const role = await serviceRoleOf(database);
   for (const projection of all) await ensureTables(database, projection, await tablesFile(projection), role);
   const places: Place[] = all.map((projection) => ({ projection, position: 0 }));
-  return replay(store, (batch) => writeBatch(database, places, batch));
+  return replay(
+    store,
+    (batch) => writeBatch(database, places, batch),
+    async () => {
+      for (const projection of all) await createLateIndexes(database.owner, liveSchema, projection);
+    },
+  );
 }
 
 /** The same projection, its time added up. */

@@ -4,8 +4,13 @@ import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
 import { type BenchServer, startServer } from "./server.ts";
 
-/** What a benchmark is given; `seconds` is how long one measurement lasts, where somebody asked for a length. */
-export type BenchRun = { server: BenchServer; repetitions: number; seconds: number | undefined };
+/** What a benchmark is given; `seconds` is how long one measurement lasts, where somebody asked for a length; `threads`, where for a size. */
+export type BenchRun = {
+  server: BenchServer;
+  repetitions: number;
+  seconds: number | undefined;
+  threads: number | undefined;
+};
 
 /** A benchmark: prints what it finds and answers its summary. */
 export type Bench = { title: string; repetitions: number; run(run: BenchRun): Promise<Record<string, unknown>> };
@@ -15,19 +20,23 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   catchup: () => import("./catchup.ts"),
   visible: () => import("./visible.ts"),
   inbound: () => import("./inbound.ts"),
+  "read-scale": () => import("./readScale.ts"),
+  "read-api": () => import("./readApi.ts"),
   "main-job": () => import("./mainJob.ts"),
   rules: () => import("./rules.ts"),
 };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { repetitions: { type: "string" }, seconds: { type: "string" } },
+  options: { repetitions: { type: "string" }, seconds: { type: "string" }, threads: { type: "string" } },
 });
 const names = positionals.length > 0 ? positionals : Object.keys(benches);
 const unknown = names.filter((name) => !(name in benches));
-const numbers = [values.repetitions, values.seconds].every((value) => value === undefined || Number(value) > 0);
+const numbers = [values.repetitions, values.seconds, values.threads].every(
+  (value) => value === undefined || Number(value) > 0,
+);
 if (unknown.length > 0 || !numbers) {
-  console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] [--repetitions N] [--seconds N]`);
+  console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] [--repetitions N] [--seconds N] [--threads N]`);
   process.exit(2);
 }
 
@@ -61,8 +70,9 @@ async function runAll(on: BenchServer): Promise<void> {
     const { bench } = await benches[name]!();
     console.log(`\n${bench.title}`);
     const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
+    const threads = values.threads === undefined ? undefined : Number(values.threads);
     const repetitions = Math.round(Number(values.repetitions ?? bench.repetitions));
-    const summary = await bench.run({ server: on, repetitions, seconds });
+    const summary = await bench.run({ server: on, repetitions, seconds, threads });
     console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions, ...summary }));
   }
 }

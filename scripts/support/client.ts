@@ -47,6 +47,7 @@ export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort:
   }
 
   return {
+    apiKey,
     api,
     /** As `api`, but anything other than success is an error. */
     async ask(line: string, body?: unknown): Promise<any> {

@@ -1,6 +1,7 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { CheckpointMoved, loadCheckpoints, type Place, ProjectorFailed, writeBatch } from "./checkpoints.ts";
+import { createLateIndexes, liveSchema } from "./projectionTables.ts";
 import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
 
 /**
@@ -41,6 +42,7 @@ export type ProjectionReaders = {
 export function createProjectionReaders(reading: Reading): ProjectionReaders {
   const { store, log, batchSize, signal } = reading;
   const running = new Set<Promise<void>>();
+  const finished = new Set<string>();
   let front: Reader | undefined;
 
   function open(members: readonly Member[]): Reader {
@@ -76,8 +78,18 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       succeeded();
       for (const member of reader.members) settle(member, reader, batch.caughtUp);
       reading.onMoved();
+      if (batch.caughtUp) await finish(reader);
       if (batch.caughtUp && reader !== front) joinFront(reader);
       if (reader.members.size === 0) return;
+    }
+  }
+
+  /** Whoever has caught up for the first time here gets the indexes that waited for it. */
+  async function finish(reader: Reader): Promise<void> {
+    for (const { projection } of reader.members) {
+      if (finished.has(projection.name)) continue;
+      await createLateIndexes(reading.database.owner, liveSchema, projection);
+      finished.add(projection.name);
     }
   }
 

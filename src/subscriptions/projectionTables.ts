@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import pg from "pg";
 import type { Projection } from "#projections/projection.ts";
-import type { Database, Sql } from "#src/postgres/database.ts";
+import type { Database, Role, Sql } from "#src/postgres/database.ts";
 
 /** Where the live read models are. */
 export const liveSchema = "read";
@@ -12,6 +12,21 @@ export type TablesSql = (projection: Projection) => Promise<string>;
 /** `projections/<name>/tables.sql`. */
 export const tablesFile: TablesSql = ({ name }) =>
   readFile(new URL(`../../projections/${name}/tables.sql`, import.meta.url), "utf8");
+
+/** `projections/<name>/indexes.sql`: may be run any number of times. */
+export const lateIndexes: TablesSql = ({ name }) =>
+  readFile(new URL(`../../projections/${name}/indexes.sql`, import.meta.url), "utf8");
+
+/** Makes those indexes of a projection that wait until its tables are filled, where they are not there yet. */
+export async function createLateIndexes(owner: Role, schema: string, projection: Projection): Promise<void> {
+  if (!projection.hasLateIndexes) return;
+  const ddl = await lateIndexes(projection);
+  await owner.transaction(async (tx) => {
+    await enter(tx, schema);
+    await tx.query("set local maintenance_work_mem = '256MB'");
+    await tx.query(ddl);
+  });
+}
 
 export const quoted = (name: string): string => pg.escapeIdentifier(name);
 

@@ -2,7 +2,7 @@ import type { Projection } from "#projections/projection.ts";
 import type { Batch, EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
 import { loadCheckpoints, type Place, projectOn } from "./checkpoints.ts";
-import { createTables, enter, quoted, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
+import { createLateIndexes, createTables, enter, quoted, serviceRoleOf, type TablesSql } from "./projectionTables.ts";
 import { isPassing, pause } from "./retrying.ts";
 import { swapTables } from "./swap.ts";
 
@@ -30,6 +30,7 @@ export async function rebuild(replay: Replay, projection: Projection): Promise<v
     await makeSchema(replay, schema, projection);
     const place = { projection, position: 0 };
     await catchUp(replay, schema, place);
+    await createLateIndexes(database.owner, schema, projection);
     await swapWhenPossible(replay, schema, place);
   });
 }

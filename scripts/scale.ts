@@ -1,0 +1,103 @@
+import { randomUUID } from "node:crypto";
+import { parseArgs } from "node:util";
+import { createApiKey } from "#src/commands/apiKeys.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { createIdentity } from "#src/commands/identities.ts";
+import { sandboxDomainId } from "#src/commands/ids.ts";
+import { createWorkspace } from "#src/commands/workspaces.ts";
+import type { Composition } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { createLogger } from "#src/logger.ts";
+import { allProcesses } from "#src/processes/index.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
+import { besideService } from "./support/beside.ts";
+import { catchUp } from "./support/catchUp.ts";
+import { makeScaleLog } from "./support/scaleLog.ts";
+
+const usage = `A workspace with a year of mail, for trying out how lists and search do at scale. Stop the service first.
+
+  npm run scale -- [--threads 200000]    some five messages a thread: 1,000,000 in all`;
+
+const { values } = parseArgs({ options: { threads: { type: "string", default: "200000" } } });
+const threads = Number(values.threads);
+if (!Number.isInteger(threads) || threads < 1) {
+  console.error(usage);
+  process.exit(2);
+}
+
+const rate = (count: number, seconds: number): string => `${Math.round(count / seconds).toLocaleString("en")} a second`;
+
+const settings: IdentitySettings = {
+  assistantId: null,
+  displayName: "Support",
+  replyToEmail: null,
+  signatureText: null,
+  signatureHtml: null,
+  threadHistoryDepth: 10,
+  status: "active",
+  approvalChannel: null,
+  secondaryApprovalChannel: null,
+  escalationDelayMinutes: null,
+  canSendCold: false,
+  autoApproveReplies: false,
+  requireHumanApproval: false,
+  sendOnChannelApproval: true,
+};
+
+await besideService(async ({ deps, database, store, provider, webhooks }: Composition) => {
+  const queued = { deliveries: webhooks.deliveries, onQueued: () => {} };
+  const id = randomUUID();
+  const actor = { kind: "operator", id: "npm run scale" } as const;
+  const operator: Cause = { actor, workspaceId: null, correlationId: id, causationId: id };
+  const { workspaceId } = await createWorkspace(deps, { name: "Scale", plan: "agency", betaOverride: true }, operator);
+  const { key } = await createApiKey(deps, { workspaceId, name: "scale", scopes: allScopes }, operator);
+  const cause = { ...operator, workspaceId };
+  const identities = [];
+  for (const localPart of ["support", "sales", "billing"].map((name) => `${name}-${workspaceId.slice(0, 8)}`)) {
+    const { identityId } = await createIdentity(
+      deps,
+      { ...settings, workspaceId, domainId: sandboxDomainId(workspaceId), localPart },
+      cause,
+    );
+    identities.push({ id: identityId, email_address: `${localPart}@${deps.settings.sandboxDomain}` });
+  }
+  const config = loadConfig();
+  let saidAt = 0;
+  const say = (text: string): void => {
+    if (performance.now() - saidAt < 2_000) return;
+    saidAt = performance.now();
+    console.error(text);
+  };
+  const began = performance.now();
+  const made = await makeScaleLog({
+    ...{ owner: database.owner, workspaceId, identities, threads },
+    onProgress: (events, messages) =>
+      say(`${messages.toLocaleString("en")} messages, ${events.toLocaleString("en")} events`),
+  });
+  console.error(
+    `log: ${made.events.toLocaleString("en")} events, ${rate(made.events, (performance.now() - began) / 1_000)}`,
+  );
+  const head = await store.head();
+  // Nothing is to be done about mail that never was.
+  for (const { name } of allProcesses(deps, { provider, instanceId: id, ...config, webhooks: queued })) {
+    await database.query(
+      `insert into work.leases (name, holder, epoch, expires_at, position) values ($1, $2, 1, clock_timestamp(), $3)
+       on conflict (name) do update set position = excluded.position, epoch = work.leases.epoch + 1`,
+      [name, id, head],
+    );
+  }
+  const seconds = await catchUp({ store, database, logger: createLogger("warn") }, (position) =>
+    say(`read models at ${position.toLocaleString("en")} of ${head.toLocaleString("en")}`),
+  );
+  console.error(`read models: ${rate(made.events, seconds)}`);
+  console.log(
+    JSON.stringify({
+      workspace_id: workspaceId,
+      api_key: key,
+      threads,
+      ...made,
+      events_per_s: Math.round(made.events / seconds),
+    }),
+  );
+});
