@@ -50,16 +50,18 @@ async function countOf(sql: Tx, { from, where, values, counts, total }: PageQuer
 export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
   const { select, from, where, values, orderBy, limit, offset } = query;
   const next = values.length + 1;
-  const { rows } = await sql.query<Row & { total: number; found_id: string | null }>(
+  // The order may be by a column that is not shown.
+  const { rows } = await sql.query<Row & { total: number; found_id: string | null; place: string }>(
     `with found as materialized (select * from ${from} where ${where.join(" and ")}),
-       page as (select id as found_id, ${select} from found order by ${orderBy} limit $${next} offset $${next + 1})
+       page as (select id as found_id, row_number() over (order by ${orderBy}) as place, ${select}
+         from found order by ${orderBy} limit $${next} offset $${next + 1})
      select page.*, counted.total from (select count(*)::int as total from found) counted left join page on true
-     order by ${orderBy}`,
+     order by place`,
     [...values, limit, offset],
   );
   const data = rows
     .filter((row) => row.found_id !== null)
-    .map(({ total: _total, found_id: _id, ...row }) => row as unknown as Row);
+    .map(({ total: _total, found_id: _id, place: _place, ...row }) => row as unknown as Row);
   return { data, total: rows[0]?.total ?? 0, limit, offset };
 }
 

@@ -83,6 +83,8 @@ describe("threads over HTTP", function () {
       "needs_review=false",
       `identity_id=${identity.id.toUpperCase()}`,
       "sort=priority",
+      "contact=zoe&sort=priority",
+      "q=aardvark&sort=priority",
     ]) {
       expect(await finds(query), query).to.equal(true);
     }
