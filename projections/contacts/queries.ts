@@ -1,4 +1,4 @@
-import { conditions, type Page, type PageQuery, page, pageOfFound } from "../page.ts";
+import { conditions, type Page, type PageQuery, page } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
 import { fold } from "../search/words.ts";
@@ -41,7 +41,7 @@ export type ContactFilter = {
 
 const like = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")}%`;
 
-/** So many are sorted; of more, the newest are walked through until a page is full. */
+/** So many are looked up and sorted; of more, the newest are walked through until a page is full. */
 const few = 2_000;
 
 /** Whoever wrote last comes first. */
@@ -58,13 +58,20 @@ export async function listContacts(
     return page(sql, { ...list, ...conditions(workspaceId, others), ...countsOf(workspaceId, filter) });
   }
   const pattern = like(q);
-  const total = await countWith(sql, pattern);
-  if (total <= few) return pageOfFound(sql, { ...list, ...conditions(workspaceId, [...others, [among, pattern]]) });
+  const found = await contactsWith(sql, pattern);
+  if (found.length <= few) {
+    return page(sql, { ...list, ...conditions(workspaceId, [...others, ["id = any({n}::uuid[])", found]]) });
+  }
   return page(sql, {
     ...list,
     ...conditions(workspaceId, [...others, [matches, pattern]]),
-    total: await totalWith(sql, conditions(workspaceId, [...others, [matching, pattern]]), filter, total),
+    total: await countWith(sql, conditions(workspaceId, [...others, [matching, pattern]]), filter, pattern),
   });
+}
+
+async function contactsWith(sql: Tx, pattern: string): Promise<string[]> {
+  const { rows } = await sql.query<{ id: string }>("select id from work.contacts_with($1, $2) id", [pattern, few + 1]);
+  return rows.map(({ id }) => id);
 }
 
 const othersOf = ({ status, tag, domain }: ContactFilter) =>
@@ -79,23 +86,21 @@ const tagged = `exists (select from contact_tags t where t.${ofContact} and t.ta
 const matching = "exists (select from contact_words w where w.id = contacts.id and w.words like {n})";
 /** The same, row by row: in the order of the list, as far as the page needs it. */
 const matches = "(select w.words like {n} from contact_words w where w.id = contacts.id)";
-const among = "id in (select work.contacts_with({n}))";
 
-async function countWith(sql: Tx, pattern: string): Promise<number> {
-  const { rows } = await sql.query<{ count: number }>("select work.count_contacts_with($1) as count", [pattern]);
-  return rows[0]?.count ?? 0;
-}
-
-/** Of those found, how many meet the other conditions too. */
-async function totalWith(
+/** How many there are of a part that very many have. */
+async function countWith(
   sql: Tx,
   { where, values }: Pick<PageQuery, "where" | "values">,
   { status, tag, domain }: ContactFilter,
-  found: number,
+  pattern: string,
 ): Promise<number> {
-  if (status === undefined && tag === undefined && domain === undefined) return found;
-  const text = `select count(*)::int as count from contacts where ${where.join(" and ")}`;
-  const { rows } = await sql.query<{ count: number }>(text, values);
+  const alone = status === undefined && tag === undefined && domain === undefined;
+  const { rows } = alone
+    ? await sql.query<{ count: number }>("select work.count_contacts_with($1) as count", [pattern])
+    : await sql.query<{ count: number }>(
+        `select count(*)::int as count from contacts where ${where.join(" and ")}`,
+        values,
+      );
   return rows[0]?.count ?? 0;
 }
 
