@@ -1,5 +1,6 @@
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { type Counts, moveCounts } from "../counts.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
@@ -36,6 +37,9 @@ const versionColumns = [
   "created_at",
 ] as const;
 
+/** How many drafts a list has by what it is mostly asked for. */
+const draftCounts: Counts = { table: "draft_counts", dimensions: ["workspace_id", "identity_id", "status"] };
+
 /** The state that an edit replaces, and who replaced it. */
 function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
   const { version, content, content_blob, content_sha256, rationale, workspace_id } = row;
@@ -57,21 +61,22 @@ function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
 
 export const drafts: Projection = {
   name: "drafts",
-  version: 3,
-  tables: ["drafts", "draft_versions", "approval_tokens", "draft_thread_merges"],
+  version: 4,
+  tables: ["drafts", "draft_counts", "draft_versions", "approval_tokens", "draft_thread_merges"],
   handles: [...draftEvents, "ThreadAbsorbed"],
   async project(tx, events) {
     const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");
     const ids = ofDrafts.map((event) => idOf(event.stream));
     const rows = await rowsById<DraftRow>(tx, "drafts", draftColumns, ids);
+    const before = [...rows.values()];
     const versions: Record<string, unknown>[] = [];
     const tokens: Record<string, unknown>[] = [];
     for (const event of ofDrafts) {
       const id = idOf(event.stream);
-      const before = rows.get(id);
+      const known = rows.get(id);
       const change = event as unknown as DraftEvent;
-      if (change.type === "DraftEdited" && before) versions.push(replaced(before, event));
-      const row = applyToDraft(before, id, change, event.metadata);
+      if (change.type === "DraftEdited" && known) versions.push(replaced(known, event));
+      const row = applyToDraft(known, id, change, event.metadata);
       rows.set(id, row);
       if (change.type !== "ApproversAsked") continue;
       for (const token of change.data.tokens) {
@@ -79,6 +84,7 @@ export const drafts: Projection = {
       }
     }
     await upsertRows(tx, "drafts", ["id"], draftColumns, [...rows.values()]);
+    await moveCounts(tx, draftCounts, before, [...rows.values()]);
     await upsertRows(tx, "draft_versions", ["id"], versionColumns, versions);
     await upsertRows(tx, "approval_tokens", ["token_sha256"], ["token_sha256", "draft_id", "workspace_id"], tokens);
     await followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, events, ids);

@@ -30,20 +30,20 @@ export type DraftFilter = { thread_id?: string; identity_id?: string; status?: s
 
 /** Newest first. */
 export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilter) {
-  const { where, values } = conditions(workspaceId, [
-    ["thread_id = {n}", filter.thread_id],
-    ["identity_id = {n}", filter.identity_id],
-    ["status = {n}", filter.status],
-  ]);
-  const { limit, offset } = filter;
+  const { thread_id, identity_id, status, limit, offset } = filter;
+  const counted = [
+    ["identity_id = {n}", identity_id],
+    ["status = {n}", status],
+  ] as const;
   return page<ReadDraft>(reads.of(workspaceId), {
     select: columns,
     from: "drafts",
-    where,
-    values,
+    ...conditions(workspaceId, [["thread_id = {n}", thread_id], ...counted]),
     orderBy: "created_at desc, id",
     limit,
     offset,
+    // A thread's few are counted as they are.
+    ...(thread_id === undefined && { counts: { table: "draft_counts", ...conditions(workspaceId, counted) } }),
   });
 }
 

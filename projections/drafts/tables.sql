@@ -32,8 +32,17 @@ create table drafts (
 );
 create index on drafts (workspace_id, created_at desc, id);
 create index on drafts (thread_id, created_at desc, id);
+create index on drafts (workspace_id, status, created_at desc, id);
+create index on drafts (workspace_id, identity_id, created_at desc, id);
 create index on drafts (identity_id, status);
 create index on drafts (id) where status = 'sending';
+create table draft_counts (
+  workspace_id uuid not null,
+  identity_id uuid not null,
+  status text not null,
+  count int not null,
+  primary key (workspace_id, identity_id, status)
+);
 create table draft_versions (
   id uuid primary key,
   draft_id uuid not null,

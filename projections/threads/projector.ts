@@ -1,9 +1,8 @@
 import { idOf } from "#streams/event.ts";
 import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
-import { moveCounts } from "../counts.ts";
+import { type Counts, moveCounts } from "../counts.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
-import { threadCounts } from "./counts.ts";
 
 type Row = {
   id: string;
@@ -143,6 +142,12 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
       return row;
   }
 }
+
+/** How many threads a list has by what it is mostly asked for; merged and hidden ones are in none. */
+const threadCounts: Counts = {
+  table: "thread_counts",
+  dimensions: ["workspace_id", "identity_id", "status", "needs_review", "priority"],
+};
 
 const isListed = (row: Row): boolean => row.merged_into === null && row.shown && row.listed;
 

@@ -1,0 +1,50 @@
+import { expect } from "chai";
+import { type Counts, moveCounts } from "#projections/counts.ts";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { seeded } from "../../scripts/support/zipfMail.ts";
+
+describe("counts beside a list", () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase(testDatabase);
+  });
+  after(async () => {
+    await database.close();
+    await testDatabase.drop();
+  });
+
+  it("are what counting gives, after any changes in batches of any size, without a row of none", async () => {
+    const counts: Counts = { table: "toy_counts", dimensions: ["kind", "done"] };
+    const random = seeded(3);
+    const any = (of: readonly string[]) => of[Math.floor(random() * of.length)] as string;
+    await database.transaction(async (tx) => {
+      await tx.query("set local search_path = pg_temp");
+      await tx.query(
+        "create temp table toy_counts (kind text, done boolean, count int not null, primary key (kind, done))",
+      );
+      const rows = new Map<number, Record<string, unknown>>();
+      for (let batch = 0; batch < 60; batch++) {
+        const touched = Array.from({ length: Math.floor(random() * 8) }, () => Math.floor(random() * 30));
+        const before = [...new Set(touched)].flatMap((id) =>
+          rows.has(id) ? [rows.get(id) as Record<string, unknown>] : [],
+        );
+        for (const id of touched) {
+          if (random() < 0.3) rows.delete(id);
+          else rows.set(id, { kind: any(["a", "b", "c"]), done: random() < 0.5 });
+        }
+        const after = [...new Set(touched)].flatMap((id) =>
+          rows.has(id) ? [rows.get(id) as Record<string, unknown>] : [],
+        );
+        await moveCounts(tx, counts, before, after);
+        const expected = new Map<string, number>();
+        for (const { kind, done } of rows.values())
+          expected.set(`${kind} ${done}`, (expected.get(`${kind} ${done}`) ?? 0) + 1);
+        const stored = (await tx.query("select kind, done, count from toy_counts")).rows;
+        expect(new Map(stored.map(({ kind, done, count }) => [`${kind} ${done}`, count]))).to.deep.equal(expected);
+      }
+    });
+  });
+});
