@@ -62,7 +62,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {
     deliveries: createPostgresDeliveries(database),
-    sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts }),
+    sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
   const ids = systemIds;
   const deps: Dependencies = {

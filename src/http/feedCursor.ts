@@ -9,9 +9,9 @@ export const cursorOf = ({ position, part }: FeedPlace): string =>
 /** Throws invalid_request naming `field` where the text is no cursor of ours. */
 export function placeOf(cursor: string, field: string): FeedPlace {
   const [, position, part] =
-    /^(0|[1-9]\d{0,14})\.(\d)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
+    /^(0|[1-9]\d{0,15})\.(\d)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   const place = { position: Number(position), part: Number(part) };
-  if (position === undefined || cursorOf(place) !== cursor) {
+  if (!Number.isSafeInteger(place.position) || cursorOf(place) !== cursor) {
     throw invalid(field, "expected a cursor as an event or next_cursor has it; leave it out to begin at the beginning");
   }
   return place;

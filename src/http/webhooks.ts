@@ -7,6 +7,7 @@ import {
   testWebhook,
   updateWebhook,
 } from "#src/commands/webhooks.ts";
+import { Rejected } from "#streams/decider.ts";
 import type { WebhookSettings } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./route.ts";
@@ -36,7 +37,10 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
 
   async function shownAfter(position: number, workspaceId: string, id: string) {
     await deps.readAfter(position, id);
-    return webhookById(deps.reads, workspaceId, id);
+    const webhook = await webhookById(deps.reads, workspaceId, id);
+    // Somebody else deleted it in the meantime.
+    if (!webhook) throw new Rejected("not_found", "no such resource");
+    return webhook;
   }
 
   return [

@@ -1,20 +1,20 @@
-import { type LookupAddress, type LookupOptions, lookup as systemLookup } from "node:dns";
+import { lookup as systemLookup } from "node:dns";
 import { setMaxListeners } from "node:events";
 import { Agent, request } from "undici";
+import type { Resolver } from "#src/dns/resolver.ts";
+import { type ConnectLookup, publicLookup } from "./publicLookup.ts";
 import type { WebhookAnswer, WebhookSender } from "./sender.ts";
 import { signedHeaders } from "./signatures.ts";
-import { isAllowedHost, isPrivateHost, isPublicAddress } from "./targets.ts";
-
-type Found = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
-
-/** How names become addresses; the system's unless told. */
-export type Lookup = (name: string, options: LookupOptions & { all: true }, found: Found) => void;
+import { isAllowedHost, isPrivateHost } from "./targets.ts";
 
 export type SenderOptions = {
   /** `host` or `host:port` that may be private, resolve to private addresses, and be plain http. */
   allowedHosts: readonly string[];
+  /** For every other host. */
+  resolver: Pick<Resolver, "a" | "aaaa">;
   timeoutMs?: number;
-  lookup?: Lookup;
+  /** For allowed hosts; the system's unless told. */
+  lookup?: ConnectLookup;
   /** Certificates to trust instead of the system's. */
   ca?: string;
 };
@@ -26,10 +26,10 @@ const maxAnswerBytes = 64 * 1024;
  * that answers differently the next time gains nothing. Follows no redirect, knows no proxy.
  */
 export function createUndiciSender(options: SenderOptions): WebhookSender {
-  const { allowedHosts, timeoutMs = 15_000, lookup = systemLookup as Lookup, ca } = options;
-  const agentWith = (look: Lookup) =>
+  const { allowedHosts, resolver, timeoutMs = 15_000, lookup = systemLookup as ConnectLookup, ca } = options;
+  const agentWith = (look: ConnectLookup) =>
     new Agent({ pipelining: 0, connect: { lookup: look as never, timeout: timeoutMs, ...(ca ? { ca } : {}) } });
-  const strict = agentWith(publicOnly(lookup));
+  const strict = agentWith(publicLookup(resolver));
   const trusting = agentWith(lookup);
 
   return {
@@ -66,21 +66,6 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
     },
   };
 }
-
-/** Refuses a name of which any address is not public. */
-export const publicOnly =
-  (lookup: Lookup): Lookup =>
-  (name, options, found) => {
-    const one = (options as LookupOptions).all !== true;
-    lookup(name, { ...options, all: true }, (error, addresses) => {
-      if (error) return found(error, []);
-      const refused = addresses.find(({ address }) => !isPublicAddress(address)) ?? addresses.length === 0;
-      if (refused) return found(new Error("the host's name resolves to an address that is not public"), []);
-      const [first] = addresses as [LookupAddress];
-      if (one) return (found as unknown as (e: null, a: string, f: number) => void)(null, first.address, first.family);
-      return found(null, addresses);
-    });
-  };
 
 function answered(status: number): WebhookAnswer {
   if (status >= 300 && status < 400)

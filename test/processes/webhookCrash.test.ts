@@ -92,6 +92,28 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await receiver.stop();
   });
 
+  it("ends in order while a receiver keeps it waiting, and goes on where it was [d11 order]", async () => {
+    let patient = true;
+    const receiver = await startReceiver(() => (patient ? () => undefined : 200));
+    const { id } = await webhook(ask, receiver.url, ["draft.created", "draft.updated"]);
+    const { next } = await begunDraft({ store }, workspaceId);
+    await next("DraftEdited", edited(2));
+    await until(async () => receiver.requests.length === 1);
+    await first.kill("SIGTERM");
+    expect(first.exitCode()).to.equal(0);
+    patient = false;
+    living = await startService({ database, env });
+    // What was cut off is due at once: nobody has to wait for a lease to run out.
+    const all = await settled(ask, id, 2, 15_000);
+    expect(all.map(({ status }) => status)).to.deep.equal(["delivered", "delivered"]);
+    expect(receiver.requests.map(({ body }) => body.type)).to.deep.equal([
+      "draft.created",
+      "draft.created",
+      "draft.updated",
+    ]);
+    await receiver.stop();
+  });
+
   it("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
     const tries = new Map<string, number>();
     const receiver = await startReceiver(async ({ id }) => {

@@ -1,12 +1,15 @@
 import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import type { LookupAddress } from "node:dns";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { createNodeResolver } from "#src/dns/nodeResolver.ts";
+import type { Lookup, Resolver } from "#src/dns/resolver.ts";
+import { type ConnectLookup, publicLookup } from "#src/webhooks/publicLookup.ts";
 import type { WebhookPost } from "#src/webhooks/sender.ts";
-import { createUndiciSender, type Lookup, publicOnly, type SenderOptions } from "#src/webhooks/undiciSender.ts";
+import { createUndiciSender, type SenderOptions } from "#src/webhooks/undiciSender.ts";
+import { startDnsServer } from "#test/support/dnsServer.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
@@ -21,19 +24,30 @@ const post = (more: Partial<WebhookPost> & { url: string }): WebhookPost => ({
   ...more,
 });
 
-/** A name server that answers differently each time; the last answer stays. */
-function answering(...answers: string[][]): Lookup & { asked: string[] } {
+type Addresses = Pick<Resolver, "a" | "aaaa"> & { asked: string[] };
+
+/** DNS that answers differently each time; the last answer stays. */
+function answering(...answers: string[][]): Addresses {
   const asked: string[] = [];
-  const lookup: Lookup = (name, _, found) => {
-    const addresses = answers[Math.min(asked.length, answers.length - 1)]!;
-    asked.push(name);
-    found(
-      null,
-      addresses.map((address): LookupAddress => ({ address, family: address.includes(":") ? 6 : 4 })),
-    );
+  const of = (family: number, addresses: string[]): Lookup<string> => {
+    const records = addresses.filter((address) => address.includes(":") === (family === 6));
+    return records.length === 0 ? { outcome: "missing" } : { outcome: "found", records };
   };
-  return Object.assign(lookup, { asked });
+  let now: string[] = [];
+  return {
+    asked,
+    // The sender asks for both at once, this one first.
+    async a(name) {
+      now = answers[Math.min(asked.length, answers.length - 1)]!;
+      asked.push(name);
+      return of(4, now);
+    },
+    aaaa: async () => of(6, now),
+  };
 }
+
+const local: ConnectLookup = (_, { all }, found) =>
+  all ? found(null, [{ address: "127.0.0.1", family: 4 }]) : found(null, "127.0.0.1", 4);
 
 describe("webhooks on the wire [d11 webhooks]", function () {
   this.timeout(30_000);
@@ -43,7 +57,13 @@ describe("webhooks on the wire [d11 webhooks]", function () {
   });
 
   const sender = (options: Partial<SenderOptions> = {}) => {
-    const made = createUndiciSender({ allowedHosts: ["127.0.0.1", "receiver.test"], timeoutMs: 5_000, ...options });
+    const made = createUndiciSender({
+      allowedHosts: ["127.0.0.1", "receiver.test"],
+      resolver: answering([]),
+      timeoutMs: 5_000,
+      lookup: local,
+      ...options,
+    });
     closers.push(made.close);
     return made;
   };
@@ -133,60 +153,82 @@ describe("webhooks on the wire [d11 webhooks]", function () {
     const pair = { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
     rmSync(directory, { recursive: true });
     const { port, requests } = await receiver(() => 200, pair);
-    const lookup = answering(["127.0.0.1"]);
     const url = `https://receiver.test:${port}/`;
-    const untrusted = await sender({ lookup }).post(post({ url }), never);
+    const untrusted = await sender().post(post({ url }), never);
     expect([untrusted.status, requests.length]).to.deep.equal([null, 0]);
     expect(untrusted.error).to.match(/certificate/i);
-    expect(await sender({ lookup, ca: pair.cert }).post(post({ url }), never)).to.include({ status: 200 });
+    expect(await sender({ ca: pair.cert }).post(post({ url }), never)).to.include({ status: 200 });
     // The name in the certificate counts, not that somebody has one.
-    const other = sender({ lookup, ca: pair.cert, allowedHosts: ["other.test"] });
+    const other = sender({ ca: pair.cert, allowedHosts: ["other.test"] });
     expect((await other.post(post({ url: `https://other.test:${port}/` }), never)).status).to.equal(null);
   });
 
   it("never reach a private address by a name, whatever it answered before [d11 private addresses]", async () => {
     const { port, requests } = await receiver();
-    const strict = { allowedHosts: [] };
     for (const address of ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "fd00::1"]) {
-      const lookup = answering([address]);
-      const answer = await sender({ ...strict, lookup }).post(post({ url: `https://rebind.test:${port}/` }), never);
+      const resolver = answering([address]);
+      const answer = await sender({ resolver }).post(post({ url: `https://rebind.test:${port}/` }), never);
       expect(answer.status, address).to.equal(null);
       expect(answer.error, address).to.match(/not public/);
-      expect(lookup.asked, address).to.deep.equal(["rebind.test"]);
+      expect(resolver.asked, address).to.deep.equal(["rebind.test"]);
     }
     // One public address among others does not make a name good.
-    const mixed = answering(["1.2.3.4", "127.0.0.1"]);
-    const both = await sender({ ...strict, lookup: mixed }).post(post({ url: `https://rebind.test:${port}/` }), never);
-    expect(both.error).to.match(/not public/);
+    for (const mixed of [
+      ["1.2.3.4", "127.0.0.1"],
+      ["2606:4700::1", "127.0.0.1"],
+      ["1.2.3.4", "::1"],
+    ]) {
+      const both = await sender({ resolver: answering(mixed) }).post(
+        post({ url: `https://rebind.test:${port}/` }),
+        never,
+      );
+      expect(both.error, mixed.join()).to.match(/not public/);
+    }
     expect(requests).to.have.length(0);
   });
 
-  it("connect to the very address that was checked: there is one look-up, and no second answer [d11 private addresses]", async () => {
+  it("connect to the very address that was checked, also where the next answer of a real DNS server is another one [d11 private addresses]", async () => {
     const { port, requests } = await receiver();
-    const lookup = answering(["1.2.3.4"], ["127.0.0.1"]);
-    const checked = publicOnly(lookup);
-    // What the connection would be given the first time is what was looked at.
-    const first = await new Promise((resolve) => checked("rebind.test", { all: true }, (_, found) => resolve(found)));
-    expect(first).to.deep.equal([{ address: "1.2.3.4", family: 4 }]);
-    const then = await sender({ allowedHosts: [], lookup }).post(post({ url: `https://rebind.test:${port}/` }), never);
+    const dns = await startDnsServer();
+    closers.push(async () => dns.close());
+    const resolver = createNodeResolver({ servers: [dns.address] });
+    const asked = () => dns.asked.filter(({ type }) => type === "A").length;
+    dns.a("rebind.test", "1.2.3.4");
+    // What a connection is given the first time is what was looked at, and nobody asks again for it.
+    const first = await new Promise((resolve) => {
+      publicLookup(resolver)("rebind.test", { all: true }, (_, found) => resolve(found));
+    });
+    expect([first, asked()]).to.deep.equal([[{ address: "1.2.3.4", family: 4 }], 1]);
+    dns.a("rebind.test", "127.0.0.1");
+    const then = await sender({ resolver }).post(post({ url: `https://rebind.test:${port}/` }), never);
     expect(then.error).to.match(/not public/);
-    expect(lookup.asked).to.have.length(2);
-    expect(requests).to.have.length(0);
+    expect([asked(), requests.length]).to.deep.equal([2, 0]);
   });
 
-  it("have every delivery's name checked anew: no connection is kept for the next one", async () => {
+  it("say so where a name is not there or cannot be looked up", async () => {
+    const missing = await sender().post(post({ url: "https://nobody.test/" }), never);
+    expect(missing).to.deep.equal({ status: null, error: "the host's name has no address" });
+    const away = { outcome: "temporary_failure", reason: "SERVFAIL" } as const;
+    const resolver = { a: async () => away, aaaa: async () => away };
+    expect((await sender({ resolver }).post(post({ url: "https://nobody.test/" }), never)).error).to.match(/SERVFAIL/);
+  });
+
+  it("have every delivery's name looked up anew: no connection is kept for the next one", async () => {
     const { port, requests } = await receiver();
-    const lookup = answering(["127.0.0.1"]);
+    let asked = 0;
+    const lookup: ConnectLookup = (...call) => {
+      asked += 1;
+      local(...call);
+    };
     const one = sender({ lookup });
     for (let times = 0; times < 3; times++) await one.post(post({ url: `http://receiver.test:${port}/` }), never);
-    expect(requests).to.have.length(3);
-    expect(lookup.asked).to.have.length(3);
+    expect([requests.length, asked]).to.deep.equal([3, 3]);
   });
 
   it("refuse private literals, which no look-up ever sees [d11 private addresses]", async () => {
     const { port, requests } = await receiver();
-    const lookup = answering(["127.0.0.1"]);
-    const strict = sender({ allowedHosts: [], lookup });
+    const resolver = answering(["127.0.0.1"]);
+    const strict = sender({ allowedHosts: [], resolver });
     for (const host of ["127.0.0.1", "0x7f.1", "2130706433", "[::1]", "[::ffff:127.0.0.1]", "localhost", "0.0.0.0"]) {
       const answer = await strict.post(post({ url: `https://${host}:${port}/` }), never);
       expect(answer, host).to.deep.equal({
@@ -195,7 +237,7 @@ describe("webhooks on the wire [d11 webhooks]", function () {
       });
     }
     expect((await strict.post(post({ url: `http://receiver.test:${port}/` }), never)).status).to.equal(null);
-    expect([lookup.asked.length, requests.length]).to.deep.equal([0, 0]);
+    expect([resolver.asked.length, requests.length]).to.deep.equal([0, 0]);
   });
 
   it("know no proxy of the environment", async () => {
