@@ -1,35 +1,24 @@
 import { expect } from "chai";
-import { pino } from "pino";
 import { createHandle } from "#src/commands/handle.ts";
 import { reception } from "#src/commands/inbound.ts";
 import { submitDraft } from "#src/commands/submitDraft.ts";
-import { compose } from "#src/compose.ts";
-import { loadConfig } from "#src/config.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { cause } from "#test/processes/sendWorld.ts";
+import { composeBeside, sharedSettings } from "#test/support/besideService.ts";
 import { asking, mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 
-const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
 const minute = 60_000;
 
 describe("escalation by two instances, one killed on the way [d7 escalation]", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let database: TestDatabase;
-  let composition: ReturnType<typeof compose>;
+  let composition: ReturnType<typeof composeBeside>;
   const instances: TestService[] = [];
   before(async () => {
     database = await createTestDatabase();
-    const config = loadConfig({
-      NODE_ENV: "test",
-      PUBLIC_URL: "http://localhost:8080",
-      DATABASE_URL: database.serviceUrl,
-      DATABASE_OWNER_URL: database.ownerUrl,
-      DNS_SERVERS: "127.0.0.1:9",
-      SECRETS_KEYS: keys,
-    });
-    composition = await compose(config, database, pino({ level: "silent" }));
+    composition = composeBeside(database);
   });
   after(async () => {
     await Promise.all(instances.map((instance) => instance.stop()));
@@ -38,8 +27,7 @@ describe("escalation by two instances, one killed on the way [d7 escalation]", f
   });
 
   const start = async () => {
-    const env = { SECRETS_KEYS: keys, DNS_SERVERS: "127.0.0.1:9", RATE_LIMIT_READ: "off", RATE_LIMIT_WRITE: "off" };
-    const instance = await startService({ database, env });
+    const instance = await startService({ database, env: sharedSettings });
     instances.push(instance);
     return instance;
   };
@@ -51,8 +39,8 @@ describe("escalation by two instances, one killed on the way [d7 escalation]", f
     const ask = asking(second.url, key);
     const [sandbox] = (await ask("GET /v1/domains")).json.data;
     const identities: { id: string; email_address: string; workspace_id: string }[] = [];
-    const { betaOverride } = { betaOverride: (await ask("GET /v1/workspaces/me")).json.beta_override };
-    const count = betaOverride ? 5 : 1;
+    const { json: plan } = await ask("GET /v1/billing/subscription");
+    const count = plan.beta_override ? 5 : 1;
     for (let n = 0; n < count; n++) {
       const channel = { type: "email", config: { to: `second-${n}@approvers.example` } };
       const settings = { secondary_approval_channel: channel, escalation_delay_minutes: 1 };

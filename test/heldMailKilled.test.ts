@@ -1,101 +1,84 @@
 import { expect } from "chai";
-import { pino } from "pino";
 import { reception } from "#src/commands/inbound.ts";
-import { compose } from "#src/compose.ts";
-import { loadConfig } from "#src/config.ts";
-import { asking, mail, until } from "#test/support/inProcess.ts";
+import { composeBeside, sharedSettings } from "#test/support/besideService.ts";
+import { type Ask, asking, mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 
-const keys = `k1:${Buffer.alloc(32, 7).toString("base64")}`;
-
-/** Commands on the same database, without any role of a service. */
-async function beside(database: TestDatabase) {
-  const config = loadConfig({
-    NODE_ENV: "test",
-    PUBLIC_URL: "http://localhost:8080",
-    DATABASE_URL: database.serviceUrl,
-    DATABASE_OWNER_URL: database.ownerUrl,
-    DNS_SERVERS: "127.0.0.1:9",
-    SECRETS_KEYS: keys,
-  });
-  return compose(config, database, pino({ level: "silent" }));
-}
+const crashPoints = ["filing:decided", "filing:threaded:2"];
 
 describe("held mail, its release killed", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let database: TestDatabase;
+  let composition: ReturnType<typeof composeBeside>;
   let running: TestService | undefined;
-  /** Of the first start. */
-  let apiKey = "";
-  let composition: Awaited<ReturnType<typeof beside>>;
+  let apiKey: string;
+  const identities = new Map<string, { id: string; email_address: string }>();
+
+  const start = async (env: Record<string, string> = {}): Promise<Ask> => {
+    running = await startService({ database, env: { ...sharedSettings, ...env } });
+    apiKey ??= running.apiKey as string;
+    return asking(running.url, apiKey);
+  };
+  const entriesOf = async (ask: Ask, id: string): Promise<any[]> =>
+    (await ask(`GET /v1/inbound?identity_id=${id}`)).json.data.reverse();
+  const areAll = async (ask: Ask, id: string, disposition: string) => {
+    const all = await entriesOf(ask, id);
+    return all.length === 3 && all.every((entry) => entry.disposition === disposition && entry.filed_position);
+  };
+
   before(async () => {
     database = await createTestDatabase();
-    composition = await beside(database);
-  });
-  afterEach(async () => {
+    composition = composeBeside(database);
+    const ask = await start();
+    const [sandbox] = (await ask("GET /v1/domains")).json.data;
+    const { resolve, accept } = reception(composition.deps);
+    for (const [index, crashAt] of crashPoints.entries()) {
+      const body = { domain_id: sandbox.id, local_part: `held-${index}`, display_name: "Held" };
+      const { json: identity } = await ask("POST /v1/identities", { json: body });
+      await ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
+      identities.set(crashAt, identity);
+      const address = identity.email_address;
+      for (const n of [1, 2, 3]) {
+        const first = `1.${identity.id}@x.example`;
+        const raw = Buffer.from(mail({ id: `${n}.${identity.id}@x.example`, ...(n > 1 && { inReplyTo: first }) }));
+        const remote = { ip: "192.0.2.1", helo: "x" };
+        await accept({ recipient: (await resolve(address))!, address, from: "ann@customer.example", raw, remote });
+      }
+      await until(() => areAll(ask, identity.id, "held_identity_disabled"), 60_000);
+    }
     await running?.stop();
-    running = undefined;
   });
   after(async () => {
+    await running?.stop();
     await composition.close();
     await database.drop();
   });
 
-  const start = (env: Record<string, string> = {}) =>
-    startService({
-      database,
-      env: { SECRETS_KEYS: keys, DNS_SERVERS: "127.0.0.1:9", RATE_LIMIT_READ: "off", RATE_LIMIT_WRITE: "off", ...env },
-    });
-
-  for (const crashAt of ["filing:decided", "filing:threaded", "filing:threaded:2", "filing:filed"]) {
+  for (const crashAt of crashPoints) {
     it(`with kill -9 at ${crashAt} is released all the same, each message once, in order [d5 held]`, async () => {
-      running = await start();
-      apiKey = running.apiKey ?? apiKey;
-      let ask = asking(running.url, apiKey);
-      const [sandbox] = (await ask("GET /v1/domains")).json.data;
-      const body = { domain_id: sandbox.id, local_part: crashAt.replaceAll(":", "-"), display_name: "Held" };
-      const { json: identity } = await ask("POST /v1/identities", { json: body });
-      await ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
-      const { resolve, accept } = reception(composition.deps);
-      for (const n of [1, 2, 3]) {
-        const recipient = (await resolve(identity.email_address))!;
-        const raw = Buffer.from(
-          mail({ id: `${n}.${identity.id}@x.example`, ...(n > 1 && { inReplyTo: `1.${identity.id}@x.example` }) }),
-        );
-        const remote = { ip: "192.0.2.1", helo: "x" };
-        await accept({ recipient, address: identity.email_address, from: "ann@customer.example", raw, remote });
-      }
-      const entries = async () => (await ask(`GET /v1/inbound?identity_id=${identity.id}`)).json.data.reverse();
-      const are = (disposition: string) => async () => {
-        const all = await entries();
-        return all.length === 3 && all.every((entry: any) => entry.disposition === disposition && entry.filed_position);
-      };
-      await until(are("held_identity_disabled"));
-      await running.stop();
-
-      running = await start({ CRASH_AT: crashAt });
-      await fetch(`${running.url}/v1/identities/${identity.id}`, {
+      const { id } = identities.get(crashAt)!;
+      await start({ CRASH_AT: crashAt });
+      const crashed = running as TestService;
+      await fetch(`${crashed.url}/v1/identities/${id}`, {
         method: "PATCH",
         headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },
         body: JSON.stringify({ status: "active" }),
       }).catch(() => undefined);
-      const crashed = running;
-      await until(async () => crashed.exitCode() !== null || isGone(crashed.pid));
+      await until(async () => isGone(crashed.pid), 60_000);
 
-      running = await start();
-      ask = asking(running.url, apiKey);
-      await until(are("threaded"));
-      const threads = (await ask(`GET /v1/threads?identity_id=${identity.id}`)).json;
-      expect(threads.total).to.equal(1);
-      const { json: thread } = await ask(`GET /v1/threads/${threads.data[0].id}`);
-      const all = await entries();
-      expect(thread.messages.map(({ id }: any) => id)).to.deep.equal(all.map((entry: any) => entry.message_id));
-      const filed = all.map((entry: any) => entry.filed_position);
+      const ask = await start();
+      await until(() => areAll(ask, id, "threaded"), 60_000);
+      await until(async () => (await ask(`GET /v1/threads?identity_id=${id}`)).json.total === 1);
+      const thread = (await ask(`GET /v1/threads?identity_id=${id}`)).json.data[0];
+      const all = await entriesOf(ask, id);
+      const { messages } = (await ask(`GET /v1/threads/${thread.id}`)).json;
+      expect(messages.map((message: any) => message.id)).to.deep.equal(all.map((entry) => entry.message_id));
+      const filed = all.map((entry) => entry.filed_position);
       expect(filed).to.deep.equal([...filed].sort((a, b) => a - b));
-      const { json: me } = await ask("GET /v1/workspaces/me");
-      const { json: ledger } = await ask("GET /v1/inbound?disposition=threaded");
-      expect(me.inbound_received_this_period).to.equal(ledger.total);
+      const stored = (await ask("GET /v1/inbound?disposition=threaded")).json.total;
+      expect((await ask("GET /v1/workspaces/me")).json.inbound_received_this_period).to.equal(stored);
+      await running?.stop();
     });
   }
 });

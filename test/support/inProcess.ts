@@ -75,7 +75,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     },
     async identity(workspaceId: string, settings: Partial<NewIdentity> = {}) {
       const localPart = settings.localPart ?? `agent-${randomUUID().slice(0, 8)}`;
-      const identity: NewIdentity = { ...defaults(workspaceId), ...settings, localPart };
+      const identity: NewIdentity = { ...identityDefaults(workspaceId), ...settings, localPart };
       const { identityId } = await createIdentity(deps, identity, operator(workspaceId));
       await caughtUp();
       const { state } = await deps.load(identityDecider, identityStream(identityId));
@@ -158,7 +158,7 @@ function operator(workspaceId: string | null): Cause {
   return { actor: { kind: "operator", id: "test" }, workspaceId, correlationId: id, causationId: id };
 }
 
-const defaults = (workspaceId: string): Omit<NewIdentity, "localPart"> => ({
+export const identityDefaults = (workspaceId: string): Omit<NewIdentity, "localPart"> => ({
   workspaceId,
   domainId: sandboxDomainId(workspaceId),
   assistantId: null,

@@ -1,0 +1,99 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { createApiKey } from "#src/commands/apiKeys.ts";
+import { createIdentity } from "#src/commands/identities.ts";
+import { reception } from "#src/commands/inbound.ts";
+import { createWorkspace } from "#src/commands/workspaces.ts";
+import { allScopes } from "#src/http/scopes.ts";
+import { cause } from "#test/processes/sendWorld.ts";
+import { composeBeside, sharedSettings } from "#test/support/besideService.ts";
+import { asking, identityDefaults, mail, until } from "#test/support/inProcess.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+
+const drafts = 56;
+const mails = 60;
+const cap = 50;
+
+describe("quotas on two instances, one killed on the way [8 builder_pack]", function () {
+  this.timeout(240_000);
+  let database: TestDatabase;
+  let composition: ReturnType<typeof composeBeside>;
+  const instances: TestService[] = [];
+  before(async () => {
+    database = await createTestDatabase();
+    composition = composeBeside(database);
+  });
+  after(async () => {
+    await Promise.all(instances.map((instance) => instance.stop()));
+    await composition.close();
+    await database.drop();
+  });
+
+  it("are never exceeded, and used up to the last one: outbound and inbound", async () => {
+    const { deps } = composition;
+    const first = await startService({ database, env: sharedSettings });
+    const second = await startService({ database, env: sharedSettings });
+    instances.push(first, second);
+    const { workspaceId } = await createWorkspace(
+      deps,
+      { name: "T", plan: "builder_pack", betaOverride: false },
+      cause,
+    );
+    const own = { ...cause, workspaceId };
+    const { key } = await createApiKey(deps, { workspaceId, name: "k", scopes: allScopes }, own);
+    const localPart = `agent-${randomUUID().slice(0, 8)}`;
+    await createIdentity(deps, { ...identityDefaults(workspaceId), localPart }, own);
+    const address = `${localPart}@${deps.settings.sandboxDomain}`;
+    const ask = asking(second.url, key);
+    const dying = asking(first.url, key);
+    const { resolve, accept } = reception(deps);
+    await until(async () => (await resolve(address)) !== undefined);
+    const receive = async (id: string) => {
+      const remote = { ip: "192.0.2.1", helo: "x" };
+      const raw = Buffer.from(mail({ id: `${id}@x.example` }));
+      await accept({ recipient: (await resolve(address))!, address, from: "ann@customer.example", raw, remote });
+    };
+    await receive("first");
+    await until(async () => (await ask("GET /v1/threads")).json?.total === 1);
+    const thread = (await ask("GET /v1/threads")).json.data[0];
+    const [message] = (await ask(`GET /v1/threads/${thread.id}`)).json.messages;
+    const based = { thread_id: thread.id, identity_id: thread.identity_id, based_on_message_id: message.id };
+    const ids: string[] = [];
+    for (let n = 0; n < drafts; n++) {
+      const { json } = await ask("POST /v1/drafts", { json: { ...based, body_text: `Answer ${n}.` } });
+      ids.push(json.id);
+    }
+
+    let answered = 0;
+    const send = async (id: string, by: typeof ask) => {
+      const { status } = await by(`POST /v1/drafts/${id}/send`);
+      if (++answered === 12) void first.kill("SIGKILL");
+      return status;
+    };
+    await Promise.allSettled([
+      ...ids.map((id, n) => send(id, n % 2 ? dying : ask)),
+      ...Array.from({ length: mails - 1 }, (_, n) => receive(`mail-${n}`)),
+    ]);
+    // What the dead instance had in hand is taken back or finished by the other one.
+    await until(async () => {
+      const open = (await ask(`GET /v1/drafts?thread_id=${thread.id}&status=pending&limit=100`)).json;
+      const statuses = await Promise.all(open.data.map(({ id }: any) => send(id, ask)));
+      return statuses.length > 0 && statuses.every((status) => status === 402);
+    }, 90_000);
+    const sent = async () => (await ask(`GET /v1/drafts?thread_id=${thread.id}&status=sent`)).json.total;
+    await until(async () => (await sent()) === cap, 90_000);
+    const filed = async () => {
+      const { data } = (await ask("GET /v1/inbound?limit=100")).json;
+      return data.filter((entry: any) => entry.filed_position !== null).map((entry: any) => entry.disposition);
+    };
+    await until(async () => (await filed()).length === mails, 90_000);
+    const stored = (await filed()).filter((disposition: string) => disposition === "threaded");
+    expect(stored).to.have.length(cap);
+    expect((await ask("GET /v1/billing/subscription")).json).to.include({
+      emails_sent_this_period: cap,
+      inbound_received_this_period: cap,
+    });
+    expect(await sent()).to.equal(cap);
+  });
+});
