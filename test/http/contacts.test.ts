@@ -1,6 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { projections } from "#projections/index.ts";
 import { contactId } from "#src/commands/ids.ts";
+import { tablesFile } from "#src/subscriptions/projectionTables.ts";
+import { verify } from "#src/subscriptions/verify.ts";
 import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
 
 describe("contacts over HTTP [d8 contacts]", function () {
@@ -152,6 +155,17 @@ describe("contacts over HTTP [d8 contacts]", function () {
     expect(json.data.map(({ id, status }: any) => ({ id, status }))).to.deep.equal([
       { id: contactId(stranger.id, "private@shop.example"), status: "unknown" },
     ]);
+  });
+
+  it("are the same when everything is replayed", async () => {
+    const { store } = service.deps;
+    const replay = { store, database: service.database, tablesSql: tablesFile, signal: new AbortController().signal };
+    const names = ["contacts", "assistants", "threads", "messages", "drafts"];
+    for (const projection of projections.filter(({ name }) => names.includes(name))) {
+      const { differences, rows } = await verify(replay, projection);
+      expect(differences, projection.name).to.deep.equal([]);
+      if (projection.name === "contacts") expect(rows).to.be.greaterThan(10);
+    }
   });
 
   it("need their scopes [5 scopes]", async () => {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { nonceIn } from "./approvalPagesServer.ts";
 
 type Identity = { id: string; address: string };
 
@@ -167,6 +168,17 @@ describe("direct sends over HTTP [d6 emails]", function () {
       expect((await threadOf(json.thread_id)).status).to.equal("draft_pending");
       const byKey = await workspace.ask(`POST /v1/drafts/${json.draft_id}/send`);
       expect(byKey.json.error).to.equal("human_approval_required");
+
+      // What the approver is shown answers nothing, and leaves once approved.
+      const link = /\/a\/[\w-]+\?d=approve/.exec(asked[0]?.text ?? "")?.[0];
+      const page = await workspace.ask(`GET ${link}`, { key: null });
+      expect(page.text).to.contain("We have news.");
+      const response = await fetch(service.url + link!.split("?")[0], {
+        method: "POST",
+        body: new URLSearchParams({ decision: "approve", nonce: nonceIn(page.text, "approve") }),
+      });
+      expect(response.status).to.equal(200);
+      expect((await sent(json.draft_id)).decided_by.kind).to.equal("email_link");
     });
 
     it("asks no approver where the key's word is enough", async () => {
@@ -268,6 +280,16 @@ describe("direct sends over HTTP [d6 emails]", function () {
         error: "invalid_request",
         field: "thread_id",
       });
+    });
+
+    it("waits for a person where the identity requires one", async () => {
+      const guarded = await service.identity(workspace.id, { requireHumanApproval: true });
+      const { thread, message } = await received({} as never, "", guarded);
+      const { status, json } = await reply({ thread_id: thread.id, based_on_message_id: message.id });
+      expect(status).to.equal(202);
+      expect(json).to.include({ status: "pending", queued_at: null, thread_id: thread.id });
+      expect((await threadOf(thread.id)).status).to.equal("draft_pending");
+      expect((await draftOf(json.draft_id)).decided_by).to.equal(null);
     });
 
     it("of a disabled assistant's identity is refused, and so is its draft [d8 assistants]", async () => {

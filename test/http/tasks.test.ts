@@ -24,7 +24,7 @@ describe("test mails and their tasks [d6 test-email]", function () {
   };
   const usage = async () => (await workspace.ask("GET /v1/workspaces/me")).json.emails_sent_this_period;
 
-  it("leave as any mail, are counted, and the task says so [4 POST /v1/identities/{id}/test-email] [8 POST /identities/{id}/test-email]", async () => {
+  it("leave as any mail, are counted, and the task says so [4 POST /v1/identities/{id}/test-email]", async () => {
     const before = await usage();
     const recipient = `${randomUUID()}@office.example`;
     const { status, json } = await test(identity.id, { recipient_email: recipient });
@@ -101,6 +101,23 @@ describe("test mails and their tasks [d6 test-email]", function () {
     expect(reply.status).to.equal(202);
     for (const id of [reply.json.draft_id, randomUUID(), "x"]) {
       expect((await workspace.ask(`GET /v1/tasks/${id}`)).status, id).to.equal(404);
+    }
+  });
+
+  it("are at most 10 a minute a key [8 POST /identities/{id}/test-email]", async () => {
+    const limited = await startInProcess({ RATE_LIMIT_TEST_EMAIL: "" });
+    try {
+      const { id, ask } = await limited.workspace();
+      const path = `POST /v1/identities/${(await limited.identity(id)).id}/test-email`;
+      const send = () => ask(path, { json: { recipient_email: "me@office.example" } });
+      for (let n = 0; n < 10; n++) expect((await send()).status, `${n}`).to.equal(202);
+      const over = await send();
+      expect(over.status).to.equal(429);
+      expect(over.json.error).to.equal("rate_limited");
+      expect(Number(over.headers.get("retry-after"))).to.be.within(1, 60);
+      expect((await ask("GET /v1/identities")).status).to.equal(200);
+    } finally {
+      await limited.stop();
     }
   });
 
