@@ -4,9 +4,11 @@ import { loadConfig } from "#src/config.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createHitCounter } from "#src/http/hitCounter.ts";
 import { createLimits, windowMs } from "#src/http/rateLimits.ts";
+import type { Route } from "#src/http/route.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
+import { realRoutes } from "#test/support/realRoutes.ts";
 import { serveRoutes } from "./frameworkSupport.ts";
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
@@ -39,6 +41,25 @@ describe("rate limits", () => {
       auth: undefined,
     });
     expect(loadConfig({ NODE_ENV: "test", RATE_LIMIT_READ: "off" }).rateLimits.read).to.equal("off");
+  });
+
+  it("have every route in the class that it is counted by [d12 classes]", () => {
+    const classOf = ({ method, path }: Route): string => {
+      // The back-test is a question, however long: it changes nothing.
+      if (method === "GET" || path === "/v1/rules/test") return "read";
+      if (method === "POST" && path.endsWith("/notify")) return "notify";
+      if (method === "POST" && path.endsWith("/test-email")) return "test_email";
+      const line = path.replace("/v1/", "").replaceAll(/:\w+/g, "{id}");
+      const slow = /^(emails\/(send|reply)|drafts\/\{id\}\/send|billing\/.*|domains\/\{id\}\/verify|api-keys)$/;
+      return method === "POST" && slow.test(line) ? "send" : "write";
+    };
+    const routes = realRoutes();
+    expect(routes.length).to.be.greaterThan(40);
+    for (const route of routes) {
+      expect(`${route.method} ${route.path} ${route.limit}`).to.equal(
+        `${route.method} ${route.path} ${classOf(route)}`,
+      );
+    }
   });
 
   it("let 60 reads a minute pass, with RateLimit headers, and refuse the next [8 read endpoints] [7 429 rate_limited]", async () => {

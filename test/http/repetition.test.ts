@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { mail, until } from "#test/support/inProcess.ts";
+import { type Options, openPosts, type Posts } from "./idempotencySupport.ts";
+
+/** Under an Idempotency-Key, after a run that was cut off behind its effect. */
+describe("a repetition answers as the first time: [d0 Idempotency-Key]", function () {
+  this.timeout(60_000);
+  let posts: Posts;
+  let basis: Posts["basis"];
+  let tenant: Posts["tenant"];
+  before(async () => {
+    posts = await openPosts();
+    ({ basis, tenant } = posts);
+  });
+  after(() => posts.service.stop());
+
+  it("the same draft", async () => {
+    const [first, again] = await posts.repeat("/v1/drafts", { json: { ...basis, body_text: "The same." } });
+    expect([again.status, again.json.id]).to.deep.equal([201, first.json.id]);
+    expect((await posts.eventsOf(first.json.id)).filter((type) => type === "DraftSubmitted")).to.have.length(1);
+  });
+
+  it("the same API key, its secret too, which works", async () => {
+    const [first, again] = await posts.repeat("/v1/api-keys", { json: { name: "cut off" } });
+    expect(again.json).to.deep.equal(first.json);
+    expect((await tenant.ask("GET /v1/workspaces/me", { key: again.json.key })).status).to.equal(200);
+    const { data } = (await tenant.ask("GET /v1/api-keys?limit=100")).json;
+    expect(data.filter(({ name }: { name: string }) => name === "cut off")).to.have.length(1);
+  });
+
+  it("no other key's secret: what was cut off is taken up by the API key that asked alone", async () => {
+    const other = await tenant.keyOf(["write:keys"]);
+    await posts.service.caughtUp();
+    const key = randomUUID();
+    await posts.post("/v1/api-keys", key, { json: { name: "mine" } });
+    await posts.cutOff(key);
+    const theirs = await posts.post("/v1/api-keys", key, { json: { name: "mine" }, key: other });
+    expect([theirs.status, theirs.json.error]).to.deep.equal([422, "idempotency_mismatch"]);
+  });
+
+  it("the same identity", async () => {
+    const domain_id = (await tenant.ask("GET /v1/domains")).json.data.find((one: any) => one.sandbox).id;
+    const json = { domain_id, local_part: `same-${randomUUID().slice(0, 8)}`, display_name: "Same" };
+    const [first, again] = await posts.repeat("/v1/identities", { json });
+    expect([again.status, again.json]).to.deep.equal([201, first.json]);
+    const taken = await posts.post("/v1/identities", randomUUID(), { json });
+    expect([taken.status, taken.json.error]).to.deep.equal([409, "invalid_request"]);
+  });
+
+  for (const [noun, body, type] of [
+    ["rules", () => ({ name: "r", trigger_event: "email.received", conditions: {}, actions: [] }), "RuleCreated"],
+    ["assistants", () => ({ name: "a" }), "AssistantCreated"],
+    ["webhooks", () => ({ url: "https://hooks.example.com/x", events: ["email.received"] }), "WebhookCreated"],
+  ] as [string, () => object, string][]) {
+    it(`the same one of ${noun}`, async () => {
+      const [first, again, key] = await posts.repeat(`/v1/${noun}`, { json: body() });
+      expect([first.status, again.status]).to.satisfy(([one, two]: number[]) => one === two && one! < 300);
+      expect(again.json).to.deep.equal(first.json);
+      expect((await posts.ofOperation(key)).filter((each) => each === type)).to.have.length(1);
+    });
+  }
+
+  it("the same secret of a webhook, rotated once", async () => {
+    const { json } = await tenant.ask("POST /v1/webhooks", {
+      json: { url: "https://hooks.example.com/y", events: ["email.received"] },
+    });
+    const [first, again] = await posts.repeat(`/v1/webhooks/${json.id}/rotate-secret`);
+    expect(again.json.secret).to.equal(first.json.secret).and.not.to.equal(json.secret);
+  });
+
+  for (const [what, line, body] of [
+    [
+      "a mail to somebody new",
+      () => "/v1/emails/send",
+      (id) => ({ identity_id: id, to: ["new@customer.example"], subject: "Hello", body_text: "First." }),
+    ],
+    ["a reply", () => "/v1/emails/reply", () => ({ thread_id: basis.thread_id, body_text: "Answered." })],
+    ["a test mail", (id) => `/v1/identities/${id}/test-email`, () => ({ recipient_email: "me@example.com" })],
+  ] as [string, (id: string) => string, (id: string) => object][]) {
+    it(`${what}: one thread, one draft, one mail`, async () => {
+      const cold = await posts.service.identity(tenant.id, { canSendCold: true });
+      const [first, again, key] = await posts.repeat(line(cold.id), { json: body(cold.id) });
+      expect([first.status, again.status], first.text).to.deep.equal([202, 202]);
+      const { queued_at: _, ...one } = first.json;
+      const { queued_at: __, ...two } = again.json;
+      expect(two).to.deep.equal({ ...one, ...(one.status && { status: two.status }) });
+      const types = await posts.ofOperation(key);
+      for (const type of ["DraftSubmitted", "DraftQueued"])
+        expect(types.filter((each) => each === type)).to.have.length(1);
+      const id = first.json.draft_id ?? first.json.task_id;
+      await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+    });
+  }
+
+  for (const [action, type, options] of [
+    ["approve", "DraftApproved", {}],
+    ["reject", "DraftRejected", { json: { reason: "no" } }],
+    ["notify", "NotifyRequested", {}],
+  ] as [string, string, Options][]) {
+    it(`${action}, once`, async () => {
+      const { id } = await posts.draft();
+      const [first, again] = await posts.repeat(`/v1/drafts/${id}/${action}`, options);
+      expect([first.status, again.status]).to.deep.equal([200, 200]);
+      expect(again.json.status).to.equal(first.json.status);
+      expect(again.json.notified_at).to.equal(first.json.notified_at);
+      expect((await posts.eventsOf(id)).filter((each) => each === type)).to.have.length(1);
+    });
+  }
+
+  it("an approval of before an edit is not one of what it became", async () => {
+    const { id } = await posts.draft();
+    const key = randomUUID();
+    await posts.post(`/v1/drafts/${id}/approve`, key);
+    await posts.cutOff(key);
+    await tenant.ask(`PATCH /v1/identities/${posts.identity.id}`, { json: { signature_text: `Yours, ${key}` } });
+    await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "pending");
+    expect((await posts.post(`/v1/drafts/${id}/approve`, key)).json.status).to.equal("pending");
+  });
+
+  it("a send: queued once, and sent once", async () => {
+    const { id } = await posts.draft();
+    const [first, again] = await posts.repeat(`/v1/drafts/${id}/send`);
+    expect(again.status).to.equal(202);
+    expect({ ...again.json, queued_at: "" }).to.deep.equal({ ...first.json, queued_at: "" });
+    expect(Math.abs(Date.parse(again.json.queued_at) - Date.parse(first.json.queued_at))).to.be.lessThan(10_000);
+    await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.status === "sent");
+    expect((await posts.eventsOf(id)).filter((type) => type === "DraftQueued")).to.have.length(1);
+    const key = randomUUID();
+    const late = await posts.post(`/v1/drafts/${id}/send`, key);
+    expect(late.json.error).to.equal("invalid_status");
+  });
+
+  it("a send of a stale draft: 409 with the newer message still", async () => {
+    const other = await posts.service.identity(tenant.id);
+    await posts.service.deliver(other.address, mail({ id: "s1@customer.example" }));
+    const thread = (await tenant.ask(`GET /v1/threads?identity_id=${other.id}`)).json.data[0];
+    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+    const json = { thread_id: thread.id, identity_id: other.id, based_on_message_id: messages[0].id, body_text: "x" };
+    const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
+    await posts.service.deliver(other.address, mail({ id: "s2@customer.example", inReplyTo: "s1@customer.example" }));
+    const [first, again] = await posts.repeat(`/v1/drafts/${id}/send`);
+    expect([first.status, again.status]).to.deep.equal([409, 409]);
+    expect(again.json.new_message_id).to.equal(first.json.new_message_id);
+  });
+});
