@@ -71,7 +71,7 @@ describe("http domains of a workspace's own", function () {
   const name = () => `customer${++number}.example`;
   const add = (json: unknown, of = tenant) => of.ask("POST /v1/domains", { json });
 
-  it("are added with their five records [4 POST /v1/domains] [4 GET /v1/domains/{domain_id}] [8 domains]", async () => {
+  it("are added with their five records [4 POST /v1/domains] [4 GET /v1/domains/{id}]", async () => {
     const domain_name = name();
     const { status, json } = await add({ domain_name, inbound_subdomain: "mail" });
     expect(status).to.equal(200);
@@ -121,7 +121,7 @@ describe("http domains of a workspace's own", function () {
     expect(() => service.deps.keyRing.open(sealed, keyOwner("another workspace"))).to.throw();
   });
 
-  it("are listed behind the sandbox domain, the newest first, page by page [4 GET /v1/domains]", async () => {
+  it("are listed behind the sandbox domain, the newest first, page by page [4 GET /v1/domains] [8 list limit]", async () => {
     const own = await service.workspace({ beta: true });
     const added: string[] = [];
     for (let n = 0; n < 3; n++) added.unshift((await add({ domain_name: name() }, own)).json.id);
@@ -199,7 +199,7 @@ describe("http domains of a workspace's own", function () {
     expect((await add({ domain_name: name(), more: 1 })).status).to.equal(422);
   });
 
-  it("stand once in a workspace, the service's own never: 409 [7 409 invalid_request]", async () => {
+  it("stand once in a workspace, the service's own never: 409 [d7 domain conflict]", async () => {
     const domain_name = name();
     expect((await add({ domain_name })).status).to.equal(200);
     const taken = [
@@ -224,7 +224,7 @@ describe("http domains of a workspace's own", function () {
     expect((await own.ask("GET /v1/domains")).json.total).to.equal(2);
   });
 
-  it("are as many as the plan allows, also at once; a deleted one makes room [8 domains]", async () => {
+  it("are as many as the plan allows, also at once; a deleted one makes room [8 pro]", async () => {
     const small = await service.workspace({ plan: "pro" });
     const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => add({ domain_name: name() }, small)));
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 402, 402, 402]);
@@ -237,7 +237,7 @@ describe("http domains of a workspace's own", function () {
     expect((await add({ domain_name: name() }, small)).status).to.equal(402);
   });
 
-  it("can be asked to be checked, and answer as they stand [4 POST /v1/domains/{domain_id}/verify]", async () => {
+  it("can be asked to be checked, and answer as they stand [4 POST /v1/domains/{id}/verify]", async () => {
     const { json: domain } = await add({ domain_name: name() });
     const verify = `POST /v1/domains/${domain.id}/verify`;
     const { status, json } = await tenant.ask(verify);
@@ -249,7 +249,7 @@ describe("http domains of a workspace's own", function () {
     expect(sandbox.json).to.include({ sandbox: true, status: "verified" });
   });
 
-  it("carry no identity before they are verified, and the sandbox one stays [4 POST /v1/identities]", async () => {
+  it("carry no identity before they are verified, and the sandbox one stays [4 POST /v1/identities] [7 422 invalid_request]", async () => {
     const { json: domain } = await add({ domain_name: name() });
     const identity = { domain_id: domain.id, local_part: "support", display_name: "Support" };
     const { status, json } = await tenant.ask("POST /v1/identities", { json: identity });

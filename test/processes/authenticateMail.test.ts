@@ -62,7 +62,7 @@ describe("authenticating filed mail [d5 authentication]", function () {
   const eventsOf = async (threadId: string) =>
     (await service.deps.store.read(threadStream(threadId))).filter(({ type }) => type === "MessageAuthenticated");
 
-  it("shows on the message what it proves, and on its event who wrote it [8 read endpoints]", async () => {
+  it("shows on the message what it proves, and on its event who wrote it", async () => {
     const id = newId();
     await received(await sign(mail({ id })));
     const { authentication, thread } = await authenticated(id);

@@ -115,7 +115,7 @@ describe("a domain of one's own", function () {
     await until(async () => (await workspace.ask(`GET /v1/drafts/${draft.id}`)).json.status === "sent");
   });
 
-  it("is deleted after its identities, not before: 409 [7 409 invalid_request]", async () => {
+  it("is deleted after its identities, not before: 409 [d7 delete domain]", async () => {
     const domain = await verified();
     const { json: identity } = await identityOn(domain);
     const refused = await workspace.ask(`DELETE /v1/domains/${domain.id}`);
