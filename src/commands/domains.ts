@@ -33,10 +33,12 @@ export async function createDomain(
   await takePlace(deps, workspaceId, domainId, names, cause);
   const domain = await newDomain(deps, workspaceId, names);
   const command = { type: "AddDomain", domain, at: deps.clock.now().toISOString() } as const;
-  const { changed, position } = await deps.handle(domainDecider, domainStream(domainId), command, cause);
-  if (!changed)
-    throw new Rejected("invalid_request", "domain_name: this domain was added a moment ago", { conflict: true });
-  return { domainId, position };
+  const { changed, position, state } = await deps.handle(domainDecider, domainStream(domainId), command, cause);
+  if (changed) return { domainId, position };
+  // Another request went on with what this one had begun, perhaps with another subdomain.
+  const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
+  for (const name of unused) await releaseName(deps, domainId, name, cause);
+  throw new Rejected("invalid_request", "domain_name: this domain was added a moment ago", { conflict: true });
 }
 
 /** An id under which this workspace took the name and then made no domain: whoever wants the name goes on with it. */
@@ -86,10 +88,11 @@ export async function releaseNames(
   names: Pick<DomainNames, "name" | "mailDomain">,
   cause: Cause,
 ): Promise<void> {
-  for (const name of namesOf(names)) {
-    await deps.handle(domainNameDecider, nameStream(name), { type: "ReleaseName", domainId }, cause);
-  }
+  for (const name of namesOf(names)) await releaseName(deps, domainId, name, cause);
 }
+
+const releaseName = (deps: Dependencies, domainId: string, name: string, cause: Cause) =>
+  deps.handle(domainNameDecider, nameStream(name), { type: "ReleaseName", domainId }, cause);
 
 const tokenBytes = 16;
 const selectorBytes = 4;

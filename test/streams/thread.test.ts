@@ -248,6 +248,66 @@ describe("a thread", () => {
       .thenRejected("send_in_progress");
   });
 
+  it("is told once what each mail proves, and asks for review where a joining one proves nothing [d5 authentication]", () => {
+    const authentication = (aligned: boolean) =>
+      ({ spf: "none", dkim: "none", dmarc: aligned ? "pass" : "fail", aligned }) as const;
+    const said = (number: number, aligned: boolean, classification: "person" | "bounce" | "list" = "person") => ({
+      messageId: `message ${number}`,
+      number,
+      identityId: "identity",
+      classification,
+      fromEmail: "ann@customer.example",
+      subject: "s",
+      contactId: null,
+      contactStatus: "unknown" as const,
+      authentication: authentication(aligned),
+    });
+    const authenticate = (...of: Parameters<typeof said>): ThreadCommand => ({
+      type: "AuthenticateMessage",
+      message: said(...of),
+    });
+    const authenticated = (...of: Parameters<typeof said>): ThreadEvent => ({
+      type: "MessageAuthenticated",
+      data: said(...of),
+    });
+    thread(...base)
+      .when(authenticate(3, false))
+      .then(authenticated(3, false));
+    thread(...base, authenticated(3, false))
+      .when(authenticate(3, true))
+      .then();
+    thread(...base)
+      .when(authenticate(7, true))
+      .then();
+    const joined = [...base, received(4)];
+    thread(...joined)
+      .when(authenticate(4, true))
+      .then(authenticated(4, true));
+    thread(...joined)
+      .when(authenticate(4, false))
+      .thenTypes("MessageAuthenticated", "ThreadReviewSet");
+    thread(...joined)
+      .when(authenticate(4, false, "list"))
+      .thenTypes("MessageAuthenticated", "ThreadReviewSet");
+    thread(...joined)
+      .when(authenticate(4, false, "bounce"))
+      .thenTypes("MessageAuthenticated");
+    thread(...joined, { type: "ThreadReviewSet", data: { needsReview: true, reason: "x" } })
+      .when(authenticate(4, false))
+      .thenTypes("MessageAuthenticated");
+    // Later mail may be done with first; what was opened by us is joined by every mail.
+    thread(...joined, authenticated(4, true))
+      .when(authenticate(3, true))
+      .thenTypes("MessageAuthenticated");
+    thread(opened, { type: "MessageSent", data: mailSent }, received(1))
+      .when(authenticate(1, false))
+      .thenTypes("MessageAuthenticated", "ThreadReviewSet");
+    const frozen: ThreadEvent = { type: "ThreadFrozen", data: { survivorId: "a", number: 5 } };
+    thread(...joined, frozen)
+      .when(authenticate(4, true))
+      .thenRejected("thread_merged");
+  });
+
   it("changes only what is different", () => {
     thread(...base)
       .when({ type: "UpdateThread", status: "open", needsReview: false, priority: "normal", because: "t" })
