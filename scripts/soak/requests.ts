@@ -213,7 +213,7 @@ function createPools(tenant: Tenant) {
     learn({ operation }: Made, { status, text }: Got): void {
       const noun = operation && /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
       // A list of keys holds our own, and whoever asks for its end gets it.
-      if (noun === "api-keys" && operation.method === "GET") return;
+      if (noun === "api-keys" && operation?.method === "GET") return;
       if (!noun || !pools.has(noun) || status >= 300 || operation.method === "DELETE") return;
       const { id, data } = JSON.parse(text);
       add(noun, id ? [id] : (data ?? []).slice(0, 3).map((each: { id: string }) => each.id));

@@ -114,7 +114,7 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
     expect(drafts.map(({ id }: any) => id)).to.deep.equal([again.json.draft_id]);
   });
 
-  it("50 sends with 5 left are exactly 5; of the others nothing leaves later [4 POST /v1/emails/send]", async () => {
+  it("50 sends with 5 left are exactly 5; of the others nothing leaves later [8 outbound] [8 402 upgrade_url] [7 402 plan_limit_reached] [4 POST /v1/emails/send]", async () => {
     const { deps } = service;
     const plan = { name: "Small", plan: "builder_pack", betaOverride: false } as const;
     const { workspaceId } = await createWorkspace(deps, plan, operator(null));

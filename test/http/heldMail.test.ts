@@ -134,7 +134,7 @@ describe("held mail over HTTP [d5 held]", function () {
     expect((await ask("GET /v1/workspaces/me")).json.inbound_received_this_period).to.equal(3);
   });
 
-  it("over the quota: exactly as many of 50 parallel mails are stored, and the rest in order as the plan reaches [d10 inbound] [8 pro]", async () => {
+  it("over the quota: exactly as many of 50 parallel mails are stored, and the rest in order as the plan reaches [8 inbound] [8 beta_override] [d10 inbound] [8 pro]", async () => {
     limited({ pro: { inboundPerPeriod: 7 }, agency: { inboundPerPeriod: 30 } });
     const { id, ask, change } = await tenant("pro");
     const [a, b] = [await service.identity(id), await service.identity(id)];

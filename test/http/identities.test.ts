@@ -196,7 +196,7 @@ describe("http identities", function () {
       expect(answers.map(({ status }) => status).sort()).to.deep.equal([201, 409, 409]);
     });
 
-    it("stops at the plan's cap, also in parallel; a refused one takes no place [7 402 plan_limit_reached]", async () => {
+    it("stops at the plan's cap, also in parallel; a refused one takes no place [8 identities] [7 402 plan_limit_reached]", async () => {
       const pro = await service.workspace({ plan: "pro" });
       const { local_part } = await made();
       for (let n = 0; n < 12; n++) expect((await create({ local_part }, pro)).status).to.equal(409);

@@ -92,7 +92,7 @@ describe("rules over REST", function () {
     expect((await theirs.ask("GET /v1/rules")).json.total).to.equal(0);
   });
 
-  it("change field by field, and are judged as a whole [4 PATCH /v1/rules/{rule_id}] [3 Rule active -> inactive]", async () => {
+  it("change field by field, and are judged as a whole [4 PATCH /v1/rules/{rule_id}] [3 rule status]", async () => {
     const leaf = { field: "message.from_email", op: "equals", value: "a@b.example" };
     const rule = await create({ conditions: { operator: "AND", conditions: [leaf] } });
     const patch = (json: object) => ours.ask(`PATCH /v1/rules/${rule.id}`, { json });
@@ -162,7 +162,7 @@ describe("rules over REST", function () {
     return list;
   };
 
-  it("answer validation for a trigger that is none and for over 10 KB, else invalid_request [7 422 validation] [8 rule bounds]", async () => {
+  it("answer validation for a trigger that is none and for over 10 KB, else invalid_request [7 422 validation] [8 rule conditions and actions]", async () => {
     const answer = async (json: object) => {
       const { status, json: body } = await ours.ask("POST /v1/rules", { json: { ...minimal, ...json } });
       return status === 200 ? "200" : `${status} ${body.error} ${body.message}`;
@@ -218,7 +218,7 @@ describe("rules over REST", function () {
     );
   });
 
-  it("are as many as the plan allows, also when made at once [7 402 plan_limit_reached rules] [8 plan limits rules]", async () => {
+  it("are as many as the plan allows, also when made at once [7 402 plan_limit_reached] [8 rules] [8 beta_override]", async () => {
     const tenant = await service.workspace();
     await plan(tenant.id, "builder_pack");
     const none = await tenant.ask("POST /v1/rules", { json: minimal });
@@ -238,7 +238,7 @@ describe("rules over REST", function () {
     expect((await tenant.ask("POST /v1/rules", { json: minimal })).status, "beta_override").to.equal(200);
   });
 
-  it("need their scopes [5 scopes rules]", async () => {
+  it("need their scopes [5 scopes]", async () => {
     const rule = await create({});
     const reader = await ours.keyOf(["read:rules"]);
     const writer = await ours.keyOf(["write:rules"]);
@@ -257,7 +257,7 @@ describe("rules over REST", function () {
     expect((await ours.ask("POST /v1/rules", { key: writer, json: minimal })).status).to.equal(200);
   });
 
-  it("are tried on what happened before, and do nothing [4 POST /v1/rules/test] [d9 back-test]", async () => {
+  it("are tried on what happened before, and do nothing [d9 POST /v1/rules/test] [d9 back-test]", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
     const id = randomUUID();

@@ -132,7 +132,7 @@ describe("http workspaces/me", () => {
     });
   });
 
-  it("[8 builder_pack] a canceled plan whose paid period is over counts all mail ever sent [d10 canceled]", async () => {
+  it("[8 builder_pack] a canceled plan whose paid period is over counts all mail ever sent [8 builder pack counters never reset] [d10 canceled]", async () => {
     const { workspaceId, ask } = await service.workspace({ plan: "pro" });
     const { deps } = service;
     const reserve = async (id: string) => {

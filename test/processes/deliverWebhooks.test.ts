@@ -20,7 +20,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
     tenant = await service.workspace();
   });
 
-  it("[6 Webhooks draft.stale] tells of a draft that went stale, with the message that made it so", async () => {
+  it("[6 webhook draft.stale] tells of a draft that went stale, with the message that made it so", async () => {
     const receiver = await startReceiver();
     const { secret } = await webhook(tenant.ask, receiver.url, ["draft.stale"]);
     const { draftId, threadId, identityId, next } = await begunDraft(service.deps, tenant.id);
@@ -41,7 +41,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
     await receiver.stop();
   });
 
-  it("[6 Webhooks draft.rejected] tells of a rejection with its reason", async () => {
+  it("[6 webhook draft.rejected] tells of a rejection with its reason", async () => {
     const receiver = await startReceiver();
     await webhook(tenant.ask, receiver.url, ["draft.rejected"]);
     const { draftId, next } = await begunDraft(service.deps, tenant.id);

@@ -113,7 +113,7 @@ describe("rules at work", function () {
     };
   }
 
-  it("run on received mail by every field, and change thread and contact [6 email.received] [3 any -> set_thread_status] [4 actions]", async () => {
+  it("run on received mail by every field, and change thread and contact [6 email.received] [3 thread -> set_thread_status] [4 fields email.received] [4 action set_thread_status] [4 action add_tag] [4 action set_priority]", async () => {
     const { rule, mail: receive, identity, settled, get, contact } = await world();
     await contact("trusted", ["vip"]);
     const conditions = {
@@ -151,7 +151,7 @@ describe("rules at work", function () {
     expect(known.tags).to.deep.equal(["vip", "asked"]);
   });
 
-  it("run in ascending priority, see what was done, and end where one says so [4 evaluation order] [4 GET /v1/rules/{id}/evaluations] [d9 evaluations]", async () => {
+  it("run in ascending priority, see what was done, and end where one says so [4 rule evaluation] [d9 GET /v1/rules/{id}/evaluations] [d9 evaluations]", async () => {
     const { rule, mail: receive, settled, evaluations, get } = await world();
     const last = await rule("email.received", [{ type: "set_priority", priority: "low" }], { priority: 30 });
     const stop = await rule("email.received", [{ type: "set_priority", priority: "high" }], {
@@ -189,7 +189,7 @@ describe("rules at work", function () {
     expect(await evaluations(every)).to.have.length(1);
   });
 
-  it("approve a pending draft and queue it [3 pending -> approved by skip_approval] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 email.sent]", async () => {
+  it("approve a pending draft and queue it [3 pending -> approved by skip_approval] [4 action skip_approval] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 email.sent]", async () => {
     const { rule, mail: receive, draft, becomes, settled, contact, identity, get } = await world();
     await contact("trusted");
     const skip = await rule("draft.created", [{ type: "skip_approval" }], { conditions: trusted, name: "Trusted" });
@@ -258,7 +258,7 @@ describe("rules at work", function () {
     expect(await status(submitted.id)).to.equal("pending");
   });
 
-  it("set the approval mode of the next draft based on a message, and of no further one [d9 set_approval_mode]", async () => {
+  it("set the approval mode of the next draft based on a message, and of no further one [4 action set_approval_mode] [d9 set_approval_mode]", async () => {
     const { rule, mail: receive, draft, becomes, rulesApplied, status } = await world();
     await rule("email.received", [{ type: "set_approval_mode", mode: "auto" }]);
     const received = await receive();
@@ -269,7 +269,7 @@ describe("rules at work", function () {
     expect(await status(second.id)).to.equal("pending");
   });
 
-  it("take an auto-approval back before anything is sent [d9 set_approval_mode]", async () => {
+  it("take an auto-approval back before anything is sent [4 action set_approval_mode] [d9 set_approval_mode]", async () => {
     const settings: Partial<IdentitySettings> = { autoApproveReplies: true };
     for (const trigger of ["draft.created", "email.received"]) {
       const { rule, mail: receive, draft, becomes, rulesApplied, get } = await world(settings);
@@ -339,7 +339,7 @@ describe("rules at work", function () {
     expect((await get(`/v1/threads/${submitted.thread_id}`)).status).to.equal("waiting");
   });
 
-  it("tell people by mail, and say what cannot be reached yet [4 notify_channel]", async () => {
+  it("tell people by mail, and say what cannot be reached yet [4 action notify_channel]", async () => {
     const { rule, mail: receive, settled } = await world();
     const to = `lead-${randomUUID()}@example.com`;
     const told = await rule("email.received", [

@@ -37,7 +37,7 @@ describe("a rule", () => {
   const create = { type: "CreateRule", workspaceId: "w", settings } as const;
   const update = (changes: Partial<RuleSettings>) => ({ type: "UpdateRule", changes }) as const;
 
-  it("is made once, changed version by version, and deleted once [3 Rule active -> inactive]", () => {
+  it("is made once, changed version by version, and deleted once [3 rule status]", () => {
     given(ruleDecider).when(create).then(created);
     given(ruleDecider, created).when(create).then();
     given(ruleDecider, created)
@@ -67,7 +67,7 @@ const refusal = (work: () => unknown): string => {
   return "taken";
 };
 
-describe("a rule's conditions are judged [4 condition operators] [d9 bounds]", () => {
+describe("a rule's conditions are judged [4 condition tree] [d9 bounds]", () => {
   const judge = (value: unknown, trigger = triggerEvents[0] as (typeof triggerEvents)[number]) =>
     refusal(() => readConditions(trigger, value, "conditions"));
   const leaf = { field: "message.subject", op: "contains", value: "x" };
@@ -111,7 +111,7 @@ describe("a rule's conditions are judged [4 condition operators] [d9 bounds]", (
   ];
   for (const [what, value, answer] of bad) it(`and refused: ${what}`, () => expect(judge(value)).to.match(answer));
 
-  it("by the trigger they belong to", () => {
+  it("by the trigger they belong to [4 fields email.received] [4 fields draft.created] [4 fields draft.approved] [4 fields draft.stale]", () => {
     for (const trigger of triggerEvents) {
       for (const field of Object.values(fieldsOf).flat()) {
         const kind = kindOf(field);
@@ -123,7 +123,7 @@ describe("a rule's conditions are judged [4 condition operators] [d9 bounds]", (
   });
 });
 
-describe("a rule's actions are judged [4 actions]", () => {
+describe("a rule's actions are judged [d9 actions]", () => {
   const judge = (...actions: unknown[]) => refusal(() => readActions(actions, "actions"));
 
   it("and taken where they are good", () => {
@@ -193,11 +193,11 @@ function expected(item: Group | Leaf, facts: Record<string, string[]>): boolean 
   return table[item.op];
 }
 
-describe("a walk over conditions [4 condition operators]", () => {
+describe("a walk over conditions [4 condition tree]", () => {
   const walk = (item: Group | Leaf, facts: Record<string, string[]>) =>
     passes(item, new Map(Object.entries(facts)) as unknown as Facts);
 
-  it("compares as a small independent model does, whatever the tree", () => {
+  it("compares as a small independent model does, whatever the tree [4 op equals] [4 op not_equals] [4 op contains] [4 op not_contains] [4 op starts_with, ends_with] [4 op in, not_in]", () => {
     const words = fc.constantFrom("", "a", "A", "ab", "Ab@x.example", "ab@X.EXAMPLE", "vip", "VIP", "open", "ß", "İ");
     const field = fc.constantFrom<Field>(
       "message.from_email",
@@ -262,7 +262,7 @@ describe("a walk over conditions [4 condition operators]", () => {
   });
 });
 
-describe("a run of rules [4 evaluation order] [d8 grants]", () => {
+describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
   const rule = (id: string, different: Partial<WalkedRule> = {}): WalkedRule => ({
     ...{ id, version: 1, name: id, conditions: {}, actions: [], stopAfterMatch: false },
     ...different,
