@@ -15,7 +15,8 @@ import { type Answer, barrier, serveRoutes } from "./frameworkSupport.ts";
 type Run = (cause: Cause, n: number) => Promise<unknown>;
 
 /** What becomes of runs that meet, fail, hang or are overtaken; the handler is the test's. */
-describe("runs under an Idempotency-Key", () => {
+describe("runs under an Idempotency-Key", function () {
+  this.timeout(60_000);
   let testDatabase: TestDatabase;
   let database: Database;
   let away = false;
