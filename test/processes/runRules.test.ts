@@ -189,8 +189,8 @@ describe("rules at work", function () {
     expect(await evaluations(every)).to.have.length(1);
   });
 
-  it("approve a pending draft and queue it [3 pending -> approved by skip_approval] [4 action skip_approval] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 email.sent]", async () => {
-    const { rule, mail: receive, draft, becomes, settled, contact, identity, get } = await world();
+  it("approve a pending draft and queue it [3 pending -> approved by skip_approval] [4 action skip_approval] [6 draft.created] [6 draft.approved] [6 draft.sent] [6 email.sent] [d9 back-test]", async () => {
+    const { rule, mail: receive, draft, becomes, settled, contact, identity, get, ask } = await world();
     await contact("trusted");
     const skip = await rule("draft.created", [{ type: "skip_approval" }], { conditions: trusted, name: "Trusted" });
     const approved = await rule("draft.approved", [], { conditions: when("identity.id", identity.id) });
@@ -207,6 +207,15 @@ describe("rules at work", function () {
       expect((await settled(each)).matched, each.trigger_event).to.equal(true);
     await service.caughtUp();
     expect((await get(`/v1/threads/${submitted.thread_id}`)).status).to.equal("closed");
+    await confirmDelivery(submitted.id);
+    await service.caughtUp();
+    const past = ["draft.created", "draft.approved", "email.sent", "draft.sent", "email.delivered"];
+    for (const trigger_event of past) {
+      const tried = { name: "Try", trigger_event, conditions: trusted, actions: [{ type: "skip_approval" }] };
+      const { json } = await ask("POST /v1/rules/test", { json: { rule: tried } });
+      expect([json.evaluated, json.matched], trigger_event).to.deep.equal([1, 1]);
+      expect(json.results[0].draft_id).to.equal(submitted.id);
+    }
   });
 
   it("grant nothing on the word of a sender who is not proven; the rest runs [d8 grants]", async () => {

@@ -198,6 +198,27 @@ describe("a draft", () => {
     draft(submitted()).when({ type: "ReturnToPending", because: "rules" }).then();
   });
 
+  it("learns once that its rules have run; only an approval by nobody is taken back for them", () => {
+    const apply = (mode: "auto" | "manual" | null): ReviewCommand => ({ type: "ApplyRules", mode, because: "rule" });
+    const giveUp: ReviewCommand = { type: "GiveUpOnRules", because: "late" };
+    const applied = (mode: "auto" | "manual" | null): DraftEvent => ({ type: "DraftRulesApplied", data: { mode } });
+    const returned = (because: string): DraftEvent => ({ type: "DraftReturnedToPending", data: { because } });
+    const auto = submitted({ autoApproved: true });
+    draft(auto).when(apply(null)).then(applied(null));
+    draft(auto).when(apply("manual")).then(returned("rule"), applied("manual"));
+    draft(auto, applied(null)).when(apply("manual")).then();
+    draft(auto, returned("late")).when(apply("manual")).then(applied("manual"));
+    draft(submitted(), approved(1)).when(apply("manual")).then(applied("manual"));
+    draft(auto, returned("x"), approved(1)).when(apply("manual")).then(applied("manual"));
+    draft(auto, queued(1)).when(apply("manual")).then(applied("manual"));
+    draft(auto).when(giveUp).then(returned("late"));
+    for (const events of [[auto, applied("auto")], [submitted(), approved(1)], [auto, queued(1)], [submitted()]]) {
+      draft(...events)
+        .when(giveUp)
+        .then();
+    }
+  });
+
   it("throttles who asks for notifications", () => {
     const ask = (at: string) => ({ type: "RequestNotify", at, throttleSeconds: 60 }) as const;
     const asked: DraftEvent = { type: "NotifyRequested", data: { at: "2026-01-01T00:00:00Z" } };
