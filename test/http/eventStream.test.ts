@@ -42,6 +42,19 @@ describe("the event stream [d11 stream]", function () {
     await again.close();
   });
 
+  it("gives everything that was there before, page after page, and then what happens", async () => {
+    const count = 250;
+    const draft = await begunDraft(service.deps, workspace.id);
+    for (let version = 2; version <= count; version++) await draft.next("DraftEdited", edited(version));
+    await service.caughtUp();
+    const stream = await openStream(service.url, workspace.key, { path: "/v1/events/stream?after=MC4w" });
+    await stream.until(() => stream.events().length === count);
+    await draft.next("DraftMarkedStale", { newMessageId: randomUUID() });
+    await stream.until(() => stream.events().length > count);
+    expect(sequencesIn(stream.events())).to.deep.equal(upTo(count + 1));
+    await stream.close();
+  });
+
   it("misses nothing and repeats nothing over reconnects by Last-Event-ID, under load", async () => {
     const count = 400;
     const draft = await begunDraft(service.deps, workspace.id);

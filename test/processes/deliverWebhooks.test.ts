@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { queueWebhooks } from "#src/processes/queueWebhooks.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
 import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
@@ -50,6 +51,15 @@ describe("delivering webhooks [d11 webhooks]", function () {
     expect(receiver.requests[0]!.body).to.include({ type: "draft.rejected", workspace_id: tenant.id });
     expect(receiver.requests[0]!.body.data).to.include({ draft_id: draftId, reason: "wrong price", version: 1 });
     await receiver.stop();
+  });
+
+  it("takes in what is about one draft, thread or domain one after another, whichever stream says it [d11 order]", () => {
+    const { keyOf, on } = queueWebhooks(service.deps, { deliveries: {} as never, onQueued: () => undefined });
+    const key = (stream: string, data: object = {}) => keyOf({ stream, data } as never);
+    expect(key("draft-d1")).to.equal("d1");
+    expect(key("delivery-a1", { draftId: "d1" })).to.equal("d1");
+    expect([key("thread-t1"), key("domain-n1")]).to.deep.equal(["t1", "n1"]);
+    expect(Object.keys(on)).to.include.members(["DraftMarkedStale", "DeliveryBounced", "MessageAuthenticated"]);
   });
 
   it("keeps each draft's order while a third of all tries fails, and tells everything [d11 order]", async () => {
