@@ -12,7 +12,7 @@ import type { Cause } from "./handle.ts";
 import { derivedId } from "./ids.ts";
 import { outcomeOfFirst } from "./outcomeOfFirst.ts";
 import { requireQuotaLeft } from "./quotas.ts";
-import { requireSendingAllowed } from "./sendingAllowed.ts";
+import { requireKeysMayDecide, requireSendingAllowed } from "./sendingAllowed.ts";
 import { queueSend } from "./sends.ts";
 import { noteDraft } from "./threads.ts";
 
@@ -87,13 +87,18 @@ async function proceed(
     const first = await outcomeOfFirst(deps, draftId, cause);
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
-  if (status === "pending" || status === "approved") {
-    const noted = await noteDraft(deps, { threadId, draftId, outcome: status, draftRevision: revision }, cause);
-    const waits = status === "pending" && requireHumanApproval;
-    if (waits) return { ...sent, threadId: noted.threadId, position: noted.position };
+  const note = (outcome: "pending" | "approved") =>
+    noteDraft(deps, { threadId, draftId, outcome, draftRevision: revision }, cause);
+  if (status === "pending" && requireHumanApproval) {
+    const noted = await note(status);
+    return { ...sent, threadId: noted.threadId, position: noted.position };
   }
-  const queued = await queue(deps, draftId, cause);
-  return { ...sent, ...queued, status: "sending" };
+  return withdrawnUnlessDone(deps, draftId, cause, async () => {
+    if (status === "pending" || status === "approved") await note(status);
+    // It may have come to require a person since the key's word was recorded.
+    await requireKeysMayDecide(deps, state);
+    return { ...sent, ...(await queue(deps, draftId, cause)), status: "sending" };
+  });
 }
 
 async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: boolean, cause: Cause) {
@@ -122,20 +127,29 @@ const maxChanges = 3;
 
 /** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
-  try {
-    for (let changes = 0; ; changes++) {
-      try {
-        // How a first run ended says nothing of a version that is newer.
-        const own = changes === 0 ? cause : { ...cause, repeated: false };
-        const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", own);
-        return { threadId, position, queuedAt };
-      } catch (error) {
-        const changed = error instanceof Rejected && error.code === "content_changed";
-        if (!changed || changes >= maxChanges) throw error;
-      }
+  for (let changes = 0; ; changes++) {
+    try {
+      // How a first run ended says nothing of a version that is newer.
+      const own = changes === 0 ? cause : { ...cause, repeated: false };
+      const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", own);
+      return { threadId, position, queuedAt };
+    } catch (error) {
+      const changed = error instanceof Rejected && error.code === "content_changed";
+      if (!changed || changes >= maxChanges) throw error;
     }
+  }
+}
+
+/** Who gets no answer may repeat the call under its Idempotency-Key; without one nobody will. */
+async function withdrawnUnlessDone<T>(
+  deps: Dependencies,
+  draftId: string,
+  cause: Cause,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
-    // Who gets no answer may repeat the call under its Idempotency-Key; without one nobody will.
     if (error instanceof Rejected || cause.operation === undefined) await withdraw(deps, draftId, error, cause);
     throw error;
   }
