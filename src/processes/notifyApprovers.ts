@@ -31,6 +31,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   ): Promise<void> {
     const { state: draft, position } = await deps.load(draftDecider, draftStream(draftId));
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot))) return;
+    // A version that came after the escalation has its own time to be decided about.
+    if (slot === "secondary" && draft.escalatedVersion !== draft.version) return;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
     const again = retrySeconds[tries];
@@ -55,7 +57,6 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, identityId, ["pending"])) {
       const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
       for (const slot of slots) {
-        if (slot === "secondary" && draft.escalatedVersion !== draft.version) continue;
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
         await ask(draftId, slot, 0, causedBy(event, "notifyApprovers"), context);
       }

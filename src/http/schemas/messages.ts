@@ -75,7 +75,11 @@ export const InboundEntry = Strict(
     identity_id: Nullable(Uuid),
     received_at: Timestamp,
     position: Type.Integer({ description: "Of its acknowledgement, in the event log." }),
-    filed_position: Nullable(Type.Integer({ description: "Of its filing; for held mail of its release." })),
+    filed_position: Nullable(
+      Type.Integer({
+        description: "Of its filing; of held mail first of its marker, then of its release, and null in between.",
+      }),
+    ),
     envelope: Strict({ from: Type.String(), to: Type.String() }),
     disposition: Disposition,
     message_id: Nullable(Uuid),

@@ -1,0 +1,115 @@
+import { expect } from "chai";
+import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
+import { contentSha256 } from "#src/commands/contents.ts";
+import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
+import type { Timer } from "#src/processes/process.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { draftContent } from "#test/support/draftContent.ts";
+import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+
+const minute = 60_000;
+const email = (to: string) => ({ type: "email" as const, config: { to } });
+
+/** The rule on channels that take what they are given, or for the first `failures` times do not. */
+async function world(failures = 0) {
+  const made = await createSendWorld();
+  const changes = {
+    approvalChannel: email("first@approvers.example"),
+    secondaryApprovalChannel: email("second@approvers.example"),
+    escalationDelayMinutes: 30,
+  };
+  const update = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
+  await made.node.handle(identityDecider, identityStream(identityId), update, cause);
+  const asked: string[] = [];
+  const channel = {
+    async ask({ channel: { config }, view }: ApprovalRequest) {
+      if (failures-- > 0) return { reached: false as const, error: "busy", again: true };
+      asked.push(`${config.to} v${view.version}`);
+      return { reached: true as const };
+    },
+  };
+  const channels: Channels = { email: channel, telegram: channel, slack: channel };
+  const process = notifyApprovers(made.node, channels);
+  const timers: Timer[] = [];
+  const context = {
+    timers: {
+      async set(key: string, name: string, dueAt: Date, payload: Record<string, unknown> = {}) {
+        timers.push({ key, name, dueAt, payload });
+      },
+      cancel: async () => {},
+    },
+    attempt: 1,
+    signal: new AbortController().signal,
+  };
+  return {
+    ...made,
+    asked,
+    timers,
+    async tellAll() {
+      for (const event of [...made.log.all]) {
+        if (event.stream.startsWith("draft-")) await process.on[event.type]?.(structuredClone(event), context);
+      }
+    },
+    fire: (timer: Timer) => process.onTimer!(timer, context),
+  };
+}
+
+describe("notifying approvers", () => {
+  it("asks each channel once for what it has to be asked, however often that is told", async () => {
+    const { submit, advance, tellAll, asked } = await world();
+    await submit();
+    await tellAll();
+    await tellAll();
+    expect(asked).to.deep.equal(["first@approvers.example v1"]);
+    await advance(30 * minute);
+    await tellAll();
+    await tellAll();
+    expect(asked).to.deep.equal(["first@approvers.example v1", "second@approvers.example v1"]);
+  });
+
+  it("does not show the secondary channel a version that came after the escalation, before its own time is over [d13 new version]", async () => {
+    const { submit, advance, tellAll, asked, node, drain } = await world();
+    const draftId = await submit();
+    await advance(30 * minute);
+    const content = draftContent({ body_text: "Another answer." });
+    const edit = {
+      type: "EditDraft" as const,
+      content,
+      contentBlob: null,
+      contentSha256: contentSha256(content),
+      rationale: null,
+      changedFields: ["body_text"],
+      because: "edit" as const,
+      ifVersion: null,
+    };
+    await node.handle(draftDecider, draftStream(draftId), edit, cause);
+    await drain();
+    await tellAll();
+    expect(asked.filter((each) => each.startsWith("second"))).to.deep.equal([]);
+    await advance(30 * minute);
+    await tellAll();
+    expect(asked.filter((each) => each.startsWith("second"))).to.deep.equal(["second@approvers.example v2"]);
+  });
+
+  it("tries the channel again that did not take it, and no other", async () => {
+    const { submit, advance, tellAll, asked, timers, fire } = await world(1);
+    await submit();
+    await tellAll();
+    expect([asked, timers.map(({ name }) => name)]).to.deep.equal([[], ["retry primary"]]);
+    await advance(30 * minute);
+    await fire(timers[0] as Timer);
+    expect(asked).to.deep.equal(["first@approvers.example v1"]);
+  });
+
+  it("asks nobody about what is decided", async () => {
+    const { submit, advance, tellAll, approve, asked } = await world();
+    const draftId = await submit();
+    await advance(30 * minute);
+    await approve(draftId);
+    await tellAll();
+    expect(asked).to.deep.equal([]);
+  });
+});
