@@ -17,33 +17,45 @@ import type { Process, ProcessContext } from "./process.ts";
 /** Seconds before each further try to reach the approvers. */
 const retrySeconds = [5, 30, 120, 600];
 
+type Asking = {
+  draftId: string;
+  slot: ChannelSlot;
+  tries: number;
+  /** The version that nobody decided about in time, where that is why; null otherwise. */
+  escalated: number | null;
+};
+
 /**
  * A draft that waits for a person is shown to its approvers: when it is submitted, whenever it changes, and when the agent asks again; to
  * those of the secondary channel once it escalated; and to whoever became its approver by a change of the channel.
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
-  async function ask(
-    draftId: string,
-    slot: ChannelSlot,
-    tries: number,
-    cause: Cause,
-    { timers }: ProcessContext,
-  ): Promise<void> {
+  async function ask({ draftId, slot, tries, escalated }: Asking, cause: Cause, { timers }: ProcessContext) {
     const { state: draft, position } = await deps.load(draftDecider, draftStream(draftId));
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot))) return;
     // A version that came after the escalation has its own time to be decided about.
-    if (slot === "secondary" && draft.escalatedVersion !== draft.version) return;
+    if (escalated !== null && escalated !== draft.version) return;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
     const again = retrySeconds[tries];
     const done = await askApprovers(deps, channels, { draftId, draft, slot, lastTry: again === undefined }, cause);
     if (done || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set(draftId, `retry ${slot}`, due, { ...traced(cause), slot, tries: tries + 1 });
+    await timers.set(draftId, `retry ${slot}`, due, { ...traced(cause), slot, escalated, tries: tries + 1 });
   }
 
-  const onDraft = (slot: ChannelSlot) => (event: Recorded, context: ProcessContext) =>
-    ask(idOf(event.stream), slot, 0, causedBy(event, "notifyApprovers"), context);
+  const onDraft = (event: Recorded, context: ProcessContext) =>
+    ask(
+      { draftId: idOf(event.stream), slot: "primary", tries: 0, escalated: null },
+      causedBy(event, "notifyApprovers"),
+      context,
+    );
+  const onEscalated = (event: Recorded, context: ProcessContext) =>
+    ask(
+      { draftId: idOf(event.stream), slot: "secondary", tries: 0, escalated: event.data.version as number },
+      causedBy(event, "notifyApprovers"),
+      context,
+    );
 
   /** Those who were asked before cannot decide any more (decisions 2): without this the drafts would wait for ever. */
   async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<void> {
@@ -58,7 +70,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
-        await ask(draftId, slot, 0, causedBy(event, "notifyApprovers"), context);
+        const escalated = slot === "secondary" ? draft.escalatedVersion : null;
+        await ask({ draftId, slot, tries: 0, escalated }, causedBy(event, "notifyApprovers"), context);
       }
     }
   }
@@ -68,16 +81,16 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     categories: ["draft", "identity"],
     keyOf: (event) => idOf(event.stream),
     on: {
-      DraftSubmitted: onDraft("primary"),
-      DraftEdited: onDraft("primary"),
-      DraftReturnedToPending: onDraft("primary"),
-      NotifyRequested: onDraft("primary"),
-      DraftEscalated: onDraft("secondary"),
+      DraftSubmitted: onDraft,
+      DraftEdited: onDraft,
+      DraftReturnedToPending: onDraft,
+      NotifyRequested: onDraft,
+      DraftEscalated: onEscalated,
       IdentityUpdated: onIdentityUpdated,
     },
     onTimer: ({ key, payload }, context) => {
-      const { slot = "primary", tries } = payload as { slot?: ChannelSlot; tries: number };
-      return ask(key, slot, tries, causeOfTimer(payload, "notifyApprovers"), context);
+      const { slot = "primary", escalated = null, tries } = payload as Partial<Asking> & { tries: number };
+      return ask({ draftId: key, slot, escalated, tries }, causeOfTimer(payload, "notifyApprovers"), context);
     },
   };
 }
