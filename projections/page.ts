@@ -19,31 +19,38 @@ export type PageQuery = {
   total?: number | undefined;
 };
 
-/** One page, and how many there are in all. */
+/** One page, and how many there are in all: one question, unless the page is beyond the end. */
 export async function page<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
   const { select, from, where, values, orderBy, limit, offset } = query;
-  const condition = where.join(" and ");
-  const next = values.length + 1;
-  const { rows } = await sql.query<Row>(
-    `select ${select} from ${from} where ${condition} order by ${orderBy} limit $${next} offset $${next + 1}`,
-    [...values, limit, offset],
+  const asked = [...values, limit, offset];
+  const [limited, skipped] = [asked.length - 1, asked.length];
+  const counted = countSql(query, asked.length);
+  const { rows } = await sql.query<Row & { total_of_all: number }>(
+    `select ${select}, (${counted.sql}) as total_of_all from ${from} where ${where.join(" and ")}
+     order by ${orderBy} limit $${limited} offset $${skipped}`,
+    [...asked, ...counted.values],
   );
-  const { total } = await countOf(sql, query);
-  return { data: rows, total, limit, offset };
+  const data = rows.map(({ total_of_all: _, ...row }) => row as unknown as Row);
+  const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
+  return { data, total, limit, offset };
 }
 
-async function countOf(sql: Tx, { from, where, values, counts, total }: PageQuery): Promise<{ total: number }> {
-  if (total !== undefined) return { total };
-  const { rows } = counts
-    ? await sql.query<{ total: number }>(
-        `select coalesce(sum(count), 0)::int as total from ${counts.table} where ${counts.where.join(" and ")}`,
-        counts.values,
-      )
-    : await sql.query<{ total: number }>(
-        `select count(*)::int as total from ${from} where ${where.join(" and ")}`,
-        values,
-      );
-  return rows[0] ?? { total: 0 };
+async function countAlone(sql: Tx, query: PageQuery): Promise<number> {
+  const counted = countSql(query, 0);
+  const values = counted.values.length > 0 ? counted.values : query.values;
+  const { rows } = await sql.query<{ total: number }>(`select (${counted.sql}) as total`, values);
+  return rows[0]?.total ?? 0;
+}
+
+/** How many there are, as a scalar; its own parameters, where it has any, come after those that are there. */
+function countSql(
+  { from, where, counts, total }: PageQuery,
+  after: number,
+): { sql: string; values: readonly unknown[] } {
+  if (total !== undefined) return { sql: `$${after + 1}::int`, values: [total] };
+  if (!counts) return { sql: `select count(*)::int from ${from} where ${where.join(" and ")}`, values: [] };
+  const condition = counts.where.join(" and ").replaceAll(/\$(\d+)/g, (_, n) => `$${Number(n) + after}`);
+  return { sql: `select coalesce(sum(count), 0)::int from ${counts.table} where ${condition}`, values: counts.values };
 }
 
 /** The same where finding the rows is what costs: they are found once, for the count and for the page. */

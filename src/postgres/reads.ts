@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { isOutdated, prepared } from "./prepared.ts";
 import { asUnavailable } from "./unavailable.ts";
 
 /** What a connection carries that may see the rows of every workspace. */
@@ -33,21 +34,32 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
     let broken = true;
     try {
       await carry(client, workspace);
-      const answer = await client.query(text, values as unknown[]);
+      const answer = await client.query(prepared(text, values));
       broken = false;
       return answer;
     } catch (thrown) {
       const error = asUnavailable(thrown);
       // A statement that was refused leaves the connection whole; one whose workspace could not be set is of no use any more.
-      broken = error instanceof Unavailable || !carries.has(client);
+      broken = error instanceof Unavailable || !carries.has(client) || isOutdated(error);
       throw error;
     } finally {
       client.release(broken);
     }
   }
 
+  /** Connections that remember what a table was before its rebuild go, one by one. */
+  async function askOn(workspace: string, text: string, values?: readonly unknown[]) {
+    for (;;) {
+      try {
+        return await ask(workspace, text, values);
+      } catch (error) {
+        if (!isOutdated(error)) throw error;
+      }
+    }
+  }
+
   const carrying = (workspace: string): Tx => ({
-    query: (text, values) => ask(workspace, text, values) as never,
+    query: (text, values) => askOn(workspace, text, values) as never,
   });
   return {
     of(workspaceId) {

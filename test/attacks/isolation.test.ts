@@ -120,7 +120,7 @@ describe("isolation by row level security", function () {
       const client = await pool.connect();
       const query = client.query.bind(client) as (...given: unknown[]) => unknown;
       client.query = ((...given: unknown[]) => {
-        sent.push(String(given[0]));
+        sent.push(typeof given[0] === "string" ? given[0] : (given[0] as pg.QueryConfig).text);
         return query(...given);
       }) as never;
       client.release();
@@ -134,8 +134,8 @@ describe("isolation by row level security", function () {
       const before = await pid(reads.of(ours.id));
       const client = await pool.connect();
       const query = client.query.bind(client) as (...given: unknown[]) => unknown;
-      client.query = ((text: string, ...rest: unknown[]) =>
-        text.includes("set_config") ? Promise.reject(new Error("no")) : query(text, ...rest)) as never;
+      client.query = ((text: unknown, ...rest: unknown[]) =>
+        String(text).includes("set_config") ? Promise.reject(new Error("no")) : query(text, ...rest)) as never;
       client.release();
       const refused = await reads
         .of(theirs.id)
@@ -144,6 +144,26 @@ describe("isolation by row level security", function () {
       expect(refused).to.be.instanceOf(Error);
       expect((await reads.of(theirs.id).query<{ of: string }>(whose)).rows).to.deep.equal([{ of: theirs.id }]);
       expect(await pid(reads.of(theirs.id))).to.not.equal(before);
+    });
+
+    it("a table that was rebuilt with other columns is asked on a connection that does not remember it", async () => {
+      const { owner } = database;
+      await owner.query("create table read.toy (id int, workspace_id uuid)");
+      await owner.query("insert into read.toy values (1, $1), (2, $2)", [ours.id, theirs.id]);
+      const service = (await database.query("select current_user as role")).rows[0]!.role;
+      const settle = () => owner.query(`grant select on read.toy to ${service}; select work.isolate('read.toy')`);
+      await settle();
+      const toys = () => reads.of(ours.id).query("select * from toy where id > $1", [0]);
+      try {
+        expect((await toys()).rows).to.deep.equal([{ id: 1, workspace_id: ours.id }]);
+        await owner.query(
+          "alter table read.toy rename to old_toy; create table read.toy as select id::text::bigint * 10 as id, workspace_id from read.old_toy",
+        );
+        await settle();
+        expect((await toys()).rows.map(({ id }) => Number(id))).to.deep.equal([10]);
+      } finally {
+        await owner.query("drop table if exists read.toy, read.old_toy");
+      }
     });
 
     it("a refused statement leaves the connection, and what it carries, as it was", async () => {

@@ -1,0 +1,26 @@
+import type pg from "pg";
+
+const mostNames = 500;
+const names = new Map<string, string>();
+
+/**
+ * A statement with values is parsed once a connection and known by its name from then on. There are only so many names: texts beyond
+ * them, which are put together out of what somebody typed, are parsed every time.
+ */
+export function prepared(text: string, values: readonly unknown[] | undefined): pg.QueryConfig {
+  if (!values || values.length === 0) return { text };
+  const name = nameOf(text);
+  return { text, values: values as unknown[], ...(name !== undefined && { name }) };
+}
+
+function nameOf(text: string): string | undefined {
+  const known = names.get(text);
+  if (known !== undefined || names.size >= mostNames) return known;
+  const name = `countersign_${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
+/** A prepared statement whose tables were rebuilt with other columns: a new connection knows nothing of it. */
+export const isOutdated = (error: unknown): boolean =>
+  (error as { code?: string }).code === "0A000" && /cached plan/.test((error as Error).message);
