@@ -20,8 +20,9 @@ export function fold(text: string): string {
 }
 
 /** Scripts that put no space between words: each sign is a word, and a word a row of them. */
-const unspaced = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}";
-const wordPattern = new RegExp(`[${unspaced}]|[[\\p{L}\\p{N}]--[${unspaced}]]+`, "gv");
+const unspaced = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}]";
+const letters = "[\\p{L}\\p{N}]";
+const wordPattern = new RegExp(`[${letters}&&${unspaced}]|[${letters}--${unspaced}]+`, "gv");
 /** What is longer is found by its beginning. */
 const longestWord = 60;
 

@@ -32,7 +32,7 @@ export async function writeBatch(database: Database, places: readonly Place[], b
   await database.transaction(async (tx) => {
     await tx.query(transactionSettings);
     await moveCheckpoints(tx, behind, batch.position);
-    for (const place of behind) await projectOn(tx, place, batch);
+    await projectAll(tx, behind, batch);
   });
   for (const place of behind) place.position = batch.position;
 }
@@ -46,6 +46,36 @@ const transactionSettings = `
   set local idle_in_transaction_session_timeout = '4s';
   set local search_path = read;
   ${seeEveryWorkspace}`;
+
+/**
+ * All projectors on one connection: while the database works on a statement of one, the others make theirs. Their tables are their own,
+ * so that it does not matter whose statement comes first. The first that fails ends it for all.
+ */
+async function projectAll(tx: Sql, places: readonly Place[], batch: Batch): Promise<void> {
+  let failed: unknown;
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn: Sql = {
+    query(text, values) {
+      const answer = turn.then(() => {
+        if (failed !== undefined) throw failed;
+        return tx.query(text, values) as never;
+      });
+      turn = answer.catch(() => {});
+      return answer;
+    },
+  };
+  const working: Promise<void>[] = [];
+  for (const place of places) {
+    const work = projectOn(inTurn, place, batch).catch((error) => {
+      failed ??= error;
+    });
+    working.push(work);
+    // So that its first statement is on its way before the next one computes.
+    if (places.length > 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await Promise.all(working);
+  if (failed !== undefined) throw failed;
+}
 
 /** Hands a projector those events of a batch that are its own and new to it. */
 export async function projectOn(tx: Sql, { projection, position }: Place, batch: Batch): Promise<void> {
