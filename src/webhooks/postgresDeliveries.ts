@@ -96,7 +96,7 @@ const add = `
     on conflict (id) do nothing returning webhook_id, subject
   )
   insert into work.webhook_queues as queue (webhook_id, subject, due_at)
-  select distinct webhook_id, subject, clock_timestamp() from added order by 1, 2
+  select webhook_id, subject, clock_timestamp() from added group by webhook_id, subject order by webhook_id, subject
   on conflict (webhook_id, subject) do update set due_at = queue.due_at`;
 
 const takeQueues = `

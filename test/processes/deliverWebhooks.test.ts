@@ -53,6 +53,18 @@ describe("delivering webhooks [d11 webhooks]", function () {
     await receiver.stop();
   });
 
+  it("[6 draft.approved] tells both events of an auto-approved submission, in order", async () => {
+    const receiver = await startReceiver();
+    await webhook(tenant.ask, receiver.url, ["draft.created", "draft.approved"]);
+    const { draftId } = await begunDraft(service.deps, tenant.id, { autoApproved: true });
+    await until(async () => receiver.requests.length === 2);
+    expect(receiver.requests.map(({ body }) => [body.type, body.data.draft_id, body.sequence])).to.deep.equal([
+      ["draft.created", draftId, 1],
+      ["draft.approved", draftId, 2],
+    ]);
+    await receiver.stop();
+  });
+
   it("takes in what is about one draft, thread or domain one after another, whichever stream says it [d11 order]", () => {
     const { keyOf, on } = queueWebhooks(service.deps, { deliveries: {} as never, onQueued: () => undefined });
     const key = (stream: string, data: object = {}) => keyOf({ stream, data } as never);
