@@ -32,7 +32,6 @@ export function queueWebhooks(
     categories: ["draft", "thread", "delivery", "domain"],
     keyOf: subjectOf,
     on: Object.fromEntries(publishedTypes.map((type) => [type, queue])),
-    givingUp: "never",
   };
 }
 
