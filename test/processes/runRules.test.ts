@@ -10,6 +10,7 @@ import { setPlan } from "#src/commands/workspaces.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { causedBy } from "#src/processes/cause.ts";
+import type { Timer } from "#src/processes/process.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
@@ -470,6 +471,47 @@ describe("rules at work", function () {
     await settled(received);
     const told = (await service.outbox.newest(200)).filter((caught) => caught.envelope.to.includes(to));
     expect(told).to.have.length(1);
+  });
+
+  it("try again to tell somebody whom the provider did not reach [4 notify_channel] [4 GET /v1/rules/{id}/evaluations]", async () => {
+    const { rule, mail: receive, evaluations, get } = await world();
+    const { thread } = await receive();
+    const [authenticated] = await eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
+    const to = `lead-${randomUUID()}@example.com`;
+    const told = await rule("email.received", [
+      { type: "notify_channel", channel: "email", config: { to } },
+      { type: "set_priority", priority: "low" },
+    ]);
+    await rule("email.received", [], { conditions: when("message.subject", "Other") });
+    const working = createOutboxProvider(service.database);
+    let away = true;
+    const connect = () => (away ? Promise.reject(new Error("the relay is away")) : working.connect());
+    const process = runRules(service.deps, { ...working, connect });
+    const set: Timer[] = [];
+    const timers = {
+      ...context.timers,
+      set: async (key: string, name: string, dueAt: Date, payload = {}) => void set.push({ key, name, dueAt, payload }),
+    };
+    await process.on.MessageAuthenticated?.(authenticated!, { ...context, timers });
+    await service.caughtUp();
+    const outcomes = async () =>
+      (await evaluations(told))[0].actions.map((action: any) => [action.outcome, action.reason]);
+    expect(await outcomes()).to.deep.equal([
+      ["failed", "the relay is away"],
+      ["done", null],
+    ]);
+    expect(set).to.have.length(1);
+    away = false;
+    for (const timer of [set[0]!, set[0]!]) await process.onTimer?.(timer, { ...context, timers });
+    await service.caughtUp();
+    expect(await outcomes()).to.deep.equal([
+      ["done", null],
+      ["done", null],
+    ]);
+    const mails = (await service.outbox.newest(200)).filter((caught) => caught.envelope.to.includes(to));
+    expect(mails).to.have.length(1);
+    const matched = async (value: boolean) => (await get(`/v1/rules/${told.id}/evaluations?matched=${value}`)).total;
+    expect([await matched(true), await matched(false)]).to.deep.equal([1, 0]);
   });
 
   it("do again nothing that a person has changed since", async () => {
