@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { createHandle } from "#src/commands/handle.ts";
+import { takeAction } from "#src/commands/ruleActions.ts";
+import { aboutDraft } from "#src/commands/ruleFacts.ts";
+import { evaluateRules, receivedRunId } from "#src/commands/ruleRuns.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
+import { causedBy } from "#src/processes/cause.ts";
+import type { Timer } from "#src/processes/process.ts";
+import { runRules } from "#src/processes/runRules.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import { ruleRunDecider } from "#streams/ruleRun/decider.ts";
+import { ruleRunStream } from "#streams/ruleRun/events.ts";
+import { until } from "#test/support/inProcess.ts";
+import { useRules, when } from "./rulesWorld.ts";
+
+describe("rules under repetition", function () {
+  this.timeout(120_000);
+  const rules = useRules();
+
+  /** More instances of the process, each with a memory of its own; none records an evaluation before all want to. */
+  const instances = (count: number) => {
+    let waiting = count;
+    let open = (): void => {};
+    const all = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    return Array.from({ length: count }, () => {
+      const { clock, ids } = rules.service.deps;
+      const store: EventStore = {
+        ...rules.service.deps.store,
+        async append(stream, revision, events, options) {
+          if (events.some(({ type }) => type === "RulesEvaluated")) {
+            waiting -= 1;
+            if (waiting <= 0) open();
+            await all;
+          }
+          return rules.service.deps.store.append(stream, revision, events, options);
+        },
+      };
+      const deps = { ...rules.service.deps, ...createHandle({ store, clock, ids }) };
+      return runRules(deps, createOutboxProvider(rules.service.database));
+    });
+  };
+
+  const context = {
+    timers: { set: async () => {}, cancel: async () => {} },
+    ...{ attempt: 1, signal: new AbortController().signal },
+  };
+
+  it("run once, on four instances at the same moment [races]", async () => {
+    const { rule, mail: receive, draft, becomes, settled, get } = await rules.world();
+    const { thread, message } = await receive();
+    const submitted = await draft({ thread, message });
+    const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
+    const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
+    await until(async () => (await rules.eventsOf(`draft-${submitted.id}`, "DraftRulesApplied")).length > 0);
+    // Only now are there any: the service's own process has been here already.
+    const received = await rule("email.received", [{ type: "set_thread_status", status: "closed" }]);
+    const created = await rule("draft.created", [
+      { type: "skip_approval" },
+      { type: "set_priority", priority: "high" },
+    ]);
+    await Promise.all(instances(4).map((process) => process.on.MessageAuthenticated?.(authenticated!, context)));
+    await Promise.all(instances(4).map((process) => process.on.DraftSubmitted?.(event!, context)));
+    await becomes(submitted.id, "sent");
+    for (const each of [received, created]) {
+      const { id, actions } = await settled(each);
+      expect(actions.every((action: any) => action.outcome === "done")).to.equal(true);
+      expect(await rules.eventsOf(`ruleRun-${id}`, "RulesEvaluated")).to.have.length(1);
+      expect(await rules.eventsOf(`ruleRun-${id}`, "RuleActionTaken")).to.have.length(actions.length);
+    }
+    for (const type of ["DraftApproved", "DraftRulesApplied", "DraftQueued"]) {
+      expect(await rules.eventsOf(`draft-${submitted.id}`, type), type).to.have.length(1);
+    }
+    const { data } = await get(`/v1/threads?identity_id=${submitted.identity_id}`);
+    expect(data[0].priority).to.equal("high");
+    expect(await rules.eventsOf(`thread-${thread.id}`, "ThreadPrioritySet")).to.have.length(1);
+  });
+
+  it("run once, however often their event comes", async () => {
+    const { rule, mail: receive, settled } = await rules.world();
+    const to = `lead-${randomUUID()}@example.com`;
+    const notify = { type: "notify_channel", channel: "email", config: { to } };
+    const received = await rule("email.received", [notify]);
+    const { thread } = await receive();
+    await settled(received);
+    const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
+    for (const process of instances(2)) await process.on.MessageAuthenticated?.(authenticated!, context);
+    await settled(received);
+    const told = (await rules.service.outbox.newest(200)).filter((caught) => caught.envelope.to.includes(to));
+    expect(told).to.have.length(1);
+  });
+
+  it("try again to tell somebody whom the provider did not reach [4 action notify_channel] [d9 GET /v1/rules/{id}/evaluations]", async () => {
+    const { rule, mail: receive, evaluations, get } = await rules.world();
+    const { thread } = await receive();
+    const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
+    const to = `lead-${randomUUID()}@example.com`;
+    const told = await rule("email.received", [
+      { type: "notify_channel", channel: "email", config: { to } },
+      { type: "set_priority", priority: "low" },
+    ]);
+    await rule("email.received", [], { conditions: when("message.subject", "Other") });
+    const working = createOutboxProvider(rules.service.database);
+    let away = true;
+    const connect = () => (away ? Promise.reject(new Error("the relay is away")) : working.connect());
+    const process = runRules(rules.service.deps, { ...working, connect });
+    const set: Timer[] = [];
+    const timers = {
+      ...context.timers,
+      set: async (key: string, name: string, dueAt: Date, payload = {}) => void set.push({ key, name, dueAt, payload }),
+    };
+    await process.on.MessageAuthenticated?.(authenticated!, { ...context, timers });
+    await rules.service.caughtUp();
+    const outcomes = async () =>
+      (await evaluations(told))[0].actions.map((action: any) => [action.outcome, action.reason]);
+    expect(await outcomes()).to.deep.equal([
+      ["failed", "the relay is away"],
+      ["done", null],
+    ]);
+    expect(set).to.have.length(1);
+    away = false;
+    for (const timer of [set[0]!, set[0]!]) await process.onTimer?.(timer, { ...context, timers });
+    await rules.service.caughtUp();
+    expect(await outcomes()).to.deep.equal([
+      ["done", null],
+      ["done", null],
+    ]);
+    const mails = (await rules.service.outbox.newest(200)).filter((caught) => caught.envelope.to.includes(to));
+    expect(mails).to.have.length(1);
+    const matched = async (value: boolean) => (await get(`/v1/rules/${told.id}/evaluations?matched=${value}`)).total;
+    expect([await matched(true), await matched(false)]).to.deep.equal([1, 0]);
+  });
+
+  it("do again nothing that a person has changed since", async () => {
+    const { rule, mail: receive, settled, ask, get } = await rules.world();
+    const close = await rule("email.received", [{ type: "set_thread_status", status: "closed" }]);
+    const { thread, message } = await receive();
+    const evaluation = await settled(close);
+    await ask(`PATCH /v1/threads/${thread.id}`, { json: { status: "open" } });
+    const { state: run } = await rules.service.deps.load(ruleRunDecider, ruleRunStream(receivedRunId(message.id)));
+    const planned = run.evaluated?.results[0];
+    const because = { ...rules.operator(run.evaluated!.workspaceId), causationId: evaluation.trigger_event_id };
+    const again = { run, runId: evaluation.id, rule: planned!, index: 0 };
+    const taken = await takeAction(rules.service.deps, createOutboxProvider(rules.service.database), again, because);
+    expect(taken.outcome).to.equal("done");
+    await rules.service.caughtUp();
+    expect((await get(`/v1/threads/${thread.id}`)).status).to.equal("open");
+  });
+
+  it("never set themselves in motion again about the same draft [no loops]", async () => {
+    const { rule, mail: receive, draft, settled, id } = await rules.world();
+    const noted = await rule("draft.created", [{ type: "set_priority", priority: "high" }]);
+    const submitted = await draft(await receive());
+    const evaluation = await settled(noted);
+    const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
+    const { about, trigger } = await lookAlike(submitted.id, event!, id);
+    const run = await evaluateRules(rules.service.deps, trigger, about, causedBy(event!, "test"));
+    expect(run?.evaluated?.results[0]?.actions[0]?.suppressed).to.contain("already ran here");
+    const other = { ...causedBy(event!, "test"), correlationId: randomUUID() };
+    const free = await evaluateRules(rules.service.deps, { ...trigger, runId: randomUUID() }, about, other);
+    expect(free?.evaluated?.results[0]?.actions[0]?.suppressed, "of another cause").to.equal(null);
+    expect(evaluation.matched).to.equal(true);
+  });
+
+  /** The same trigger once more under another run, as if an action had caused it. */
+  async function lookAlike(draftId: string, event: Recorded, workspaceId: string) {
+    const { state } = await rules.service.deps.load(draftDecider, draftStream(draftId));
+    const about = () => aboutDraft(rules.service.deps, "draft.created", draftId, state);
+    const trigger = { trigger: "draft.created", runId: randomUUID(), triggerEventId: event.id, workspaceId } as const;
+    return { about, trigger: { ...trigger, proven: true } };
+  }
+});
