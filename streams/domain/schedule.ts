@@ -2,7 +2,7 @@ import type { Domain } from "./domain.ts";
 
 const hourMs = 3_600_000;
 /** A new domain is looked at often for so long, then seldom until it is given up (decisions 7). */
-export const eagerMs = hourMs;
+const eagerMs = hourMs;
 export const pendingMs = hourMs + 72 * hourMs;
 
 /** Seconds between two checks: of a domain pending in its first hour, of one pending later, of a verified one. */

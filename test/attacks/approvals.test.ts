@@ -238,7 +238,8 @@ describe("attacks on approvals", function () {
       await tenant.ask("PATCH /v1/workspaces/me", paused);
       const { id, links } = await asked();
       await press(links.approve, { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") });
-      expect(await statusOf(id)).to.equal("approved");
+      // A press does not wait for the read models.
+      await until(async () => (await statusOf(id)) === "approved");
       const edit = await ask(`PATCH /v1/drafts/${id}`, { body_text: "I quit" });
       expect([edit.status, edit.json.error]).to.deep.equal([422, "invalid_status"]);
       await ask(`PATCH /v1/identities/${identity.id}`, {

@@ -224,7 +224,7 @@ describe("http domains of a workspace's own", function () {
     expect((await own.ask("GET /v1/domains")).json.total).to.equal(2);
   });
 
-  it("are as many as the plan allows, also at once; a deleted one makes room [8 pro]", async () => {
+  it("are as many as the plan allows, also at once; a deleted one makes room [8 domains] [8 pro]", async () => {
     const small = await service.workspace({ plan: "pro" });
     const answers = await Promise.all([1, 2, 3, 4, 5, 6].map(() => add({ domain_name: name() }, small)));
     expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 200, 200, 402, 402, 402]);
