@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Route } from "#src/http/route.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes, type Scope } from "#src/http/scopes.ts";
 import { type AskAs, askingAs } from "#test/support/examples/world.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
@@ -58,6 +58,11 @@ describe("routes × scopes", function () {
       }
     });
   }
+
+  it("every scope of the contract opens something [5 scopes]", () => {
+    const needed = new Set(routes.map(({ scope }) => scope));
+    expect(ofContract.filter((scope) => !needed.has(scope as Scope))).to.deep.equal([]);
+  });
 
   it("all scopes but a route's own do not open it [5 scopes]", async () => {
     const keys = new Map<string, string>();
