@@ -49,7 +49,10 @@ export function createApp(options: AppOptions): Express {
   app.use("/v1", apiHeaders());
   app.use(onlySound(unknown));
   mount(app, options.routes, serveOptions);
-  const document = openApi(options.routes, options.info, options.idempotency !== undefined);
+  const document = openApi(options.routes, options.info, {
+    idempotency: options.idempotency !== undefined,
+    limits: options.limits !== undefined,
+  });
   app.get("/openapi.json", (_, response) => send(response, reply({ json: document })));
   app.use(docsPages(document));
   app.use(healthRoutes(options.readiness ?? []));

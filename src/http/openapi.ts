@@ -17,13 +17,16 @@ export type Document = {
 /** `description`: Markdown. */
 export type Info = { title: string; version: string; summary?: string; description: string; serverUrl: string };
 
-/** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. `idempotent`: POSTs are replayed under an Idempotency-Key. */
-export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, idempotent = false): Document {
+/** What stands around the routes and shows in every answer: limits, and the first answer of a POST given again. */
+export type Wired = { idempotency?: boolean; limits?: boolean };
+
+/** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. */
+export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, wired: Wired = {}): Document {
   const components = createComponents();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, components, idempotent) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, components, wired) };
   }
   for (const [path, methods] of Object.entries(paths)) {
     for (const [method, described] of Object.entries(methods)) {
@@ -64,7 +67,7 @@ const operationIdOf = ({ method, path }: Route): string =>
     .join("_")
     .replaceAll(/[:-]/g, (mark) => (mark === "-" ? "_" : ""));
 
-function operation(route: Route, components: Components, idempotent: boolean): Json {
+function operation(route: Route, components: Components, { idempotency = false, limits = false }: Wired): Json {
   const { scope, options } = route;
   const needs = scope === null ? "Needs no key." : scope === "any" ? "Any key." : `Scope: \`${scope}\`.`;
   return {
@@ -74,11 +77,11 @@ function operation(route: Route, components: Components, idempotent: boolean): J
     description: [options.description, `${needs} Rate limit class: ${route.limit}.`].filter(Boolean).join("\n\n"),
     security: scope === null ? [] : [{ apiKey: [] }],
     ...(scope === null ? {} : { "x-scope": scope }),
-    parameters: parametersOf(route, components, idempotent),
+    parameters: parametersOf(route, components, idempotency),
     ...requestBodyOf(route, components),
     responses: {
-      [options.status ?? 200]: successOf(route, components, idempotent),
-      ...refusalsOf(route, components, idempotent),
+      [options.status ?? 200]: successOf(route, components, limits),
+      ...refusalsOf(route, components, limits),
     },
   };
 }

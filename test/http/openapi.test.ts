@@ -89,7 +89,7 @@ const info = {
 };
 
 describe("http documents and health", () => {
-  const document = openApi(routes, info, true);
+  const document = openApi(routes, info, { idempotency: true, limits: true });
   const operation = (method: string, path: string) => document.paths[path]?.[method];
 
   describe("the OpenAPI document", () => {

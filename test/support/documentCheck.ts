@@ -56,8 +56,11 @@ export function createDocumentCheck(document: Document) {
         )
           return `${line} answered ${status} without ${name}`;
       }
-      const fault = checkOf(schema)(JSON.parse(text));
-      return fault && `${line} answered ${status}: ${fault}`;
+      const body = JSON.parse(text);
+      const fault = checkOf(schema)(body);
+      if (fault !== undefined) return `${line} answered ${status}: ${fault}`;
+      const unnamed = status >= 400 && !response.description.includes(`\`${body.error}\``);
+      return unnamed ? `${line} answered ${status} ${body.error}, which it does not name` : undefined;
     },
   };
 }

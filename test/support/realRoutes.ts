@@ -21,7 +21,7 @@ const info = () => ({
   serverUrl: "http://localhost:8080",
 });
 
-export const realDocument = (): Document => openApi(realRoutes(), info(), true);
+export const realDocument = (): Document => openApi(realRoutes(), info(), { idempotency: true, limits: true });
 
 /** The lines of /v1 that express itself has mounted, in the document's spelling. */
 export function mountedRoutes(): string[] {
