@@ -101,7 +101,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
         await caughtUp();
         const { rows } = await database.reads.ofAll.query("select 1 from inbound where disposition = 'received'");
         const unfiled = await database.reads.ofAll.query(
-          "select 1 from inbound where (disposition = 'threaded' or disposition like 'held%') and filed_position is null",
+          "select 1 from inbound where disposition in ('threaded', 'quarantined', 'held_over_quota', 'held_identity_disabled') and filed_position is null",
         );
         return rows.length === 0 && unfiled.rows.length === 0;
       });
