@@ -116,10 +116,12 @@ export async function requeueSend(
   replaces: string,
   tries: number,
   cause: Cause,
+  /** Of the new attempt, where its mail is written already. */
+  newAttemptId: string = deps.ids.uuid(),
 ): Promise<void> {
   const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
   if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
-  const attempt = await claim(deps, draftId, draft, replaces, cause);
+  const attempt = await claim(deps, draftId, draft, replaces, cause, newAttemptId);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
   await deps.handle(draftDecider, draftStream(draftId), command, cause);
@@ -132,8 +134,8 @@ async function claim(
   draft: Draft,
   replaces: string | null,
   cause: Cause,
+  attemptId: string = deps.ids.uuid(),
 ): Promise<Attempt> {
-  const attemptId = deps.ids.uuid();
   const quota = draft.reservation ?? {
     quotaStream: await quotaStreamOf(deps, draft.workspaceId),
     reservationId: attemptId,

@@ -24,7 +24,7 @@ const settleEveryMs = 5_000;
  */
 export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Process {
   const later = (ms: number) => new Date(deps.clock.now().getTime() + ms);
-  const handedOver: HandOver = handOver(deps, settings);
+  const mails: HandOver = handOver(deps, settings);
 
   async function deliver(draftId: string, cause: Cause, context: ProcessContext): Promise<void> {
     const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
@@ -40,20 +40,33 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       return context.timers.set(draftId, "wait", later(pausedRecheckMs), of(draft.attemptId, cause));
     }
     if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
-    const outcome = await handedOver(draftId, draft, cause);
-    if (outcome === "claim_too_old") return tryAgain(draftId, draft, draft.tries, cause);
+    const outcome = await mails.handOver(draftId, draft, cause);
+    if (outcome === "claim_too_old") return tryPrepared(draftId, draft, cause);
     if (outcome !== "recorded") return retry(draftId, draft, outcome, cause, context);
     const after = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
     return conclude(draftId, draft, after.state, cause, context);
   }
 
+  /** Writing the mail took longer than its claim was good for: the next attempt's is written before it is claimed. */
+  async function tryPrepared(draftId: string, draft: Draft, cause: Cause): Promise<void> {
+    const attemptId = deps.ids.uuid();
+    await mails.prepare(draft, attemptId);
+    await tryAgain(draftId, draft, draft.tries, cause, attemptId);
+  }
+
   /** Any later try: the old attempt is closed on its own stream first, then claimed anew (which may find the draft stale). */
-  async function tryAgain(draftId: string, draft: Draft, tries: number, cause: Cause): Promise<void> {
+  async function tryAgain(
+    draftId: string,
+    draft: Draft,
+    tries: number,
+    cause: Cause,
+    newAttemptId?: string,
+  ): Promise<void> {
     const attemptId = draft.attemptId as string;
     const phase = await closeAttempt(attemptId, draftId, "claimed anew", cause);
     if (phase !== "abandoned" && phase !== "not_handed_over" && phase !== "refused") return;
     try {
-      await requeueSend(deps, draftId, attemptId, tries, cause);
+      await requeueSend(deps, draftId, attemptId, tries, cause, newAttemptId);
     } catch (error) {
       if (!(error instanceof Rejected) || !["stale_draft", "send_in_progress", "invalid_status"].includes(error.code)) {
         throw error;

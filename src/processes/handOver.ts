@@ -5,7 +5,7 @@ import { signedMail } from "#src/commands/signing.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";
-import { renderMail } from "#src/mail/out/render.ts";
+import { type RenderedMail, renderMail } from "#src/mail/out/render.ts";
 import { Rejected } from "#streams/decider.ts";
 import { deliveryDecider } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
@@ -15,28 +15,36 @@ import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
 /** Right before the first byte of content the claim is looked at once more: over this age nothing is written. */
 const claimUsableForMs = 10_000;
 
+/** Mails kept in memory between their writing and their claim. */
+const maxPrepared = 4;
+
 /** Why there was nobody to hand over to, as the draft's failure code and in words. */
 export type NotConnected = { code: "provider_unavailable" | "provider_credentials"; message: string };
 
-export type HandOver = (
-  draftId: string,
-  draft: Draft,
-  cause: Cause,
-) => Promise<"recorded" | "claim_too_old" | NotConnected>;
+export type HandOver = {
+  handOver(draftId: string, draft: Draft, cause: Cause): Promise<"recorded" | "claim_too_old" | NotConnected>;
+  /** Writes the mail of an attempt before it is claimed: a large one takes longer than a claim is good for. */
+  prepare(draft: Draft, attemptId: string): Promise<void>;
+};
+
+type Frozen = RenderedMail & { messageId: string; mimeSha256: string };
 
 /**
  * One hand-over under a claim made in this process: everything slow comes before `DeliveryStarted`, and what the provider answered is
  * recorded however long the event store is away. Whoever finds the attempt started by somebody else hands nothing over.
  */
 export function handOver(deps: Dependencies, { provider, instanceId }: DeliverySettings): HandOver {
-  return async (draftId, draft, cause) => {
+  const prepared = new Map<string, Frozen>();
+
+  async function handOverOnce(draftId: string, draft: Draft, cause: Cause) {
     const attemptId = draft.attemptId as string;
     const connection = await connect();
     if ("code" in connection) return connection;
     crashPoint("deliver:connected");
-    let mail: Awaited<ReturnType<typeof freeze>>;
+    let mail: Frozen;
     try {
-      mail = await freeze(draft, attemptId);
+      mail = prepared.get(attemptId) ?? (await freeze(draft, attemptId));
+      prepared.delete(attemptId);
       if (deps.freshClaims.age(attemptId) > claimGoodForMs) {
         connection.discard();
         return "claim_too_old";
@@ -57,7 +65,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     await record(attemptId, outcome, cause);
     crashPoint("deliver:recorded");
     return "recorded";
-  };
+  }
 
   async function connect(): Promise<ReadyConnection | NotConnected> {
     try {
@@ -71,7 +79,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
   }
 
   /** The very bytes that will leave, stored before anything does. */
-  async function freeze(draft: Draft, attemptId: string) {
+  async function freeze(draft: Draft, attemptId: string): Promise<Frozen> {
     const content = await loadContent(deps.blobs, draft.stored);
     const domain = content.from.address.slice(content.from.address.lastIndexOf("@") + 1);
     const { identityId, threadId } = draft;
@@ -121,6 +129,16 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
       }
     }
   }
+
+  return {
+    handOver: handOverOnce,
+    async prepare(draft, attemptId) {
+      const mail = await freeze(draft, attemptId);
+      const [oldest] = prepared.keys();
+      if (oldest !== undefined && prepared.size >= maxPrepared) prepared.delete(oldest);
+      prepared.set(attemptId, mail);
+    },
+  };
 }
 
 function outcomeEvent(outcome: Outcome) {

@@ -45,7 +45,7 @@ describe("attachments, both ways [d6 attachments]", function () {
   /** The message a draft became, once it left, and the MIME that left. */
   async function left(draftId: string) {
     const draftOf = async () => (await workspace.ask(`GET /v1/drafts/${draftId}`)).json;
-    await until(async () => (await draftOf()).status === "sent");
+    await until(async () => (await draftOf()).status === "sent", 60_000);
     await service.caughtUp();
     const { json: thread } = await workspace.ask(`GET /v1/threads/${(await draftOf()).thread_id}`);
     const message = thread.messages.find((each: any) => each.draft_id === draftId);
