@@ -9,7 +9,7 @@ import { lastEventIdOf } from "./feedCursor.ts";
 import { isUuid } from "./formats.ts";
 import { readQuery } from "./query.ts";
 import { Reply } from "./reply.ts";
-import type { Caller, Reached, Route } from "./route.ts";
+import { type Caller, isRaw, type Reached, type Route } from "./route.ts";
 
 /** What a POST under an Idempotency-Key is known by: the same for every repetition of it. */
 export type Operation = {

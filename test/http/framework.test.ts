@@ -120,6 +120,7 @@ const routes = [
   route("GET /v1/undocumented-status", { ...common, scope: "read:threads", answers: Toy }, async () =>
     reply({ status: 202, json: toy(null) }),
   ),
+  route("PATCH /v1/gone/:id", { ...common, scope: "write:drafts", answers: Toy, load: find }, async () => undefined),
   route("GET /v1/open", { ...common, scope: null, answers: Toy }, async () => toy(null)),
 ];
 
@@ -189,6 +190,10 @@ describe("http framework", () => {
       expect(JSON.stringify(service.logs)).to.contain("answered 422 invalid_status, which its route does not name");
       await refused("GET /v1/undocumented-status", {}, 500, "internal_error");
       expect(JSON.stringify(service.logs)).to.contain("answered 202; its route says 200");
+    });
+
+    it("about what was deleted meanwhile are 404", async () => {
+      await refused(`PATCH /v1/gone/${known}`, {}, 404, "not_found");
     });
 
     it("that cannot be written are a 500, not silence", async () => {
