@@ -46,6 +46,8 @@ export async function judge(admitted: Admitted, checkResponses: boolean): Promis
   // The key may have been revoked while the body came in: then nothing is begun under it.
   if (admitted.signal.aborted) throw unauthorized();
   const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey, lastEventId });
+  // What the path names was there a moment ago: somebody deleted it before it could be shown.
+  if (value === undefined && route.paramNames.length > 0 && !isRaw(route.options.answers)) throw notFound();
   return replyOf(route, value, checkResponses);
 }
 
