@@ -38,12 +38,16 @@ describe("authenticating filed mail [d5 authentication]", function () {
 
   const newId = () => `m${++mails}@customer.example`;
   const threadOf = async (rfcId: string): Promise<{ id: string; message: any }> => {
-    const { rows } = await service.deps.reads
-      .of(workspace.id)
-      .query("select id, thread_id from messages where workspace_id = $1 and rfc_message_id = $2", [
-        workspace.id,
-        `<${rfcId}>`,
-      ]);
+    const lookUp = () =>
+      service.deps.reads
+        .of(workspace.id)
+        .query("select id, thread_id from messages where workspace_id = $1 and rfc_message_id = $2", [
+          workspace.id,
+          `<${rfcId}>`,
+        ]);
+    // What is quarantined is on its thread a moment after its delivery.
+    await until(async () => (await lookUp()).rows.length > 0);
+    const { rows } = await lookUp();
     const { json } = await workspace.ask(`GET /v1/threads/${rows[0]?.thread_id}/messages?limit=100`);
     return { id: rows[0]?.thread_id, message: json.data.find(({ id }: { id: string }) => id === rows[0]?.id) };
   };
