@@ -224,6 +224,21 @@ describe("the hand-over", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
+  it("claims a mail that takes longer to write than a claim is good for once it is written", async () => {
+    const { world, draftId } = await queued();
+    const { blobs } = world;
+    const put = blobs.put.bind(blobs);
+    // Writing a very large mail, every time.
+    blobs.put = async (bytes: Buffer) => {
+      if (bytes.includes("Message-ID:")) world.sleepThrough(6_000);
+      return put(bytes);
+    };
+    await world.run();
+    expect(world.log.all.filter((event) => event.type === "DraftRequeued")).to.have.length(1);
+    expect(world.hands).to.have.length(1);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
   it("does not use a claim that another process made", async () => {
     const { world, draftId } = await queued();
     world.useNode(world.createNode());

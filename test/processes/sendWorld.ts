@@ -299,6 +299,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
 
   return {
     log,
+    blobs,
     clock,
     hands,
     timers,
