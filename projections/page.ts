@@ -53,23 +53,21 @@ function countSql(
   return { sql: `select coalesce(sum(count), 0)::int from ${counts.table} where ${condition}`, values: counts.values };
 }
 
-/** The same where finding the rows is what costs: they are found once, for the count and for the page. */
+/** The same where finding the rows is what costs: they are found once, by their ids, for the count and for the page. */
 export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
   const { select, from, where, values, orderBy, limit, offset } = query;
   const next = values.length + 1;
-  // The order may be by a column that is not shown.
-  const { rows } = await sql.query<Row & { total: number; found_id: string | null; place: string }>(
-    `with found as materialized (select * from ${from} where ${where.join(" and ")}),
-       page as (select id as found_id, row_number() over (order by ${orderBy}) as place, ${select}
-         from found order by ${orderBy} limit $${next} offset $${next + 1})
-     select page.*, counted.total from (select count(*)::int as total from found) counted left join page on true
-     order by place`,
+  const { rows } = await sql.query<Row & { total_of_all: number }>(
+    `with found as materialized (
+       select id, count(*) over ()::int as total_of_all from ${from} where ${where.join(" and ")}
+       order by ${orderBy} limit $${next} offset $${next + 1}
+     )
+     select ${select}, total_of_all from found join ${from} using (id) order by ${orderBy}`,
     [...values, limit, offset],
   );
-  const data = rows
-    .filter((row) => row.found_id !== null)
-    .map(({ total: _total, found_id: _id, place: _place, ...row }) => row as unknown as Row);
-  return { data, total: rows[0]?.total ?? 0, limit, offset };
+  const data = rows.map(({ total_of_all: _, ...row }) => row as unknown as Row);
+  const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
+  return { data, total, limit, offset };
 }
 
 /** Collects conditions whose value is given: `{n}` stands for the value's parameter. */

@@ -8,7 +8,7 @@ exception when others then
 end $$;
 
 -- The words of the vocabulary that one word of a question stands for, as a tsquery: the word itself where it is to match whole. Of very
--- many words that hold a part, the shortest thousand count. `class` is what the lexemes begin with: nothing, or @ for senders.
+-- many words that hold a part, the shortest two hundred count. `class` is what the lexemes begin with: nothing, or @ for senders.
 create function work.search_word(class text, word text, match text) returns text
 language plpgsql stable set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
@@ -21,7 +21,7 @@ begin
     select string_agg(quote_literal(w.word), '|') from (
       select v.word from search_words v
       where v.workspace_id = workspace and v.word like pattern and starts_with(v.word, '@') = (class = '@')
-      order by length(v.word), v.word limit 1000
+      order by length(v.word), v.word limit 200
     ) w
   );
 end $$;
