@@ -10,10 +10,7 @@ export function threadsWith(column: string, text: string): Condition[] {
   if (having.length + without.length === 0) return nothing;
   return [
     ...(having.length > 0 ? [among(column, "", having)] : []),
-    ...without.map((term): Condition => {
-      const [sql, value] = among(column, "", [term]);
-      return [`not (${sql})`, value];
-    }),
+    ...without.map((term): Condition => [`${column} not in (select work.threads_with('', {n}))`, json([term])]),
   ];
 }
 
@@ -23,8 +20,9 @@ export function threadsFrom(column: string, text: string): Condition[] {
   return wordsOf(text).length === 0 ? nothing : [among(column, "@", having)];
 }
 
+/** As an array: the function is asked once, and each thread it names is looked up by its key. */
 const among = (column: string, words: "" | "@", terms: readonly Term[]): Condition => [
-  `${column} in (select work.threads_with('${words}', {n}))`,
+  `${column} = any(array(select work.threads_with('${words}', {n})))`,
   json(terms),
 ];
 
