@@ -19,11 +19,19 @@ export const storeAttachments = (
     })),
   );
 
+type OwnAddresses = { emailAddress: string; replyToEmail: string | null };
 type Answered = Pick<MessageRow, "reply_to" | "from_email" | "rfc_message_id" | "reference_ids">;
 
-/** To whom an answer goes (Reply-To, else From), and what its headers say of what it answers. Throws Rejected where nobody can be answered. */
-export function answerOf(message: Answered): Pick<DraftContent, "to" | "in_reply_to" | "references"> {
-  const to = message.reply_to.length > 0 ? message.reply_to : [message.from_email].filter((address) => address !== "");
+/**
+ * To whom an answer goes (Reply-To, else From), and what its headers say of what it answers. A Reply-To that names the identity itself would
+ * have it answer itself for ever: it is passed over. Throws Rejected where nobody can be answered.
+ */
+export function answerOf(
+  message: Answered,
+  identity: OwnAddresses,
+): Pick<DraftContent, "to" | "in_reply_to" | "references"> {
+  const named = message.reply_to.filter((address) => !isOwn(address, identity));
+  const to = named.length > 0 ? named : [message.from_email].filter((address) => address !== "");
   if (to.length === 0) {
     throw new Rejected("invalid_request", "based_on_message_id: that message has no sender to answer");
   }
@@ -39,7 +47,7 @@ export function everybodyOf(
   message: Pick<MessageRow, "to_emails" | "cc_emails">,
   { to: senders }: Pick<DraftContent, "to">,
   named: { cc: readonly string[]; bcc: readonly string[] },
-  identity: { emailAddress: string; replyToEmail: string | null },
+  identity: OwnAddresses,
 ): Pick<DraftContent, "to" | "cc"> {
   const others = senders.filter((address) => !isOwn(address, identity));
   const to = others.length > 0 ? others : senders;
@@ -51,7 +59,7 @@ export function everybodyOf(
 }
 
 /** Mail to name+anything@ is name@'s too. */
-function isOwn(address: string, identity: { emailAddress: string; replyToEmail: string | null }): boolean {
+function isOwn(address: string, identity: OwnAddresses): boolean {
   const folded = address.toLowerCase();
   const own = [identity.emailAddress, identity.replyToEmail?.toLowerCase()];
   return own.includes(folded) || folded.replace(/\+[^@]*@/, "@") === identity.emailAddress;

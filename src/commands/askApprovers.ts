@@ -4,6 +4,7 @@ import type { Draft } from "#streams/draft/draft.ts";
 import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { type ApprovalChannel, identityStream } from "#streams/identity/events.ts";
+import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken } from "./approvals.ts";
 import { approvalView } from "./approvalViews.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -74,6 +75,14 @@ async function ask(
   channels: Channels,
   { draftId, draft, channel, tokens, expiresAt }: Delivered,
 ): Promise<Answer> {
+  // Its domain may have come to the service since it was named.
+  if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
+    return {
+      reached: false,
+      again: false,
+      error: "the approver's mailbox is hosted by this service now: name another",
+    };
+  }
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const view = await approvalView(deps, draftId, draft, draft.version, expiresAt);
   const { identityId, threadId } = draft;

@@ -125,7 +125,7 @@ async function answer(
   const { workspaceId, replyAll } = request;
   const { identity_id: identityId } = thread;
   const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
-  const { in_reply_to, references, to } = answerOf(message);
+  const { in_reply_to, references, to } = answerOf(message, identity);
   const derived = replyAll ? everybodyOf(message, { to }, request, identity) : { to, cc: request.cc };
   const content: DraftContent = {
     ...identityParts(identity),

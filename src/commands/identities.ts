@@ -39,7 +39,8 @@ export async function createIdentity(
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
   const emailAddress = `${localPart}@${domainName}`;
-  if (emailAddress === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
+  if (sandbox) await requireOwnTag(deps, workspaceId, emailAddress);
+  if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
   const identityId =
     (await interruptedCreation(deps, workspaceId, emailAddress, cause)) ?? newId(deps, cause, "identity");
   await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
@@ -115,6 +116,16 @@ export async function identityWorks(deps: Dependencies, workspaceId: string, ide
     domainWorks(deps, workspaceId, identity.domainId),
   ]);
   return itself && domain;
+}
+
+const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, "");
+
+/** In the sandbox all workspaces share a domain: mail to name+tag is for whoever has the name, and a stranger's identity would get it first. */
+async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddress: string): Promise<void> {
+  const untagged = withoutTag(emailAddress);
+  if (untagged === emailAddress) return;
+  const { state } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(untagged)));
+  if (state.lastWorkspaceId !== null && state.lastWorkspaceId !== workspaceId) throw addressInUse();
 }
 
 const addressInUse = (): Rejected =>

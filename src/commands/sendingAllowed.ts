@@ -1,10 +1,14 @@
 import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { ownDomainOf } from "./domains.ts";
+import type { Cause } from "./handle.ts";
 import { identityWorks } from "./identities.ts";
 
 /**
@@ -65,4 +69,25 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
     "human_approval_required",
     "this identity requires human approval: a person decides through its approval channel",
   );
+}
+
+/**
+ * The same for a draft about to be queued. What a key, a rule or a setting approved before its identity came to want a person's word goes
+ * back to a person.
+ */
+export async function requirePersonsWord(
+  deps: Dependencies,
+  draftId: string,
+  draft: Pick<Draft, "identityId" | "approvedByPerson">,
+  cause: Cause,
+): Promise<void> {
+  if (draft.approvedByPerson) return;
+  try {
+    await requireKeysMayDecide(deps, draft);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    const back = { type: "ReturnToPending", because: error.message } as const;
+    await deps.handle(draftDecider, draftStream(draftId), back, cause);
+    throw error;
+  }
 }

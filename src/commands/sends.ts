@@ -11,7 +11,7 @@ import type { Cause, Handled } from "./handle.ts";
 import { contentChanged, outcomeOfFirst } from "./outcomeOfFirst.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "./quotas.ts";
 import { refreshContent } from "./refreshContent.ts";
-import { requireKeysMayDecide, requireSendingAllowed } from "./sendingAllowed.ts";
+import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
 import { noteDraft, onThread } from "./threads.ts";
 
 /** How long a send waits for a competing send of the same draft to be decided. */
@@ -69,7 +69,7 @@ async function queueOnce(
   const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
   requireStatus(draft, "sent", "pending", "approved");
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
-  if (kind === "auto" || (draft.status === "pending" && kind === "api_key")) await requireKeysMayDecide(deps, draft);
+  await requirePersonsWord(deps, draftId, draft, cause);
   await requireSendingAllowed(deps, draft);
   if (await refreshContent(deps, draftId, draft, cause)) {
     throw contentChanged();

@@ -112,7 +112,7 @@ async function contentOf(
 ): Promise<DraftContent> {
   return {
     ...identityParts(identity),
-    ...answerOf(message),
+    ...answerOf(message, identity),
     cc: request.cc,
     bcc: request.bcc,
     subject: request.subjectOverride ?? thread.subject,

@@ -5,15 +5,17 @@ import { derivedId } from "#src/commands/ids.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/ruleActions.ts";
 import { aboutDraft, isProof } from "#src/commands/ruleFacts.ts";
 import { carryOut, caughtUp, evaluateRules, receivedRunId, rulesFor } from "#src/commands/ruleRuns.ts";
-import { noteDraft } from "#src/commands/threads.ts";
+import { loadThread, noteDraft } from "#src/commands/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { ruleDecider } from "#streams/rule/decider.ts";
+import { ruleStream } from "#streams/rule/events.ts";
 import { actionKey, approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
-import { ruleRunStream } from "#streams/ruleRun/events.ts";
+import { type RuleResult, ruleRunStream } from "#streams/ruleRun/events.ts";
 import { isAboutApproval } from "#streams/ruleRun/plan.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { causedBy } from "./cause.ts";
@@ -47,8 +49,10 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
       await context.timers.set(keyOf(event), `created:${draftId}`, due, { kind: "created", draftId, until });
       return;
     }
-    await ensureReceived(draft, context);
     const cause = causedBy(event, "runRules");
+    // The rules of its message, which may ask for a person, still wait for that proof: an approval by nobody does not stand without them.
+    if (proof === "pending" && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
+    await ensureReceived(draft, context);
     const runId = derivedId("rules", "draft.created", event.id);
     const { workspaceId, threadId } = draft;
     const trigger = {
@@ -88,15 +92,24 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     return rules.flat().some((rule) => rule.actions.some(isAboutApproval));
   }
 
+  const messageMaySetMode = async ({ workspaceId }: Draft): Promise<boolean> =>
+    (await rulesFor(deps, workspaceId, "email.received")).some((rule) => rule.actions.some(isAboutApproval));
+
+  async function giveUp(draftId: string, cause: Cause): Promise<void> {
+    const command = { type: "GiveUpOnRules", because: "the rules of the message could not be run in time" } as const;
+    await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  }
+
   /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
-  async function ensureReceived({ workspaceId, threadId, basedOnMessageId }: Draft, context: Context): Promise<void> {
-    if (basedOnMessageId === null) return;
-    const rules = await rulesFor(deps, workspaceId, "email.received");
-    if (!rules.some((rule) => rule.actions.some(isAboutApproval))) return;
-    const events = await deps.store.read(threadStream(threadId));
-    const received = events.find(
-      (event) => event.type === "MessageAuthenticated" && event.data.messageId === basedOnMessageId,
-    );
+  async function ensureReceived(draft: Draft, context: Context): Promise<void> {
+    const { threadId, basedOnMessageId } = draft;
+    if (basedOnMessageId === null || !(await messageMaySetMode(draft))) return;
+    // Its proof stands where its thread went meanwhile.
+    const { threadId: current } = await loadThread(deps, threadId);
+    const streams = [...new Set([threadId, current])].map((id) => deps.store.read(threadStream(id)));
+    const received = (await Promise.all(streams))
+      .flat()
+      .find((event) => event.type === "MessageAuthenticated" && event.data.messageId === basedOnMessageId);
     if (received) await beside.onReceived(received, context);
   }
 
@@ -118,8 +131,15 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const { state } = await deps.load(ruleRunDecider, stream);
     const found = approvalModeOf(state);
     if (!found || (state.modeUsedBy !== null && state.modeUsedBy !== draftId)) return null;
+    if (found.mode === "auto" && !(await stillStands(found.rule))) return null;
     const { state: used } = await deps.handle(ruleRunDecider, stream, { type: "UseMode", draftId }, cause);
     return used.modeUsedBy === draftId ? { mode: found.mode, cause: { ...cause, actor: actorOf(found.rule) } } : null;
+  }
+
+  /** A draft may come long after its message: a rule that was changed or taken back since grants nothing any more. */
+  async function stillStands({ ruleId, version }: RuleResult): Promise<boolean> {
+    const { state: rule } = await deps.load(ruleDecider, ruleStream(ruleId));
+    return rule.exists && !rule.deleted && rule.status === "active" && rule.version === version;
   }
 
   async function apply(draftId: string, found: FromMessage, cause: Cause): Promise<Mode> {

@@ -24,6 +24,7 @@ const initial: Draft = {
   stored: { content: null, contentBlob: null },
   rationale: null,
   sendRequested: false,
+  approvedByPerson: false,
   autoApproved: false,
   rulesApplied: false,
   held: null,
@@ -69,16 +70,32 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         rationale,
         status: "pending",
         sendRequested: false,
+        approvedByPerson: false,
         autoApproved: false,
         held: null,
       };
     }
-    case "DraftApproved":
-      return { ...draft, status: "approved", sendRequested: event.data.sendRequested, autoApproved: false };
+    case "DraftApproved": {
+      const { sendRequested, tokenSha256 } = event.data;
+      return {
+        ...draft,
+        status: "approved",
+        sendRequested,
+        approvedByPerson: tokenSha256 !== null,
+        autoApproved: false,
+      };
+    }
     case "DraftRejected":
       return { ...draft, status: "rejected", sendRequested: false };
     case "DraftReturnedToPending":
-      return { ...draft, status: "pending", sendRequested: false, autoApproved: false, held: null };
+      return {
+        ...draft,
+        status: "pending",
+        sendRequested: false,
+        approvedByPerson: false,
+        autoApproved: false,
+        held: null,
+      };
     case "SendHeld":
       return { ...draft, held: event.data.code, sendRequested: event.data.code === "sending_paused" };
     case "DraftQueued": {

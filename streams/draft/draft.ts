@@ -20,6 +20,8 @@ export type Draft = {
   rationale: string | null;
   /** Set by an approval that means to send, until that send was queued, held or given up. */
   sendRequested: boolean;
+  /** Its approval is a person's own word, given through a channel, and no key's, rule's or setting's. */
+  approvedByPerson: boolean;
   /** Stands approved by its identity's auto_approve_replies alone: then it waits for the rules of its creation. */
   autoApproved: boolean;
   rulesApplied: boolean;

@@ -22,6 +22,23 @@ export function passes(item: Group | Leaf, facts: Facts): boolean {
     : items.every((inner) => passes(inner, facts));
 }
 
+/** The same where some fields may have any value: whether it passes whatever they are, and whether it passes for some. */
+export function possibilities(
+  item: Group | Leaf,
+  facts: Facts,
+  isUnsure: (field: string) => boolean,
+): { surely: boolean; maybe: boolean } {
+  if (isLeaf(item)) {
+    const known = leafPasses(item, facts);
+    return isUnsure(item.field) ? { surely: false, maybe: true } : { surely: known, maybe: known };
+  }
+  const all = itemsOf(item).map((inner) => possibilities(inner, facts, isUnsure));
+  if (all.length === 0) return { surely: true, maybe: true };
+  return item.operator === "OR"
+    ? { surely: all.some(({ surely }) => surely), maybe: all.some(({ maybe }) => maybe) }
+    : { surely: all.every(({ surely }) => surely), maybe: all.every(({ maybe }) => maybe) };
+}
+
 /** Whether some condition asks about what a sender merely claims (decisions 8). */
 export function asksForClaims(item: Group | Leaf): boolean {
   return isLeaf(item) ? isClaimed(item.field) : itemsOf(item).some(asksForClaims);

@@ -1,5 +1,6 @@
 import { asksForClaims, type Facts, passes } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings, TriggerEvent } from "../rule/events.ts";
+import { hangsOnClaims } from "./doubt.ts";
 import type { PlannedAction, RuleResult } from "./events.ts";
 
 /** A rule as it stood when it was walked. */
@@ -24,9 +25,11 @@ export type Circumstances = {
 export function planRun(rules: readonly WalkedRule[], circumstances: Circumstances): RuleResult[] {
   const results: RuleResult[] = [];
   let { facts } = circumstances;
-  for (const rule of rules) {
+  const claimed = circumstances.proven ? [] : hangsOnClaims(rules.map(inThisRun(circumstances)), facts);
+  for (const [index, rule] of rules.entries()) {
     const matched = passes(rule.conditions, facts);
-    const actions = matched ? rule.actions.map((action) => plan(action, rule, circumstances)) : [];
+    const onClaims = asksForClaims(rule.conditions) || claimed[index] === true;
+    const actions = matched ? rule.actions.map((action) => plan(action, { rule, onClaims }, circumstances)) : [];
     for (const { action, suppressed } of actions) if (suppressed === null) facts = after(action, facts);
     results.push({ ruleId: rule.id, ruleName: rule.name, version: rule.version, matched, actions });
     if (matched && rule.stopAfterMatch) break;
@@ -35,11 +38,20 @@ export function planRun(rules: readonly WalkedRule[], circumstances: Circumstanc
   return results;
 }
 
-function plan(action: RuleAction, rule: WalkedRule, circumstances: Circumstances): PlannedAction {
-  return { action, suppressed: suppression(action, rule, circumstances) };
+/** A rule that ran before does nothing this time. */
+const inThisRun =
+  ({ ranBefore }: Circumstances) =>
+  (rule: WalkedRule): WalkedRule =>
+    ranBefore.has(rule.id) ? { ...rule, actions: [] } : rule;
+
+/** `onClaims`: whether it matches, or its grant stands, hangs on what the sender claims to be. */
+type Walking = { rule: WalkedRule; onClaims: boolean };
+
+function plan(action: RuleAction, walking: Walking, circumstances: Circumstances): PlannedAction {
+  return { action, suppressed: suppression(action, walking, circumstances) };
 }
 
-function suppression(action: RuleAction, rule: WalkedRule, at: Circumstances): string | null {
+function suppression(action: RuleAction, { rule, onClaims }: Walking, at: Circumstances): string | null {
   if (at.ranBefore.has(rule.id)) return "this rule already ran here: an action's event does not trigger it again";
   if (at.chainEnded) return "too many rules set each other in motion";
   if (action.type === "add_tag" && !at.facts.has("contact.domain")) return "there is no contact to tag";
@@ -51,7 +63,7 @@ function suppression(action: RuleAction, rule: WalkedRule, at: Circumstances): s
   }
   if (!grants(action)) return null;
   if (at.humanRequired) return "this identity requires human approval";
-  if (asksForClaims(rule.conditions) && !at.proven) {
+  if (onClaims && !at.proven) {
     return "the sender is not proven: the message did not pass DMARC with alignment";
   }
   return null;

@@ -48,6 +48,11 @@ const attemptsOf = (world: SendWorld, draftId: string): Set<string> =>
       .map((event) => event.stream.slice("delivery-".length)),
   );
 
+async function requireHuman(world: SendWorld): Promise<void> {
+  const command = { type: "UpdateIdentity", changes: { requireHumanApproval: true }, mayLoosen: true } as const;
+  await world.node.handle(identityDecider, identityStream(identityId), command, cause);
+}
+
 const send = (world: SendWorld, draftId: string, on = world.node) => sendDraft(on, { workspaceId, draftId }, cause);
 
 describe("the send path", () => {
@@ -384,14 +389,25 @@ describe("the hand-over", () => {
   it("does not let a key send what an edit put back to pending, where people decide", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
-    const changes = { requireHumanApproval: true };
-    await world.node.handle(
-      identityDecider,
-      identityStream(identityId),
-      { type: "UpdateIdentity", changes, mayLoosen: true },
-      cause,
-    );
+    await requireHuman(world);
     expect(await refusal(queueSend(world.node, draftId, "api_key", cause))).to.equal("human_approval_required");
+  });
+
+  it("does not send what a key or a rule approved before people had to decide: it goes back to them [d2 require_human_approval]", async () => {
+    for (const kind of ["api_key", "rule"] as const) {
+      const world = await createSendWorld();
+      const draftId = await world.submit();
+      const approve = { type: "ApproveDraft", ifVersion: 1, contentSha256: null, sendRequested: false } as const;
+      const by = { ...cause, actor: { kind, id: "somebody" } };
+      await world.node.handle(draftDecider, draftStream(draftId), { ...approve, tokenSha256: null }, by);
+      await requireHuman(world);
+      expect(await refusal(queueSend(world.node, draftId, "api_key", cause))).to.equal("human_approval_required");
+      expect((await world.state.draft(draftId)).status).to.equal("pending");
+      await world.node.handle(draftDecider, draftStream(draftId), { ...approve, tokenSha256: "a person's" }, by);
+      await queueSend(world.node, draftId, "api_key", cause);
+      await world.run();
+      await expectSound(world, [draftId], ["sent"]);
+    }
   });
 
   it("hands over once where two deliverers have the same events at once", async () => {

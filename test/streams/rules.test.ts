@@ -341,6 +341,55 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
     });
   }
 
+  describe("without proof, grants nothing that hangs on a claim in another rule", () => {
+    const trusted: Facts = new Map(facts).set("contact.status", ["trusted"]);
+    const isTrusted = leaf("contact.status", "trusted");
+    const isStranger: Group = { conditions: [{ field: "contact.status", op: "not_equals", value: "trusted" }] };
+    const skip = rule("skip", { actions: [{ type: "skip_approval" }] });
+    const manual = rule("manual", { actions: [{ type: "set_approval_mode", mode: "manual" }] });
+    const setsStatus = rule("status", {
+      conditions: isTrusted,
+      actions: [{ type: "set_thread_status", status: "waiting" }],
+    });
+    const grantOf = (rules: WalkedRule[], proven: boolean) =>
+      planRun(rules, at({ facts: trusted, proven })).find(({ ruleId }) => ruleId === "skip")?.actions[0]?.suppressed;
+    for (const [what, rules] of Object.entries({
+      "one before it that would have ended the walk": [
+        rule("a", { conditions: isStranger, stopAfterMatch: true }),
+        skip,
+      ],
+      "one after it that would have asked for a person": [skip, { ...manual, conditions: isStranger }],
+      "one that ended the walk before a person was asked for": [
+        skip,
+        rule("a", { conditions: isTrusted, stopAfterMatch: true }),
+        manual,
+      ],
+      "one that set the status it asks about": [setsStatus, { ...skip, conditions: leaf("thread.status", "waiting") }],
+    })) {
+      it(what, () => {
+        expect(grantOf(rules, true), "proven").to.equal(null);
+        expect(grantOf(rules, false), "claimed").to.contain("DMARC");
+      });
+    }
+
+    it("but what comes out the same whoever the sender is", () => {
+      const elsewhere: Group = {
+        conditions: [...(isStranger.conditions ?? []), { field: "identity.id", op: "equals", value: "another" }],
+      };
+      const tags = rule("tags", { conditions: isTrusted, actions: [{ type: "add_tag", tag: "x" }] });
+      const closes = rule("closes", { actions: [{ type: "set_thread_status", status: "closed" }] });
+      const onClosed = { ...skip, conditions: leaf("thread.status", "closed") };
+      for (const rules of [
+        [{ ...manual, conditions: isStranger }, skip],
+        [skip, { ...manual, conditions: elsewhere }],
+        [rule("a", { conditions: elsewhere, stopAfterMatch: true }), tags, skip],
+        [setsStatus, closes, onClosed],
+      ]) {
+        expect(grantOf(rules, false)).to.equal(null);
+      }
+    });
+  });
+
   it("needs no proof where no condition asks who the sender is", () => {
     const rules = [rule("a", { conditions: leaf("thread.status", "open"), actions: [{ type: "skip_approval" }] })];
     expect(suppressed(rules, at())).to.deep.equal([[null]]);
