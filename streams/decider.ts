@@ -25,6 +25,14 @@ export class Rejected extends Error {
   }
 }
 
+/** invalid_request about one field or parameter: the message begins with its path, which the wire also gives as `field`. */
+export const invalid = (field: string, sentence: string, details: Record<string, unknown> = {}): Rejected =>
+  new Rejected("invalid_request", `${field}: ${sentence}`, { field, ...details });
+
+/** not_found about an id in a body: whether it never was or is another workspace's, nobody can tell (decisions 0). */
+export const missing = (field: string, noun: string): Rejected =>
+  new Rejected("not_found", `${field}: no such ${noun}`, { field });
+
 export const fold = <State, E extends Event>(
   decider: Pick<Decider<State, never, E>, "initial" | "evolve">,
   events: readonly E[],

@@ -88,28 +88,10 @@ export async function workingRules(
   return rows;
 }
 
-/** Something that happened before, which a rule could have been triggered by. */
+/** Something that happened before, which a rule could have been triggered by: about a draft, or about a message. */
 export type PastTrigger = { draft_id: string | null; message_id: string | null; at: Date };
 
-const pastMessages = `select null::uuid as draft_id, id as message_id, received_at as at from messages
-  where workspace_id = $1 and direction = 'inbound' and classification in ('person', 'list')`;
-const pastDrafts = (at: string, condition: string): string =>
-  `select id as draft_id, null::uuid as message_id, ${at} as at from drafts where workspace_id = $1 and ${condition}`;
-const pastMail = (condition: string): string =>
-  `select draft_id, null::uuid as message_id, coalesce(sent_at, created_at) as at from messages
-   where workspace_id = $1 and direction = 'outbound' and draft_id is not null and ${condition}`;
-
-const past: Record<TriggerEvent, string> = {
-  "email.received": pastMessages,
-  "email.sent": pastMail("true"),
-  "email.delivered": pastMail("delivery_status = 'delivered'"),
-  "draft.created": pastDrafts("created_at", "true"),
-  "draft.approved": pastDrafts("decided_at", "decided_by ->> 'decision' = 'approve'"),
-  "draft.sent": pastDrafts("sent_at", "sent_at is not null"),
-  "draft.stale": pastDrafts("updated_at", "status = 'stale'"),
-};
-
-/** The newest events of a trigger, newest first. */
+/** Of the newest events of a trigger, as the feed has them, those since a moment (null: all); newest first. */
 export async function pastTriggers(
   reads: Reads,
   workspaceId: string,
@@ -117,9 +99,11 @@ export async function pastTriggers(
   { since, limit }: { since: Date | null; limit: number },
 ): Promise<PastTrigger[]> {
   const { rows } = await reads.of(workspaceId).query<PastTrigger>(
-    `select * from (${past[trigger]}) as past where $2::timestamptz is null or at >= $2
-     order by at desc, coalesce(draft_id, message_id) limit $3`,
-    [workspaceId, since, limit],
+    `select (data ->> 'draft_id')::uuid as draft_id, (data ->> 'message_id')::uuid as message_id, created_at as at
+     from (select * from feed_events where workspace_id = $1 and type = $2
+       order by position desc, part desc limit $4) newest
+     where $3::timestamptz is null or created_at >= $3 order by position desc, part desc`,
+    [workspaceId, trigger, since, limit],
   );
   return rows;
 }

@@ -1,6 +1,6 @@
 import type { MessageRow } from "#projections/messages/queries.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Dependencies } from "./dependencies.ts";
 
@@ -33,7 +33,7 @@ export function answerOf(
   const named = message.reply_to.filter((address) => !isOwn(address, identity));
   const to = named.length > 0 ? named : [message.from_email].filter((address) => address !== "");
   if (to.length === 0) {
-    throw new Rejected("invalid_request", "based_on_message_id: that message has no sender to answer");
+    throw invalid("based_on_message_id", "that message has no sender to answer");
   }
   const headers = answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids });
   return { to: distinct(to), ...headers };

@@ -2,7 +2,7 @@ import { identityByAddress } from "#projections/identities/queries.ts";
 import { domainOfAddress } from "#src/dns/names.ts";
 import { CannotOpen, type Reseal } from "#src/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/secrets/mask.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid } from "#streams/decider.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { receivesMailHere } from "./domainNames.ts";
@@ -61,17 +61,14 @@ function seal(
 
 export function requireSecret(deps: Dependencies, path: string, value: string): void {
   if (/^\*{4}.{0,4}$/.test(value)) {
-    throw new Rejected(
-      "invalid_request",
-      `${path}: this is not the shown form of what is stored; send the value itself`,
-    );
+    throw invalid(path, "this is not the shown form of what is stored; send the value itself");
   }
   if (!path.endsWith("webhook_url")) return;
   const hosts = deps.settings.slackAllowedHosts ?? ["hooks.slack.com"];
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const allowed = url !== undefined && (hosts.includes(url.hostname) || hosts.includes(url.host));
   if (url?.protocol !== "https:" || !allowed || url.username || url.password) {
-    throw new Rejected("invalid_request", `${path}: expected a URL https://… on ${hosts.join(" or ")}`);
+    throw invalid(path, `expected a URL https://… on ${hosts.join(" or ")}`);
   }
 }
 

@@ -3,7 +3,7 @@ import { ruleOfAssistant } from "#projections/rules/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { type Assistant, assistantDecider } from "#streams/assistant/decider.ts";
 import { type AssistantSettings, assistantStream } from "#streams/assistant/events.ts";
-import { Rejected } from "#streams/decider.ts";
+import { missing, Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
@@ -60,7 +60,7 @@ export async function requireAssistant(
   if (!assistantId) return;
   await loadAssistant(deps, { workspaceId, assistantId }).catch((error) => {
     if (!(error instanceof Rejected)) throw error;
-    throw new Rejected("not_found", "assistant_id: no such assistant", { field: "assistant_id" });
+    throw missing("assistant_id", "assistant");
   });
 }
 

@@ -1,6 +1,6 @@
 import { type ContactChanges, contactDecider, maxTagLength } from "#streams/contact/decider.ts";
 import { contactStream } from "#streams/contact/events.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid } from "#streams/decider.ts";
 import type { ContactStatus } from "#streams/thread/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -55,8 +55,5 @@ const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") +
 
 function requireTag(tag: string): void {
   if (tag.trim() !== "" && tag.length <= maxTagLength && !/\p{Cc}/u.test(tag)) return;
-  throw new Rejected(
-    "invalid_request",
-    `tag: expected 1 to ${maxTagLength} characters without control characters, not only spaces`,
-  );
+  throw invalid("tag", `expected 1 to ${maxTagLength} characters without control characters, not only spaces`);
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { asciiName, isHostName, registrableDomain } from "#src/dns/names.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid } from "#streams/decider.ts";
 import { type DomainName, domainNameDecider } from "#streams/domainName/decider.ts";
 import { domainNameStream } from "#streams/domainName/events.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -23,6 +23,8 @@ export function readDomainNames(
   subdomain: string | null,
 ): DomainNames {
   const name = readName(given);
+  requireNotOurs(settings, name);
+  requireRegistrable(name);
   const relative = subdomain === null || subdomain === "" ? null : readSubdomain(name, subdomain);
   const mailDomain = relative === null ? name : `${relative}.${name}`;
   if (mailDomain.length > maxNameLength) {
@@ -31,12 +33,14 @@ export function readDomainNames(
       `this name is too long; expected at most ${maxNameLength} characters with its subdomain`,
     );
   }
-  for (const own of [settings.sandboxDomain, domainPart(settings.approvalsFrom)]) {
-    if (own === null || (own !== name && own !== mailDomain)) continue;
-    const message = "domain_name: this domain belongs to the service itself; name one of your own";
-    throw new Rejected("invalid_request", message, { conflict: true });
-  }
+  requireNotOurs(settings, mailDomain);
   return { name, subdomain: relative, mailDomain };
+}
+
+/** The sandbox domain stands in every workspace already (decisions 7). */
+function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
+  if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
+  throw invalid("domain_name", "this domain belongs to the service itself; name one of your own", { conflict: true });
 }
 
 function readName(given: string): string {
@@ -47,6 +51,10 @@ function readName(given: string): string {
       "expected a plain domain name such as example.com, without https://, a path or an address",
     );
   }
+  return name;
+}
+
+function requireRegistrable(name: string): void {
   if (reserved.includes(name.slice(name.lastIndexOf(".") + 1))) {
     throw invalid(
       "domain_name",
@@ -59,7 +67,6 @@ function readName(given: string): string {
       "this is a public suffix, under which others register; name a domain of your own, such as example.com",
     );
   }
-  return name;
 }
 
 function readSubdomain(name: string, given: string): string {
@@ -70,9 +77,6 @@ function readSubdomain(name: string, given: string): string {
 }
 
 const domainPart = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();
-
-const invalid = (field: string, sentence: string): Rejected =>
-  new Rejected("invalid_request", `${field}: ${sentence}`, { field });
 
 export const nameStream = (name: string): string =>
   domainNameStream(createHash("sha256").update(name.toLowerCase()).digest("hex"));

@@ -1,5 +1,5 @@
 import { newSigningKeys } from "#src/secrets/signingKeys.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid, missing, Rejected } from "#streams/decider.ts";
 import { domainDecider } from "#streams/domain/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type DomainFacts, domainStream } from "#streams/domain/events.ts";
@@ -38,7 +38,7 @@ export async function createDomain(
   // Another request went on with what this one had begun, perhaps with another subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
   for (const name of unused) await releaseName(deps, domainId, name, cause);
-  throw new Rejected("invalid_request", "domain_name: this domain was added a moment ago", { conflict: true });
+  throw invalid("domain_name", "this domain was added a moment ago: use that one", { conflict: true });
 }
 
 /** An id under which this workspace took the name and then made no domain: whoever wants the name goes on with it. */
@@ -126,7 +126,7 @@ type OfDomain = { workspaceId: string; domainId: string };
 export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: OfDomain): Promise<Domain> {
   const { state } = await deps.load(domainDecider, domainStream(domainId));
   if (!state.exists || state.deleted || state.workspaceId !== workspaceId) {
-    throw new Rejected("not_found", "domain_id: no such domain", { field: "domain_id" });
+    throw missing("domain_id", "domain");
   }
   return state;
 }

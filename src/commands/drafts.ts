@@ -1,4 +1,4 @@
-import { Rejected } from "#streams/decider.ts";
+import { invalid, Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
@@ -58,7 +58,7 @@ export async function editDraft(
   if (changes.cc !== undefined) content.cc = changes.cc;
   if (changes.bcc !== undefined) content.bcc = changes.bcc;
   if (!content.body_text && !content.body_html) {
-    throw new Rejected("invalid_request", "body_text: a draft needs body_text or body_html");
+    throw invalid("body_text", "a draft needs body_text or body_html");
   }
   requireDistinctRecipients(content);
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
@@ -129,7 +129,7 @@ export async function notifyAgain(
   const draft = await loadDraft(deps, workspaceId, draftId);
   const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
   if (!identity.approvalChannel) {
-    throw new Rejected("invalid_request", "approval_channel: this identity has none; set one to notify approvers");
+    throw invalid("approval_channel", "this identity has none; set one to notify approvers");
   }
   const at = deps.clock.now().toISOString();
   const { notifyThrottleSeconds: throttleSeconds } = deps.settings;

@@ -1,7 +1,7 @@
 import { type MessageRow, messageById, newestInbound } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid, missing, Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
@@ -100,7 +100,7 @@ export type ReplyRequest = Letter & {
 export async function replyEmail(deps: Dependencies, request: ReplyRequest, cause: Cause): Promise<DirectlySent> {
   const { workspaceId } = request;
   const thread = await threadById(deps.reads, workspaceId, request.threadId);
-  if (!thread) throw new Rejected("not_found", "thread_id: no such thread", { field: "thread_id" });
+  if (!thread) throw missing("thread_id", "thread");
   const named = await namedMessage(deps, request, thread);
   if (named) return answer(deps, request, thread, named, newId(deps, cause, "draft"), cause);
   try {
@@ -156,9 +156,9 @@ async function namedMessage(
   if (basedOnMessageId === null) return undefined;
   const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
   const field = "based_on_message_id";
-  if (!message) throw new Rejected("not_found", `${field}: no such message`, { field });
+  if (!message) throw missing(field, "message");
   if (message.direction !== "inbound" || message.thread_id !== (thread.merged_into ?? thread.id)) {
-    throw new Rejected("invalid_request", `${field}: expected an inbound message of the thread`, { field });
+    throw invalid(field, "expected an inbound message of the thread");
   }
   return message;
 }
@@ -170,9 +170,10 @@ async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow
   if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
   const message = await newestInbound(deps.reads, thread.workspace_id, threadId);
   if (message) return message;
-  const sentence =
-    "thread_id: nobody wrote on this thread yet, so there is nothing to answer; use POST /v1/emails/send";
-  throw new Rejected("invalid_request", sentence, { field: "thread_id" });
+  throw invalid(
+    "thread_id",
+    "nobody wrote on this thread yet, so there is nothing to answer; use POST /v1/emails/send",
+  );
 }
 
 async function lettersContent(deps: Dependencies, { bodyText, bodyHtml, attachments }: Letter) {
@@ -183,5 +184,5 @@ async function lettersContent(deps: Dependencies, { bodyText, bodyHtml, attachme
 export async function loadIdentity(deps: Dependencies, workspaceId: string, identityId: string): Promise<Identity> {
   const { state } = await deps.load(identityDecider, identityStream(identityId));
   if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;
-  throw new Rejected("not_found", "identity_id: no such identity", { field: "identity_id" });
+  throw missing("identity_id", "identity");
 }

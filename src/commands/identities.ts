@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { Rejected } from "#streams/decider.ts";
+import { invalid, Rejected } from "#streams/decider.ts";
 import { requireVerified } from "#streams/domain/decider.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
@@ -129,7 +129,7 @@ async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddre
 }
 
 const addressInUse = (): Rejected =>
-  new Rejected("invalid_request", "local_part: this address is already in use; choose another", { conflict: true });
+  invalid("local_part", "this address is already in use; choose another", { conflict: true });
 
 /** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals (decisions 2). */
 export async function updateIdentity(
@@ -174,10 +174,7 @@ export async function deleteIdentity(
 
 function requireLocalPart(localPart: string): void {
   if (localPartPattern.test(localPart)) return;
-  throw new Rejected(
-    "invalid_request",
-    "local_part: expected 1 to 64 lower-case letters, digits and _ + - and single dots between them",
-  );
+  throw invalid("local_part", "expected 1 to 64 lower-case letters, digits and _ + - and single dots between them");
 }
 
 /** What stands behind the @ of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
@@ -199,9 +196,9 @@ async function requireNotHostedHere(deps: Dependencies, settings: Partial<Identi
   for (const field of ["approvalChannel", "secondaryApprovalChannel"] as const) {
     const channel = settings[field];
     if (channel?.type !== "email" || !(await isHostedHere(deps, channel.config.to as string))) continue;
-    throw new Rejected(
-      "invalid_request",
-      `${wireNames[field]}.config.to: an address hosted by this service cannot approve; name a person's own mailbox`,
+    throw invalid(
+      `${wireNames[field]}.config.to`,
+      "an address hosted by this service cannot approve; name a person's own mailbox",
     );
   }
 }

@@ -1,4 +1,4 @@
-import { Rejected } from "#streams/decider.ts";
+import { invalid } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
 /** As many as a request may name itself (decisions 4). */
@@ -7,8 +7,7 @@ const maxCopies = 50;
 /** A message to very many is not answered to all of them unseen. */
 export function requireFewCopies({ cc }: Pick<DraftContent, "cc">): void {
   if (cc.length <= maxCopies) return;
-  const sentence = `reply_all: that message has more than ${maxCopies} other recipients; name the ones you mean in cc`;
-  throw new Rejected("invalid_request", sentence, { field: "reply_all" });
+  throw invalid("reply_all", `that message has more than ${maxCopies} other recipients; name the ones you mean in cc`);
 }
 
 /** No address twice across to, cc and bcc, whatever its case: providers refuse it (decisions 4). */
@@ -18,7 +17,7 @@ export function requireDistinctRecipients(content: Pick<DraftContent, "to" | "cc
     for (const address of content[field]) {
       const folded = address.toLowerCase();
       if (seen.has(folded)) {
-        throw new Rejected("invalid_request", `${field}: ${address} is a recipient already; name each address once`);
+        throw invalid(field, `${address} is a recipient already; name each address once`);
       }
       seen.add(folded);
     }

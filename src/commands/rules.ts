@@ -1,6 +1,6 @@
 import { assistantDecider } from "#streams/assistant/decider.ts";
 import { assistantStream } from "#streams/assistant/events.ts";
-import { Rejected } from "#streams/decider.ts";
+import { missing, Rejected } from "#streams/decider.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { readActions } from "#streams/rule/actions.ts";
@@ -157,6 +157,3 @@ export async function requireScope(
     if (!ours) throw missing(`${at}assistant_id`, "assistant");
   }
 }
-
-const missing = (field: string, noun: string): Rejected =>
-  new Rejected("not_found", `${field}: no such ${noun}`, { field });

@@ -56,8 +56,11 @@ export async function requireSendingAllowed(
       "the domain of this identity is not verified any more: put its DNS records back and have it verified",
     );
   }
-  if (state !== "allowed") {
-    throw new Rejected("identity_not_active", "this identity is not active and cannot send");
+  if (state === "identity_deleted") {
+    throw new Rejected("identity_not_active", "this identity is deleted and cannot send: use another one");
+  }
+  if (state === "identity_disabled") {
+    throw new Rejected("identity_not_active", "this identity is disabled and cannot send: set its status to active");
   }
 }
 

@@ -1,7 +1,7 @@
 import { identityById } from "#projections/identities/queries.ts";
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid, missing } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
@@ -91,14 +91,14 @@ async function requireSubjects(
     identityById(deps.reads, workspaceId, identityId),
     messageById(deps.reads, workspaceId, basedOnMessageId),
   ]);
-  if (!thread) throw new Rejected("not_found", "thread_id: no such thread");
-  if (!identity) throw new Rejected("not_found", "identity_id: no such identity");
-  if (!message) throw new Rejected("not_found", "based_on_message_id: no such message");
+  if (!thread) throw missing("thread_id", "thread");
+  if (!identity) throw missing("identity_id", "identity");
+  if (!message) throw missing("based_on_message_id", "message");
   if (thread.identity_id !== identity.id) {
-    throw new Rejected("invalid_request", "identity_id: expected the identity of the thread");
+    throw invalid("identity_id", "expected the identity of the thread");
   }
   if (message.direction !== "inbound" || message.thread_id !== (thread.merged_into ?? thread.id)) {
-    throw new Rejected("invalid_request", "based_on_message_id: expected an inbound message of the thread");
+    throw invalid("based_on_message_id", "expected an inbound message of the thread");
   }
   return { thread, message };
 }

@@ -1,6 +1,6 @@
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { targetFault } from "#src/webhooks/targets.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid, Rejected } from "#streams/decider.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { type Webhook, webhookDecider } from "#streams/webhook/decider.ts";
@@ -132,7 +132,7 @@ async function requireSound(
   { url, identityIds }: Partial<WebhookSettings>,
 ): Promise<void> {
   const fault = url === undefined ? undefined : targetFault(url, deps.settings.webhookAllowedHosts ?? []);
-  if (fault) throw new Rejected("invalid_request", `url: ${fault}`, { field: "url" });
+  if (fault) throw invalid("url", fault);
   for (const [index, identityId] of (identityIds ?? []).entries()) {
     const { state } = await deps.load(identityDecider, identityStream(identityId));
     if (state.exists && !state.deleted && state.workspaceId === workspaceId) continue;

@@ -2,6 +2,7 @@ import { listVersions } from "#projections/drafts/queries.ts";
 import { draftHistory, versionContent } from "#src/commands/histories.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
+import { historyTypes } from "./docs/historyTypes.ts";
 import { loadDraft } from "./draftAnswers.ts";
 import { presentChanges } from "./present/diffs.ts";
 import { presentVersion } from "./present/drafts.ts";
@@ -50,8 +51,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       scope: "read:audit",
       limit: "read",
       summary: "List every event of a draft",
-      description:
-        "Oldest first: DraftSubmitted, DraftEdited, DraftApproved, DraftRejected, DraftReturnedToPending, SendHeld, DraftQueued, DraftRequeued, SendAbandoned, DraftMarkedStale, DraftSent, DraftFailed, LateEvidence, NotifyRequested, ApproversAsked, ApproversNotified, NotificationFailed; of its thread SendClaimed and SendClaimReleased; of its deliveries DeliveryStarted, DeliveryAbandoned, DeliveryNotHandedOver, DeliveryAccepted, DeliveryRefused, DeliveryUnknown, DeliverySettled.",
+      description: `Oldest first, with the claims to send it and what became of its deliveries. Types: ${Object.keys(historyTypes).join(", ")}.`,
       query: HistoryQuery,
       answers: HistoryList,
       load: loadDraft(deps),
@@ -83,6 +83,6 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
 
 async function requireVersion(deps: HttpDependencies, draftId: string, field: string, version: number) {
   const found = await versionContent(deps, draftId, version);
-  if (!found) throw new Rejected("not_found", `${field}: this draft has no version ${version}`);
+  if (!found) throw new Rejected("not_found", `${field}: this draft has no version ${version}`, { field });
   return found;
 }

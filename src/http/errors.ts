@@ -1,5 +1,5 @@
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid as invalidField, Rejected } from "#streams/decider.ts";
 import { Reply } from "./reply.ts";
 
 /** The HTTP status of every code of the contract (interface 7, decisions). The only place that knows both. */
@@ -85,5 +85,6 @@ function headersOf(code: ErrorCode, details: Record<string, unknown>): Record<st
   return seconds === undefined ? {} : { "Retry-After": String(seconds) };
 }
 
+/** invalid_request; `field` is empty where it is about the request as a whole. */
 export const invalid = (field: string, sentence: string): Rejected =>
-  new Rejected("invalid_request", field === "" ? sentence : `${field}: ${sentence}`, field === "" ? {} : { field });
+  field === "" ? new Rejected("invalid_request", sentence) : invalidField(field, sentence);

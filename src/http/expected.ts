@@ -40,7 +40,7 @@ function words(schema: AnySchema): string {
     case "string":
       return text(schema);
     case "array":
-      return `an array${between(schema.minItems, schema.maxItems, "elements")}`;
+      return ["an array", between(schema.minItems, schema.maxItems, "elements")].filter(Boolean).join(" of ");
     case "null":
       return "null";
     default:
@@ -52,10 +52,12 @@ const oneOf = (values: unknown[]): string =>
   values.length === 1 ? JSON.stringify(values[0]) : `one of ${values.map(String).join(", ")}`;
 
 function text(schema: AnySchema): string {
-  const kind = schema.format === undefined ? "a string" : (formats[schema.format]?.expected ?? "a string");
-  const pattern = schema.pattern === undefined ? "" : ` of the form ${schema.pattern}`;
-  const bytes = schema.maxBytes === undefined ? "" : ` of at most ${schema.maxBytes} bytes`;
-  return `${kind}${pattern}${between(schema.minLength, schema.maxLength, "characters")}${bytes}`;
+  const { format, pattern, minLength, maxLength, maxBytes } = schema;
+  const known = format === undefined ? undefined : formats[format]?.expected;
+  const kind = known ?? (pattern === undefined ? "a string" : `a string of the form ${pattern}`);
+  const sizes = [between(minLength, maxLength, "characters"), between(undefined, maxBytes, "bytes")].filter(Boolean);
+  if (sizes.length === 0) return kind;
+  return `${kind}${known === undefined ? "" : ","} of ${sizes.join(" and ")}`;
 }
 
 function range({ minimum, maximum }: AnySchema): string {
@@ -65,9 +67,9 @@ function range({ minimum, maximum }: AnySchema): string {
 }
 
 function between(least: number | undefined, most: number | undefined, unit: string): string {
-  if (least !== undefined && most !== undefined) return ` of ${least} to ${most} ${unit}`;
-  if (least !== undefined) return ` of at least ${least} ${least === 1 ? unit.slice(0, -1) : unit}`;
-  return most === undefined ? "" : ` of at most ${most} ${unit}`;
+  if (least !== undefined && most !== undefined) return `${least} to ${most} ${unit}`;
+  if (least !== undefined) return `at least ${least} ${least === 1 ? unit.slice(0, -1) : unit}`;
+  return most === undefined ? "" : `at most ${most} ${unit}`;
 }
 
 function tagsOf(schema: AnySchema, tag: string): unknown[] {

@@ -8,6 +8,10 @@ export const formats: Record<string, { expected: string; test: (text: string) =>
     test: (text) => isDate(text) || isDateTime(text),
   },
   "email-address": { expected: "one plain e-mail address", test: (text) => isAddress(text) },
+  "local-part": {
+    expected: "lower-case letters, digits and _ + - with single dots between them",
+    test: (text) => /^[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/.test(text),
+  },
   "visible-line": {
     expected: "text without control characters, not only spaces",
     test: (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),

@@ -1,8 +1,8 @@
 import type { TObject } from "typebox";
-import { requireText } from "./body.ts";
+import { pathTo, requireText } from "./body.ts";
 import { invalid } from "./errors.ts";
 
-type Typed = { type?: string };
+type Typed = { type?: string; format?: string };
 
 /**
  * The query string as typed values: flat, each parameter at most once, none that the route does not know (a mistyped filter must
@@ -14,9 +14,8 @@ export function readQuery(url: string, schema: TObject): Record<string, unknown>
   if (start === -1) return query;
   const properties = schema.properties as Record<string, Typed>;
   for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
-    const shown = JSON.stringify(name.slice(0, 64));
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (property === undefined) throw invalid("", `unknown query parameter ${shown}`);
+    if (property === undefined) throw invalid(pathTo("", name), unknownOf(Object.keys(properties)));
     if (Object.hasOwn(query, name)) throw invalid(name, "expected this query parameter once");
     requireText(value, name);
     query[name] = typed(value, property);
@@ -24,7 +23,14 @@ export function readQuery(url: string, schema: TObject): Record<string, unknown>
   return query;
 }
 
-function typed(value: string, { type }: Typed): unknown {
+const unknownOf = (known: readonly string[]): string =>
+  `unknown query parameter: expected ${known.length === 0 ? "none" : known.join(", ")}`;
+
+const times = ["date-time", "date-or-time"];
+
+function typed(value: string, { type, format = "" }: Typed): unknown {
+  // In a query a bare + is a space, and no time has one: +02:00 is meant.
+  if (times.includes(format)) return value.replace(/ (?=\d\d:\d\d$)/, "+");
   if (type === "integer" && /^-?\d{1,15}$/.test(value)) return Number(value);
   if (type === "boolean" && (value === "true" || value === "false")) return value === "true";
   return value;

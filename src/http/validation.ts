@@ -82,7 +82,7 @@ function refusal(errors: ErrorObject[]) {
   const path = pathOf(told.instancePath);
   switch (told.keyword) {
     case "additionalProperties":
-      return invalid(pathTo(path, told.params.additionalProperty), "unknown field");
+      return invalid(pathTo(path, told.params.additionalProperty), `unknown field: expected ${knownTo(told)}`);
     case "required":
       return invalid(pathTo(path, told.params.missingProperty), `required: expected ${expectedOf(told)}`);
     case "atLeastOneOf":
@@ -106,6 +106,9 @@ const isMoreTelling = (error: ErrorObject, best: ErrorObject): boolean => depthO
 const insideKeywords = ["additionalProperties", "required", "discriminator"];
 const depthOf = ({ instancePath, keyword }: ErrorObject): number =>
   instancePath.split("/").length + (insideKeywords.includes(keyword) ? 1 : 0);
+
+const knownTo = ({ parentSchema }: ErrorObject): string =>
+  Object.keys(parentSchema?.properties ?? {}).join(", ") || "none";
 
 function expectedOf({ parentSchema, params }: ErrorObject): string {
   return expected(parentSchema?.properties?.[params.missingProperty] ?? {});

@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { Rejected } from "../decider.ts";
+import { invalid } from "../decider.ts";
 import type { ContactStatus } from "../thread/events.ts";
 import type { ContactEvent } from "./events.ts";
 
@@ -47,7 +47,7 @@ function decide(command: ContactCommand, contact: Contact): ContactEvent[] {
     case "TagContact":
       if (contact.tags.includes(command.tag)) return [];
       if (contact.tags.length >= maxTags) {
-        throw new Rejected("invalid_request", `tags: this contact has ${maxTags} already; remove one first`);
+        throw invalid("tags", `this contact has ${maxTags} already; remove one first`);
       }
       return [{ type: "ContactTagged", data: { workspaceId, email, tag: command.tag } }];
     case "DeleteContact":

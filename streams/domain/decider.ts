@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { Rejected } from "../decider.ts";
+import { invalid, Rejected } from "../decider.ts";
 import { type Domain, evolveDomain, initialDomain } from "./domain.ts";
 import { type DomainEvent, type DomainFacts, domainRecords } from "./events.ts";
 import { pendingMs } from "./schedule.ts";
@@ -51,7 +51,7 @@ function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdenti
 export function requireVerified({ status, name }: Pick<Domain, "status" | "name">): void {
   if (status === "verified") return;
   const remedy = "put its DNS records in place, and wait until its status is verified";
-  throw new Rejected("invalid_request", `domain_id: ${name} is not verified: ${remedy}`, { field: "domain_id" });
+  throw invalid("domain_id", `${name} is not verified: ${remedy}`);
 }
 
 function recordCheck(check: Checked, domain: Domain): DomainEvent[] {

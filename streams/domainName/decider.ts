@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { Rejected } from "../decider.ts";
+import { invalid, type Rejected } from "../decider.ts";
 import type { DomainNameEvent } from "./events.ts";
 
 export type DomainName = {
@@ -15,7 +15,7 @@ export type DomainNameCommand =
   | { type: "LoseName"; domainId: string }
   | { type: "ReleaseName"; domainId: string };
 
-const conflict = (message: string): Rejected => new Rejected("invalid_request", message, { conflict: true });
+const conflict = (sentence: string): Rejected => invalid("domain_name", sentence, { conflict: true });
 
 function decide(command: DomainNameCommand, { registered, verified }: DomainName): DomainNameEvent[] {
   const { domainId } = command;
@@ -23,12 +23,12 @@ function decide(command: DomainNameCommand, { registered, verified }: DomainName
     case "RegisterName": {
       const { name, workspaceId, gone } = command;
       if (verified !== null && verified.workspaceId !== workspaceId) {
-        throw conflict("domain_name: this domain is verified in another workspace");
+        throw conflict("this domain is verified in another workspace");
       }
       const held = registered.get(workspaceId);
       if (held === domainId) return [];
       if (held !== undefined && held !== gone) {
-        throw conflict("domain_name: this domain is in this workspace already: use that one, or delete it first");
+        throw conflict("this domain is in this workspace already: use that one, or delete it first");
       }
       return [{ type: "NameRegistered", data: { name, domainId, workspaceId } }];
     }

@@ -49,7 +49,11 @@ export type Notified = {
 /** Refuses, in the contract's words, an operation on a draft whose status does not allow it. */
 export function requireStatus(draft: Draft, operation: string, ...allowed: DraftStatus[]): void {
   if (allowed.includes(draft.status)) return;
-  throw new Rejected("invalid_status", `a draft that is ${draft.status} cannot be ${operation}`, {
-    status: draft.status,
-  });
+  throw new Rejected(
+    "invalid_status",
+    `a draft that is ${draft.status} cannot be ${operation}: expected ${allowed.join(" or ")}`,
+    {
+      status: draft.status,
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { Rejected } from "../decider.ts";
+import { invalid } from "../decider.ts";
 import type { EmailAddressEvent } from "./events.ts";
 
 export type EmailAddress = { identityId: string | null; lastWorkspaceId: string | null };
@@ -27,9 +27,7 @@ function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddre
     command.sandbox && address.lastWorkspaceId !== null && address.lastWorkspaceId !== command.workspaceId;
   const held = address.identityId !== null && address.identityId !== command.displaced;
   if (held || anothers) {
-    throw new Rejected("invalid_request", "local_part: this address is already in use; choose another", {
-      conflict: true,
-    });
+    throw invalid("local_part", "this address is already in use; choose another", { conflict: true });
   }
   const { identityId, workspaceId } = command;
   return [{ type: "AddressClaimed", data: { address: command.address, identityId, workspaceId } }];

@@ -1,19 +1,19 @@
 import type { TriggerEvent } from "./events.ts";
 
-/** What a condition may ask about: free text, an address or domain (compared without case), or one of a few words. */
-type Kind = "text" | "address" | readonly string[];
+/** What a condition may ask about: free text, an address, domain or id (compared without case), or one of a few words. */
+type Kind = "text" | "caseless" | readonly string[];
 
 const kinds = {
-  "message.from_email": "address",
-  "message.to_emails": "address",
+  "message.from_email": "caseless",
+  "message.to_emails": "caseless",
   "message.subject": "text",
   "message.body_text": "text",
   "thread.subject": "text",
   "thread.status": ["open", "waiting", "draft_pending", "closed"],
   "contact.status": ["unknown", "trusted", "blocked"],
   "contact.tag": "text",
-  "contact.domain": "address",
-  "identity.id": "text",
+  "contact.domain": "caseless",
+  "identity.id": "caseless",
 } as const satisfies Record<string, Kind>;
 
 export type Field = keyof typeof kinds;

@@ -71,6 +71,6 @@ function holds(field: Field, op: Positive, fact: string, value: string | string[
   }
 }
 
-/** Addresses and domains compare without case, everything else exactly; parts of a text always without case (decisions 9). */
-const comparable = (field: Field, text: string): string => (kindOf(field) === "address" ? folded(text) : text);
+/** Addresses, domains and ids compare without case, everything else exactly; parts of a text always without case (decisions 9). */
+const comparable = (field: Field, text: string): string => (kindOf(field) === "caseless" ? folded(text) : text);
 const folded = (text: string): string => text.toLowerCase();

@@ -1,8 +1,7 @@
-import { Rejected } from "../decider.ts";
+import { invalid, type Rejected } from "../decider.ts";
 
 /** Refusals of a rule's tree and actions: the path of what is wrong, and what was expected there. */
-export const wrong = (path: string, sentence: string): Rejected =>
-  new Rejected("invalid_request", `${path}: ${sentence}`, { field: path });
+export const wrong = (path: string, sentence: string): Rejected => invalid(path, sentence);
 
 /** An object of JSON, with none but these keys. Throws Rejected invalid_request. */
 export function objectWith(value: unknown, path: string, known: readonly string[]): Record<string, unknown> {

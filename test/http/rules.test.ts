@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createAssistant } from "#src/commands/assistants.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
-import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 
@@ -261,8 +261,10 @@ describe("rules over REST", function () {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
     const id = randomUUID();
-    await service.deliver(identity.address, mail({ id: `${id}-1@x`, subject: "My order", to: identity.address }));
-    await service.deliver(identity.address, mail({ id: `${id}-2@x`, subject: "Hello", to: identity.address }));
+    for (const [index, subject] of ["My order", "Hello"].entries()) {
+      await service.deliver(identity.address, mail({ id: `${id}-${index}@x`, subject, to: identity.address }));
+      await until(async () => (await tenant.ask("GET /v1/events?types=email.received")).json.data.length === index + 1);
+    }
     const rule = {
       ...minimal,
       conditions: { operator: "AND", conditions: [{ field: "message.subject", op: "contains", value: "ORDER" }] },
@@ -288,5 +290,33 @@ describe("rules over REST", function () {
     for (const trigger_event of ["email.sent", "email.delivered", "draft.approved", "draft.sent", "draft.stale"]) {
       expect((await attempt({ rule: { ...all, trigger_event } })).evaluated, trigger_event).to.equal(0);
     }
+  });
+
+  it("are tried on the events that happened, whatever became of their drafts since [d9 back-test]", async () => {
+    const tenant = await service.workspace();
+    const identity = await service.identity(tenant.id);
+    const [first, second] = [`${randomUUID()}@x`, `${randomUUID()}@x`];
+    await service.deliver(identity.address, mail({ id: first, to: identity.address }));
+    const [thread] = (await tenant.ask("GET /v1/threads")).json.data;
+    const newest = async () => (await tenant.ask(`GET /v1/threads/${thread.id}/messages`)).json.data.at(-1).id;
+    const submit = async () => {
+      const ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: await newest() };
+      return (await tenant.ask("POST /v1/drafts", { json: { ...ids, body_text: "x" } })).json.id;
+    };
+    const press = async (id: string, verb: string) => (await tenant.ask(`POST /v1/drafts/${id}/${verb}`)).status;
+    const [stale, taken] = [await submit(), await submit()];
+    expect([await press(taken, "approve"), await press(taken, "reject")]).to.deep.equal([200, 200]);
+    await service.deliver(identity.address, mail({ id: second, to: identity.address, inReplyTo: first }));
+    expect([await press(stale, "send"), await press(stale, "reject")]).to.deep.equal([409, 200]);
+    expect(await press(await submit(), "send")).to.equal(202);
+    const tried = async (trigger_event: string) => {
+      const json = { rule: { ...minimal, trigger_event } };
+      return (await tenant.ask("POST /v1/rules/test", { json })).json.results.map((result: any) => result.draft_id);
+    };
+    await service.caughtUp();
+    expect(await tried("draft.stale"), "rejected since, as agents are told to").to.deep.equal([stale]);
+    expect(await tried("draft.approved"), "approved, then rejected; one sent while pending is not").to.deep.equal([
+      taken,
+    ]);
   });
 });

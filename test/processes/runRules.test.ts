@@ -243,7 +243,10 @@ describe("rules at work", function () {
     await receive({ inReplyTo: received.rfcId, text: "One more thing" });
     expect((await ask(`POST /v1/drafts/${submitted.id}/send`)).json.error).to.equal("stale_draft");
     const [skip, set] = (await settled(stale)).actions;
-    expect(skip).to.deep.include({ outcome: "refused", reason: "a draft that is stale cannot be approved" });
+    expect(skip).to.deep.include({
+      outcome: "refused",
+      reason: "a draft that is stale cannot be approved: expected pending",
+    });
     expect(set.outcome).to.equal("done");
     await rules.service.caughtUp();
     expect((await get(`/v1/threads/${submitted.thread_id}`)).status).to.equal("waiting");

@@ -229,11 +229,14 @@ describe("a walk over conditions [4 condition tree]", () => {
     );
   });
 
-  it("takes addresses and domains in any case, other values exactly, parts of a text in any case [d9 comparison]", () => {
+  it("takes addresses, domains and ids in any case, other values exactly, parts of a text in any case [d9 comparison]", () => {
     const is = (field: string, op: Leaf["op"], value: string | string[], fact: string) =>
       walk({ field, op, value }, { [field]: [fact] });
     expect(is("message.from_email", "equals", "ANN@Customer.example", "ann@customer.EXAMPLE")).to.equal(true);
     expect(is("contact.domain", "in", ["CUSTOMER.example"], "customer.example")).to.equal(true);
+    expect(
+      is("identity.id", "equals", "0193A0AA-0000-7000-8000-00000000000D", "0193a0aa-0000-7000-8000-00000000000d"),
+    ).to.equal(true);
     expect(is("message.subject", "equals", "Order", "order")).to.equal(false);
     expect(is("contact.tag", "in", ["VIP"], "vip")).to.equal(false);
     expect(is("message.subject", "contains", "ORDER", "My order")).to.equal(true);

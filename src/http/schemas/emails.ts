@@ -28,7 +28,8 @@ export const ReplyEmail = Strict(
       Type.String({
         format: "uuid",
         lowercase: true,
-        description: "The message you read. Without it the thread's newest one is answered, whatever it says.",
+        description:
+          "The message you read. Without it the thread's newest one is answered: a person's before a machine's.",
       }),
     ),
     ...letter,

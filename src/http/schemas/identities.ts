@@ -90,6 +90,7 @@ export const CreateIdentity = Strict(
     local_part: Type.String({
       minLength: 1,
       maxLength: 64,
+      format: "local-part",
       pattern: "^[a-z0-9_+-]+(\\.[a-z0-9_+-]+)*$",
       description: "Lower case: letters, digits and . _ + -",
       examples: ["support"],
@@ -121,6 +122,3 @@ export const UpdateIdentity = Strict(
 
 export const IdentityQuery = ListQuery({ domain_id: Type.Optional(Uuid), status: Type.Optional(IdentityStatus) });
 export const IdentityList = Envelope(Identity);
-
-export const SendTestEmail = Strict({ recipient_email: EmailAddress }, { title: "SendTestEmail" });
-export const TaskStarted = Strict({ task_id: Uuid }, { title: "TaskStarted" });

@@ -15,7 +15,7 @@ Fields by trigger:
 ${fieldTable}
 
 Operators: ${quoted(operators)}. \`in\` and \`not_in\` take a list of strings, the others one string. \`thread.status\` and
-\`contact.status\` take the first two and the last two only. Addresses and domains compare without case, other values exactly;
+\`contact.status\` take the first two and the last two only. Addresses, domains and ids compare without case, other values exactly;
 \`contains\`, \`starts_with\` and \`ends_with\` ignore case. \`contact.tag\` and \`message.to_emails\` match if any of their values does. What is
 missing matches only the negative operators.`;
 

@@ -1,0 +1,60 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+
+describe("a refusal over REST", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let identity: { id: string; address: string };
+  let ids: { thread_id: string; identity_id: string; based_on_message_id: string };
+
+  before(async () => {
+    service = await startInProcess();
+    workspace = await service.workspace();
+    identity = await service.identity(workspace.id);
+    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, to: identity.address }));
+    const [thread] = (await workspace.ask("GET /v1/threads")).json.data;
+    const [message] = (await workspace.ask(`GET /v1/threads/${thread.id}/messages`)).json.data;
+    ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: message.id };
+  });
+  after(() => service?.stop());
+
+  const slack = { type: "slack", config: { webhook_url: "https://elsewhere.example/x" } };
+  const nowhere = randomUUID();
+  const body = { body_text: "x" };
+  const cases: [string, string, () => object | undefined, number][] = [
+    ["POST /v1/drafts", "thread_id", () => ({ ...ids, ...body, thread_id: nowhere }), 404],
+    ["POST /v1/drafts", "identity_id", () => ({ ...ids, ...body, identity_id: nowhere }), 404],
+    ["POST /v1/drafts", "based_on_message_id", () => ({ ...ids, ...body, based_on_message_id: nowhere }), 404],
+    ["POST /v1/drafts", "cc", () => ({ ...ids, ...body, cc: ["a@b.example", "A@b.example"] }), 422],
+    ["POST /v1/drafts", "colour", () => ({ ...ids, ...body, colour: "red" }), 422],
+    ["GET /v1/drafts?state=pending", "state", () => undefined, 422],
+    ["PATCH /v1/identities/{id}", "approval_channel.config.webhook_url", () => ({ approval_channel: slack }), 422],
+    ["POST /v1/identities", "local_part", () => taken(), 409],
+    ["POST /v1/domains", "domain_name", () => ({ domain_name: "Agents.localhost" }), 409],
+  ];
+  const taken = () => ({
+    ...{ domain_id: ids.identity_id, display_name: "X" },
+    local_part: identity.address.split("@")[0],
+  });
+
+  for (const [line, field, json, status] of cases) {
+    it(`of ${line} names ${field}, in the sentence and beside it [d0 message names the field]`, async () => {
+      const given = json();
+      if (given && "domain_id" in given) given.domain_id = (await workspace.ask("GET /v1/domains")).json.data[0].id;
+      const asked = await workspace.ask(line.replace("{id}", identity.id), given && { json: given });
+      expect([asked.status, asked.json.field], asked.text).to.deep.equal([status, field]);
+      expect(asked.json.message.startsWith(`${field}: `), asked.json.message).to.equal(true);
+    });
+  }
+
+  it("to send says what has to be done about the identity [7 422 identity_not_active]", async () => {
+    const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...ids, ...body } });
+    const refused = async () => (await workspace.ask(`POST /v1/drafts/${draft.id}/send`)).json.message;
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
+    expect(await refused()).to.contain("set its status to active");
+    await workspace.ask(`DELETE /v1/identities/${identity.id}`);
+    expect(await refused()).to.contain("is deleted");
+  });
+});
