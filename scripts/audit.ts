@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { createInterface } from "node:readline";
+import { open } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { draftHistory } from "#src/commands/histories.ts";
 import { isUuid } from "#src/commands/ids.ts";
@@ -13,7 +12,8 @@ import { besideService } from "./support/beside.ts";
 const usage = `For auditors: what happened, from the event log itself.
 
   npm run audit -- draft ID [--at TIME]          a draft's life in words, up to a moment
-  npm run audit -- export --workspace ID         every event of a workspace, one JSON line each, hash-chained
+  npm run -s audit -- export --workspace ID      every event of a workspace, one JSON line each, hash-chained;
+                                                 -s, so that npm adds no lines of its own
   npm run audit -- verify FILE                   checks such an export: nothing changed, left out or put in`;
 
 /** Typed wrongly: answered with how it is typed. */
@@ -99,14 +99,30 @@ async function verifyFile(file: string | undefined): Promise<void> {
   if (file === undefined) throw new Misuse("verify: expected a file.");
   let chain = chainStart;
   let count = 0;
-  for await (const line of createInterface({ input: createReadStream(file) })) {
+  for await (const line of linesOf(file)) {
     count += 1;
-    const { event, chain: claimed } = JSON.parse(line) as { event: Recorded; chain: string };
+    const { event, chain: claimed } = entryOf(line, count);
     chain = link(chain, event);
     if (chain !== claimed)
       throw new StartError(`Line ${count} (position ${event?.position}) does not follow from the lines before it.`);
   }
   console.log(`${count} events, unbroken; the last hash is ${chain}`);
+}
+
+function entryOf(line: string, number: number): { event: Recorded; chain: string } {
+  try {
+    return JSON.parse(line);
+  } catch {
+    throw new StartError(`Line ${number} is none of an export's. Was it made by: npm run -s audit -- export … > FILE?`);
+  }
+}
+
+/** The lines of a file, which has to be there. */
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const input = await open(file).catch((error: Error) => {
+    throw new StartError(`The file cannot be read: ${error.message}.`);
+  });
+  yield* input.readLines();
 }
 
 async function main(): Promise<void> {

@@ -40,7 +40,8 @@ export async function sendEmail(deps: Dependencies, request: SendRequest, cause:
   const { workspaceId, identityId } = request;
   const identity = await loadIdentity(deps, workspaceId, identityId);
   if (!identity.canSendCold) {
-    const sentence = "this identity may only reply on existing threads: it needs can_send_cold to write first";
+    const sentence =
+      "this identity may only reply on existing threads: send from one that was created with can_send_cold";
     throw new Rejected("cold_send_not_allowed", sentence);
   }
   return openByMail(deps, { ...request, kind: "send", identity }, cause);

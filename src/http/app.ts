@@ -99,7 +99,7 @@ function isDecodable(path: string): boolean {
 /** 404 for a route or method that does not exist. Within /v1 the key is asked for first, and the request counts. */
 function refuseUnknown(options: ServeOptions): RequestHandler {
   const refuse = async () => {
-    throw new Rejected("not_found", "no such route");
+    throw new Rejected("not_found", "no such route: /docs and /openapi.json have them all");
   };
   const nowhere = (scope: RouteScope, limit: "read" | "write") =>
     serve(

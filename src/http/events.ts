@@ -59,7 +59,7 @@ function followEvents(deps: HttpDependencies): Route {
       limit: "read",
       summary: "Follow the event feed as server-sent events",
       description:
-        "Each event's `id` is its cursor: a client that connects again with `Last-Event-ID`, as browsers do by themselves, misses nothing and gets nothing twice. Without it, and without `after`, the stream begins with what happens from now on. A workspace may have 100 open. A comment comes every 15 seconds when nothing else does.",
+        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that connects again with the last one as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream begins with what happens from now on. A workspace may have 100 open. A comment comes every 15 seconds when nothing else does.",
       query: EventStreamQuery,
       answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
       lastEventId: true,

@@ -4,17 +4,20 @@ import ipaddr from "ipaddr.js";
 
 export const maxUrlBytes = 2048;
 
+const orAllowed = "or one that the operator names in WEBHOOK_ALLOWED_HOSTS";
+const notHttps = "expected an https URL; http is for hosts that the operator names in WEBHOOK_ALLOWED_HOSTS";
+
 /** What is wrong with a URL as a webhook's target, as the end of a sentence that begins with the field; undefined where nothing is. */
 export function targetFault(text: string, allowedHosts: readonly string[]): string | undefined {
   if (Buffer.byteLength(text) > maxUrlBytes) return `expected a URL of at most ${maxUrlBytes} bytes`;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol)) return "expected an https URL";
+  if (!url || !/^https?:$/.test(url.protocol)) return notHttps;
   if (url.username !== "" || url.password !== "") {
     return "expected a URL without user name and password; check the signature instead";
   }
   if (isAllowedHost(url, allowedHosts)) return undefined;
-  if (url.protocol !== "https:") return "expected an https URL";
-  return isPrivateHost(url) ? "expected a host on the public internet" : undefined;
+  if (url.protocol !== "https:") return notHttps;
+  return isPrivateHost(url) ? `expected a host on the public internet, ${orAllowed}` : undefined;
 }
 
 /** Whether the operator named this host, or this host and port. */

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
-import { publicEventTypes } from "#streams/webhook/events.ts";
 import { statuses } from "../errors.ts";
 import { scopes } from "../scopes.ts";
 import { errorMeanings } from "./errorMeanings.ts";
+import { eventKinds } from "./eventKinds.ts";
 import { historyTypes } from "./historyTypes.ts";
 
 /** The front of the OpenAPI document, in Markdown: what an agent's author reads first. Its tables are made from what they tell of. */
@@ -20,7 +20,10 @@ export function introduction(): string {
       ["type", "what happened"],
       Object.entries(historyTypes).map(([type, says]) => [code(type), says]),
     ),
-    kinds: publicEventTypes.map(code).join(", "),
+    kinds: table(
+      ["kind", "when", "`data`"],
+      Object.entries(eventKinds).map(([kind, { when, data }]) => [code(kind), when, data.map(code).join(", ")]),
+    ),
   };
   const text = readFileSync(new URL("introduction.md", import.meta.url), "utf8");
   return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => tables[name] as string);

@@ -134,7 +134,9 @@ export const CreateDraft = Strict(
     based_on_message_id: Uuid,
     body_text: Type.Optional(Text(maxBody)),
     body_html: Type.Optional(Text(maxBody)),
-    subject_override: Type.Optional(HeaderText(maxSubject)),
+    subject_override: Type.Optional(
+      HeaderText(maxSubject, { description: "Default: the thread's subject, as it is." }),
+    ),
     cc: Type.Optional(copies),
     bcc: Type.Optional(copies),
     rationale: Type.Optional(Text(maxRationale)),

@@ -98,7 +98,7 @@ export const CreateIdentity = Strict(
     display_name: displayName,
     ...settings,
     thread_history_depth: Type.Integer({ minimum: 1, maximum: 20, default: 10 }),
-    can_send_cold: Type.Boolean({ default: false }),
+    can_send_cold: Type.Boolean({ default: false, description: "May write to somebody first. Decided here, once." }),
     auto_approve_replies: Type.Boolean({ default: false }),
     require_human_approval: Type.Boolean({ default: false }),
     send_on_channel_approval: Type.Boolean({ default: true }),

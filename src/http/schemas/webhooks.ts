@@ -37,7 +37,8 @@ export const WebhookQuery = Paging;
 const url = Type.String({
   minLength: 1,
   maxBytes: 2048,
-  description: "https, on the public internet; it is called once for each event.",
+  description:
+    "https, on the public internet, or a host that the operator names in WEBHOOK_ALLOWED_HOSTS, over http too.",
   examples: ["https://hooks.example.com/countersign"],
 });
 const events = Type.Array(EventType, {

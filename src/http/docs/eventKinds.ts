@@ -1,0 +1,39 @@
+import type { PublicEventType } from "#streams/webhook/events.ts";
+
+const draft = ["draft_id", "thread_id", "identity_id"];
+const mail = [...draft, "message_id"];
+const thread = ["thread_id", "identity_id"];
+const domain = ["domain_id", "domain_name"];
+const content = ["version", "content_sha256"];
+
+/** When integrators are told of each kind of event, and the fields of its `data`. */
+export const eventKinds: Record<PublicEventType, { when: string; data: readonly string[] }> = {
+  "email.received": {
+    when: "A person or a list wrote, and a blocked contact did not.",
+    data: [
+      ...thread,
+      ...["message_id", "from_email", "subject", "classification", "contact_id", "contact_status", "authentication"],
+    ],
+  },
+  "email.sent": { when: "A draft was queued for delivery.", data: [...mail, ...content] },
+  "email.delivered": { when: "The recipient's server confirmed it.", data: [...mail, "evidence"] },
+  "email.bounced": { when: "It came back.", data: [...mail, "evidence"] },
+  "email.complained": { when: "The recipient marked it as unwanted.", data: [...mail, "evidence"] },
+  "draft.created": {
+    when: "A draft was submitted.",
+    data: [...draft, ...content, "based_on_message_id", "stale_warning", "auto_approved", "actor"],
+  },
+  "draft.updated": {
+    when: "It has a new version.",
+    data: [...draft, ...content, "changed_fields", "because", "actor"],
+  },
+  "draft.approved": { when: "Somebody or something approved it.", data: [...draft, ...content, "actor"] },
+  "draft.rejected": { when: "Somebody rejected it.", data: [...draft, "version", "reason", "actor"] },
+  "draft.sent": { when: "The provider took the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
+  "draft.failed": { when: "It was not sent, or nobody knows.", data: [...draft, "failure_code", "failure_message"] },
+  "draft.stale": { when: "The customer wrote again.", data: [...draft, "new_message_id"] },
+  "draft.escalated": { when: "Nobody decided in time.", data: [...draft, "version", "channel"] },
+  "thread.merged": { when: "Another thread became part of this one.", data: [...thread, "merged_thread_id"] },
+  "domain.verified": { when: "All its DNS records are in place.", data: domain },
+  "domain.lost": { when: "They no longer are.", data: [...domain, "because"] },
+};
