@@ -1,3 +1,4 @@
+import { idOf, type Recorded } from "#streams/event.ts";
 import type { Tx } from "./projection.ts";
 
 /** NUL and lone surrogates, which PostgreSQL's text cannot hold, as JSON.stringify writes them: not after an odd run of backslashes. */
@@ -41,3 +42,28 @@ export async function rowsById<Row extends { id: string }>(
   ]);
   return new Map(rows.map((row) => [row.id, row]));
 }
+
+/** The table of a read model with one row per stream, whose id is the stream's; `empty`: what a row holds before its first event. */
+export type RowPerStream = { table: string; columns: readonly string[]; empty?: Record<string, unknown> };
+
+/** Folds events into the rows of their streams: one read and one write a batch. */
+export async function foldRows<Row extends { id: string }>(
+  tx: Tx,
+  { table, columns, empty = {} }: RowPerStream,
+  events: readonly Recorded[],
+  evolve: (row: Row, event: Recorded) => Row,
+): Promise<void> {
+  const ids = events.map((event) => idOf(event.stream));
+  const rows = await rowsById<Row>(tx, table, columns, ids);
+  for (const [index, event] of events.entries()) {
+    const id = ids[index] as string;
+    rows.set(id, evolve(rows.get(id) ?? ({ ...empty, id } as Row), event));
+  }
+  await upsertRows(tx, table, ["id"], columns, [...rows.values()]);
+}
+
+/** Facts under the names of their columns; a fact that has none is left out. */
+export const underColumns = (columnOf: Readonly<Record<string, string>>, facts: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(facts).flatMap(([name, value]) => (Object.hasOwn(columnOf, name) ? [[columnOf[name], value]] : [])),
+  );

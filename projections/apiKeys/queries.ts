@@ -1,5 +1,6 @@
 import { page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 
 export type ApiKeyRow = { id: string; name: string; prefix: string; scopes: string[]; created_at: Date };
 
@@ -17,15 +18,8 @@ export async function apiKeyByHash(
   return rows[0];
 }
 
-export async function apiKeyById(reads: Reads, workspaceId: string, id: string): Promise<ApiKeyRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<ApiKeyRow>(`select ${listed} from api_keys where workspace_id = $1 and id = $2 and revoked_at is null`, [
-      workspaceId,
-      id,
-    ]);
-  return rows[0];
-}
+export const apiKeyById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<ApiKeyRow>(reads, workspaceId, id, { select: listed, from: "api_keys", where: "revoked_at is null" });
 
 /** Live keys, newest first. */
 export const listApiKeys = (reads: Reads, workspaceId: string, window: { limit: number; offset: number }) =>

@@ -1,7 +1,6 @@
 import type { AssistantEvent } from "#streams/assistant/events.ts";
-import { idOf } from "#streams/event.ts";
 import type { Projection } from "../projection.ts";
-import { rowsById, upsertRows } from "../rows.ts";
+import { foldRows } from "../rows.ts";
 
 const columns = ["id", "workspace_id", "name", "description", "status", "created_at", "updated_at", "deleted_at"];
 
@@ -25,14 +24,9 @@ export const assistants: Projection = {
   version: 1,
   tables: ["assistants"],
   handles: ["AssistantCreated", "AssistantUpdated", "AssistantDeleted"],
-  async project(tx, events) {
-    const ids = events.map((event) => idOf(event.stream));
-    const rows = await rowsById<Row>(tx, "assistants", columns, ids);
-    for (const event of events) {
-      const id = idOf(event.stream);
+  project: (tx, events) =>
+    foldRows<Row>(tx, { table: "assistants", columns }, events, (row, event) => {
       const { at } = event.metadata;
-      rows.set(id, { ...apply(rows.get(id) ?? { id }, event as unknown as AssistantEvent, at), updated_at: at });
-    }
-    await upsertRows(tx, "assistants", ["id"], columns, [...rows.values()]);
-  },
+      return { ...apply(row, event as unknown as AssistantEvent, at), updated_at: at };
+    }),
 };

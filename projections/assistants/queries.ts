@@ -1,5 +1,6 @@
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 
 /** The Assistant of the wire (decisions 8). */
 export type AssistantRow = {
@@ -14,15 +15,8 @@ export type AssistantRow = {
 
 const columns = "id, workspace_id, name, description, status, created_at, updated_at";
 
-export async function assistantById(reads: Reads, workspaceId: string, id: string): Promise<AssistantRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<AssistantRow>(
-      `select ${columns} from assistants where workspace_id = $1 and id = $2 and deleted_at is null`,
-      [workspaceId, id],
-    );
-  return rows[0];
-}
+export const assistantById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<AssistantRow>(reads, workspaceId, id, { select: columns, from: "assistants", where: "deleted_at is null" });
 
 export type AssistantFilter = { status?: string; limit: number; offset: number };
 

@@ -1,6 +1,7 @@
 import { conditions, type Page, type PageQuery, page } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 import { fold } from "../search/words.ts";
 
 /** The Contact of the wire (decisions 8). */
@@ -21,12 +22,8 @@ export type ContactRow = {
 const columns =
   "id, workspace_id, email, name, domain, status, tags, first_seen_at, last_seen_at, created_at, updated_at";
 
-export async function contactById(reads: Reads, workspaceId: string, id: string): Promise<ContactRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<ContactRow>(`select ${columns} from contacts where workspace_id = $1 and id = $2`, [workspaceId, id]);
-  return rows[0];
-}
+export const contactById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<ContactRow>(reads, workspaceId, id, { select: columns, from: "contacts" });
 
 export type ContactFilter = {
   /** Part of the address or the name, in any case. */

@@ -1,7 +1,6 @@
 import { type DomainEvent, type DomainRecord, domainRecords } from "#streams/domain/events.ts";
-import { idOf } from "#streams/event.ts";
 import type { Projection } from "../projection.ts";
-import { rowsById, upsertRows } from "../rows.ts";
+import { foldRows } from "../rows.ts";
 import type { StoredRecord } from "./queries.ts";
 
 const columns = [
@@ -101,20 +100,11 @@ export const domains: Projection = {
     "DomainLost",
     "DomainDeleted",
   ],
-  async project(tx, events) {
-    const rows = await rowsById<Row>(
+  project: (tx, events) =>
+    foldRows<Row>(
       tx,
-      "domains",
-      columns,
-      events.map((event) => idOf(event.stream)),
-    );
-    for (const event of events) {
-      const id = idOf(event.stream);
-      rows.set(
-        id,
-        apply(rows.get(id) ?? { id, records: unchecked, status: "pending" }, event as unknown as DomainEvent),
-      );
-    }
-    await upsertRows(tx, "domains", ["id"], columns, [...rows.values()]);
-  },
+      { table: "domains", columns, empty: { records: unchecked, status: "pending" } },
+      events,
+      (row, event) => apply(row, event as unknown as DomainEvent),
+    ),
 };

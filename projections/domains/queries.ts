@@ -1,6 +1,7 @@
 import type { DomainRecord, DomainStatus } from "#streams/domain/events.ts";
 import { conditions } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 
 /** `status`: as last answered. `found`: how the last check found it; `reason`: what it found instead. */
 export type StoredRecord = {
@@ -35,15 +36,8 @@ const columns = `id, workspace_id, domain_name, inbound_subdomain, mail_domain, 
   dkim_selector, dkim_public_key, status, records, has_existing_mx, recommended_subdomain, dns_provider_hint,
   verification_last_checked_at, verification_attempts, created_at, verified_at`;
 
-export async function domainById(reads: Reads, workspaceId: string, id: string): Promise<DomainRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<DomainRow>(`select ${columns} from domains where workspace_id = $1 and id = $2 and deleted_at is null`, [
-      workspaceId,
-      id,
-    ]);
-  return rows[0];
-}
+export const domainById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<DomainRow>(reads, workspaceId, id, { select: columns, from: "domains", where: "deleted_at is null" });
 
 /** Newest first. `limit` 0 reads none. */
 export async function listDomains(

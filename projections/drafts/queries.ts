@@ -1,6 +1,7 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 
 export { applyToDraft, type DraftRow } from "./row.ts";
@@ -19,12 +20,8 @@ export type ReadDraft = DraftRow & { newer_message_id: string | null };
 
 const columns = `${draftColumns.join(", ")}, ${newer}`;
 
-export async function draftById(reads: Reads, workspaceId: string, id: string): Promise<ReadDraft | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<ReadDraft>(`select ${columns} from drafts where workspace_id = $1 and id = $2`, [workspaceId, id]);
-  return rows[0];
-}
+export const draftById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<ReadDraft>(reads, workspaceId, id, { select: columns, from: "drafts" });
 
 export type DraftFilter = { thread_id?: string; identity_id?: string; status?: string; limit: number; offset: number };
 

@@ -1,7 +1,6 @@
-import { idOf } from "#streams/event.ts";
 import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import type { Projection } from "../projection.ts";
-import { rowsById, upsertRows } from "../rows.ts";
+import { foldRows, underColumns } from "../rows.ts";
 
 const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "localPart" | "emailAddress", string> = {
   workspaceId: "workspace_id",
@@ -28,17 +27,14 @@ const columns = ["id", ...Object.values(columnOf), "created_at", "updated_at", "
 
 type Row = { id: string } & Record<string, unknown>;
 
-const toColumns = (facts: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(facts).map(([name, value]) => [columnOf[name as keyof typeof columnOf], value]));
-
 function apply(row: Row, event: IdentityEvent, at: string): Row {
   switch (event.type) {
     case "IdentityCreated":
-      return { ...row, ...toColumns(event.data), created_at: at, deleted_at: null };
+      return { ...row, ...underColumns(columnOf, event.data), created_at: at, deleted_at: null };
     case "IdentityUpdated":
-      return { ...row, ...toColumns(event.data.changes) };
+      return { ...row, ...underColumns(columnOf, event.data.changes) };
     case "IdentitySecretsResealed":
-      return { ...row, ...toColumns(event.data.channels) };
+      return { ...row, ...underColumns(columnOf, event.data.channels) };
     case "IdentityDeleted":
       return { ...row, deleted_at: at };
   }
@@ -49,19 +45,10 @@ export const identities: Projection = {
   version: 1,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityDeleted"],
-  async project(tx, events) {
-    const rows = await rowsById<Row>(
-      tx,
-      "identities",
-      columns,
-      events.map((event) => idOf(event.stream)),
-    );
-    for (const event of events) {
-      const id = idOf(event.stream);
+  project: (tx, events) =>
+    foldRows<Row>(tx, { table: "identities", columns }, events, (before, event) => {
       const { at } = event.metadata;
-      const row = apply(rows.get(id) ?? { id }, event as unknown as IdentityEvent, at);
-      rows.set(id, event.type === "IdentitySecretsResealed" ? row : { ...row, updated_at: at });
-    }
-    await upsertRows(tx, "identities", ["id"], columns, [...rows.values()]);
-  },
+      const row = apply(before, event as unknown as IdentityEvent, at);
+      return event.type === "IdentitySecretsResealed" ? row : { ...row, updated_at: at };
+    }),
 };

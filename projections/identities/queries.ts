@@ -1,6 +1,7 @@
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 
 /** The Identity of the contract, its channels still sealed: http masks them. */
 export type IdentityRow = {
@@ -32,15 +33,8 @@ const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_ad
   escalation_delay_minutes, can_send_cold, auto_approve_replies, require_human_approval, send_on_channel_approval,
   created_at, updated_at`;
 
-export async function identityById(reads: Reads, workspaceId: string, id: string): Promise<IdentityRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<IdentityRow>(
-      `select ${columns} from identities where workspace_id = $1 and id = $2 and deleted_at is null`,
-      [workspaceId, id],
-    );
-  return rows[0];
-}
+export const identityById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<IdentityRow>(reads, workspaceId, id, { select: columns, from: "identities", where: "deleted_at is null" });
 
 export type IdentityFilter = { domain_id?: string; status?: string; limit: number; offset: number };
 

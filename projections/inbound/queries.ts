@@ -1,5 +1,6 @@
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 
 /** A delivery in the inbound ledger, in the contract's names (decisions 5). */
 export type InboundRow = {
@@ -42,19 +43,11 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
   });
 }
 
-export async function inboundById(
-  reads: Reads,
-  workspaceId: string,
-  id: string,
-): Promise<(InboundRow & { raw_sha256: string }) | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<InboundRow & { raw_sha256: string }>(
-      `select ${columns}, raw_sha256 from inbound where workspace_id = $1 and id = $2`,
-      [workspaceId, id],
-    );
-  return rows[0];
-}
+export const inboundById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<InboundRow & { raw_sha256: string }>(reads, workspaceId, id, {
+    select: `${columns}, raw_sha256`,
+    from: "inbound",
+  });
 
 /** The identities of a workspace that mail is held for. */
 export async function heldIdentities(reads: Reads, workspaceId: string): Promise<string[]> {

@@ -1,6 +1,7 @@
 import type { Authentication } from "#streams/thread/events.ts";
 import { page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 import type { StoredAttachment } from "./attachments.ts";
 
 export type { StoredAttachment } from "./attachments.ts";
@@ -47,12 +48,8 @@ const columns = `id, workspace_id, identity_id, thread_id, direction, filing_num
   content_blob, rfc_message_id, in_reply_to, reference_ids, received_at, sent_at, delivery_status, draft_id,
   raw_sha256, attachments, quarantined, authentication, from_blocked_contact, created_at`;
 
-export async function messageById(reads: Reads, workspaceId: string, id: string): Promise<MessageRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<MessageRow>(`select ${columns} from messages where workspace_id = $1 and id = $2`, [workspaceId, id]);
-  return rows[0];
-}
+export const messageById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<MessageRow>(reads, workspaceId, id, { select: columns, from: "messages" });
 
 /** All messages of a thread, oldest first. */
 export const listMessages = (
@@ -132,12 +129,8 @@ export type HeldRow = {
 
 const heldColumns = "id, filing_number, from_email, from_name, received_at";
 
-export async function heldById(reads: Reads, workspaceId: string, id: string): Promise<HeldRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<HeldRow>(`select ${heldColumns} from held_messages where workspace_id = $1 and id = $2`, [workspaceId, id]);
-  return rows[0];
-}
+export const heldById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<HeldRow>(reads, workspaceId, id, { select: heldColumns, from: "held_messages" });
 
 /** The newest held word above a filing number, if any: it makes a draft stale as well. */
 export async function newerHeld(

@@ -1,6 +1,7 @@
 import type { Group, RuleAction, TriggerEvent } from "#streams/rule/events.ts";
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 
 /** The Rule of the contract, the secrets of its actions still sealed: http masks them. */
 export type RuleRow = {
@@ -23,15 +24,8 @@ export type RuleRow = {
 const columns = `id, workspace_id, version, name, trigger_event, conditions, actions, status, priority, stop_after_match,
   identity_id, assistant_id, created_at, updated_at`;
 
-export async function ruleById(reads: Reads, workspaceId: string, id: string): Promise<RuleRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<RuleRow>(`select ${columns} from rules where workspace_id = $1 and id = $2 and deleted_at is null`, [
-      workspaceId,
-      id,
-    ]);
-  return rows[0];
-}
+export const ruleById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<RuleRow>(reads, workspaceId, id, { select: columns, from: "rules", where: "deleted_at is null" });
 
 export type RuleFilter = { trigger_event?: string; status?: string; limit: number; offset: number };
 

@@ -1,5 +1,6 @@
 import { conditions, page, pageOfFound } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 import { threadsFrom, threadsWith } from "../search/queries.ts";
 
 /** The Thread of the contract, without its messages and drafts. */
@@ -78,12 +79,5 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
 }
 
 /** A thread as itself, merged or not. */
-export async function threadById(reads: Reads, workspaceId: string, id: string): Promise<ThreadRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<ThreadRow>(`select ${columns} from threads where workspace_id = $1 and id = $2 and shown`, [
-      workspaceId,
-      id,
-    ]);
-  return rows[0];
-}
+export const threadById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<ThreadRow>(reads, workspaceId, id, { select: columns, from: "threads", where: "shown" });

@@ -1,6 +1,7 @@
 import type { WebhookStatus } from "#streams/webhook/events.ts";
 import { page } from "../page.ts";
 import type { Reads } from "../reads.ts";
+import { rowById } from "../rowById.ts";
 
 export type WebhookRow = {
   id: string;
@@ -17,15 +18,8 @@ export type WebhookRow = {
 
 const columns = `id, workspace_id, url, events, identity_ids, description, status, disabled_reason, created_at, updated_at`;
 
-export async function webhookById(reads: Reads, workspaceId: string, id: string): Promise<WebhookRow | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<WebhookRow>(`select ${columns} from webhooks where workspace_id = $1 and id = $2 and deleted_at is null`, [
-      workspaceId,
-      id,
-    ]);
-  return rows[0];
-}
+export const webhookById = (reads: Reads, workspaceId: string, id: string) =>
+  rowById<WebhookRow>(reads, workspaceId, id, { select: columns, from: "webhooks", where: "deleted_at is null" });
 
 /** Newest first. */
 export const listWebhooks = (reads: Reads, workspaceId: string, window: { limit: number; offset: number }) =>

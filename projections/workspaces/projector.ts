@@ -1,7 +1,6 @@
-import { idOf, type Recorded } from "#streams/event.ts";
 import type { WorkspaceEvent } from "#streams/workspace/events.ts";
 import type { Projection } from "../projection.ts";
-import { rowsById, upsertRows } from "../rows.ts";
+import { foldRows } from "../rows.ts";
 
 type Row = {
   id: string;
@@ -51,18 +50,9 @@ export const workspaces: Projection = {
   version: 2,
   tables: ["workspaces"],
   handles: ["WorkspaceCreated", "WorkspaceRenamed", "PlanSet", "SendingPaused", "SendingResumed"],
-  async project(tx, events) {
-    const rows = await rowsById<Row>(
-      tx,
-      "workspaces",
-      columns,
-      events.map((event) => idOf(event.stream)),
-    );
-    for (const event of events as readonly Recorded[]) {
-      const id = idOf(event.stream);
-      const before = rows.get(id) ?? ({ id, sending_paused: false } as Row);
-      rows.set(id, { ...apply(before, event as unknown as WorkspaceEvent), updated_at: event.metadata.at });
-    }
-    await upsertRows(tx, "workspaces", ["id"], columns, [...rows.values()]);
-  },
+  project: (tx, events) =>
+    foldRows<Row>(tx, { table: "workspaces", columns, empty: { sending_paused: false } }, events, (row, event) => ({
+      ...apply(row, event as unknown as WorkspaceEvent),
+      updated_at: event.metadata.at,
+    })),
 };
