@@ -10,7 +10,6 @@ import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { createLogger } from "#src/logger.ts";
 import { allProcesses } from "#src/processes/index.ts";
-import type { IdentitySettings } from "#streams/identity/events.ts";
 import { besideService } from "./support/beside.ts";
 import { catchUp } from "./support/catchUp.ts";
 import { makeScaleLog } from "./support/scaleLog.ts";
@@ -28,23 +27,6 @@ if (!Number.isInteger(threads) || threads < 1) {
 
 const rate = (count: number, seconds: number): string => `${Math.round(count / seconds).toLocaleString("en")} a second`;
 
-const settings: IdentitySettings = {
-  assistantId: null,
-  displayName: "Support",
-  replyToEmail: null,
-  signatureText: null,
-  signatureHtml: null,
-  threadHistoryDepth: 10,
-  status: "active",
-  approvalChannel: null,
-  secondaryApprovalChannel: null,
-  escalationDelayMinutes: null,
-  canSendCold: false,
-  autoApproveReplies: false,
-  requireHumanApproval: false,
-  sendOnChannelApproval: true,
-};
-
 await besideService(async ({ deps, database, store, provider, webhooks }: Composition) => {
   const queued = { deliveries: webhooks.deliveries, onQueued: () => {} };
   const id = randomUUID();
@@ -57,7 +39,7 @@ await besideService(async ({ deps, database, store, provider, webhooks }: Compos
   for (const localPart of ["support", "sales", "billing"].map((name) => `${name}-${workspaceId.slice(0, 8)}`)) {
     const { identityId } = await createIdentity(
       deps,
-      { ...settings, workspaceId, domainId: sandboxDomainId(workspaceId), localPart },
+      { workspaceId, domainId: sandboxDomainId(workspaceId), localPart, displayName: "Support" },
       cause,
     );
     identities.push({ id: identityId, email_address: `${localPart}@${deps.settings.sandboxDomain}` });

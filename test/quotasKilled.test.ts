@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createIdentity } from "#src/commands/identities.ts";
+import { sandboxDomainId } from "#src/commands/ids.ts";
 import { reception } from "#src/commands/inbound.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { composeBeside, sharedSettings } from "#test/support/besideService.ts";
-import { asking, identityDefaults, mail, until } from "#test/support/inProcess.ts";
+import { asking, mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 
@@ -43,7 +44,7 @@ describe("quotas on two instances, one killed on the way [8 builder_pack]", func
     const own = { ...cause, workspaceId };
     const { key } = await createApiKey(deps, { workspaceId, name: "k", scopes: allScopes }, own);
     const localPart = `agent-${randomUUID().slice(0, 8)}`;
-    await createIdentity(deps, { ...identityDefaults(workspaceId), localPart }, own);
+    await createIdentity(deps, { workspaceId, domainId: sandboxDomainId(workspaceId), localPart }, own);
     const address = `${localPart}@${deps.settings.sandboxDomain}`;
     const ask = asking(second.url, key);
     const dying = asking(first.url, key);

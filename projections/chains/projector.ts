@@ -4,7 +4,7 @@ import type { Projection, Tx } from "../projection.ts";
 import { jsonRows } from "../rows.ts";
 
 /** Message-IDs can be longer than an index entry may be; nothing real is. */
-export const longestIndexedId = 900;
+const longestIndexedId = 900;
 
 /**
  * Which thread a Message-ID belongs to, per identity: an id known to another identity means nothing. Filled from filing decisions

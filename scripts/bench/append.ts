@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { type EventStore, type NewEvent, noStream } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import type { Bench } from "./bench.ts";
 import { type Emmett, openEmmett } from "./emmett/open.ts";
-import type { Bench } from "./index.ts";
 import { figure, goal, latency, progress, progressDone, round, sideBySide, spreadOf, spreadText } from "./measure.ts";
 import type { BenchServer } from "./server.ts";
 

@@ -11,7 +11,7 @@ import {
   serviceRoleOf,
   tablesFile,
 } from "#src/subscriptions/projectionTables.ts";
-import type { Bench } from "./index.ts";
+import type { Bench } from "./bench.ts";
 import { makeMailLog } from "./mailLog.ts";
 import { figure, goal, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
 

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { SMTPServer } from "smtp-server";
+import type { Bench } from "./bench.ts";
 import { mails } from "./corpus.ts";
-import type { Bench } from "./index.ts";
 import { sendAll, smtpConnections, startBenchInstance, untilFiled } from "./instance.ts";
 import { figure, progress, progressDone, round, type Spread, spreadOf, spreadText } from "./measure.ts";
 import type { BenchServer } from "./server.ts";

@@ -2,18 +2,8 @@ import { cpus, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
+import type { Bench } from "./bench.ts";
 import { type BenchServer, startServer } from "./server.ts";
-
-/** What a benchmark is given; `seconds` is how long one measurement lasts, where somebody asked for a length; `threads`, where for a size. */
-export type BenchRun = {
-  server: BenchServer;
-  repetitions: number;
-  seconds: number | undefined;
-  threads: number | undefined;
-};
-
-/** A benchmark: prints what it finds and answers its summary. */
-export type Bench = { title: string; repetitions: number; run(run: BenchRun): Promise<Record<string, unknown>> };
 
 const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   append: () => import("./append.ts"),

@@ -1,5 +1,5 @@
+import type { Bench } from "./bench.ts";
 import { mails } from "./corpus.ts";
-import type { Bench } from "./index.ts";
 import { sendAll, startBenchInstance, untilFiled } from "./instance.ts";
 import { answerThreads } from "./job.ts";
 import { goal, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import autocannon from "autocannon";
-import type { Bench } from "./index.ts";
+import type { Bench } from "./bench.ts";
 import { figure, goal, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
 import { startScaled } from "./scaled.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createWriter } from "../support/zipfMail.ts";
+import type { Bench } from "./bench.ts";
 import { explainLists } from "./explain.ts";
-import type { Bench } from "./index.ts";
 import { figure, goal, latency, progress, progressDone, round } from "./measure.ts";
 import { type Scaled, startScaled } from "./scaled.ts";
 

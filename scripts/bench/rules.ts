@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createTransport } from "nodemailer";
 import pg from "pg";
 import { until } from "../support/client.ts";
-import type { Bench } from "./index.ts";
+import type { Bench } from "./bench.ts";
 import { type BenchInstance, startBenchInstance } from "./instance.ts";
 import { figure, goal, latency, progress, progressDone, round, sideBySide, spreadOf } from "./measure.ts";
 

@@ -7,7 +7,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { createLogger } from "#src/logger.ts";
 import { connectDatabase, type Sql } from "#src/postgres/database.ts";
 import { createProjectionRunner } from "#src/subscriptions/projections.ts";
-import type { Bench } from "./index.ts";
+import type { Bench } from "./bench.ts";
 import { figure, goal, latency, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
 
 const perSecond = 1_000;

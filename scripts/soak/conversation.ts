@@ -71,7 +71,7 @@ export const submit = (client: Client, { threadId, identity, messageId }: Conver
     body_text: text,
   });
 
-export const finalStates = ["sent", "failed", "stale", "rejected"];
+const finalStates = ["sent", "failed", "stale", "rejected"];
 
 export const endOf = (
   client: Client,

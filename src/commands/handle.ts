@@ -24,7 +24,7 @@ export type Handled<State> = Loaded<State> & {
 };
 
 /** How an event is marked as the effect of a command under an operation; undefined without one. */
-export const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
+const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
   operation === undefined ? undefined : `${operation}/${command}`;
 
 const pageSize = 500;

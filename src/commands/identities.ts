@@ -4,6 +4,7 @@ import { requireVerified } from "#streams/domain/decider.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { defaultSettings } from "#streams/identity/defaults.ts";
 import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
 import { isHostedHere, sealChannels, wireNames } from "./approvalChannels.ts";
 import { requireAssistant } from "./assistants.ts";
@@ -21,7 +22,8 @@ const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
 export const addressHash = (address: string): string =>
   createHash("sha256").update(address.toLowerCase()).digest("hex");
 
-export type NewIdentity = IdentitySettings & { workspaceId: string; domainId: string; localPart: string };
+/** A setting that is not given is as in streams/identity/defaults.ts. */
+export type NewIdentity = Partial<IdentitySettings> & { workspaceId: string; domainId: string; localPart: string };
 
 /**
  * Makes an identity: its place in the plan and its address are taken first, so that of two at once only one gets them. Throws Rejected
@@ -29,9 +31,10 @@ export type NewIdentity = IdentitySettings & { workspaceId: string; domainId: st
  */
 export async function createIdentity(
   deps: Dependencies,
-  identity: NewIdentity,
+  wanted: NewIdentity,
   cause: Cause,
 ): Promise<{ identityId: string; position: number }> {
+  const identity = { ...defaultSettings, ...wanted };
   const { workspaceId, domainId, localPart } = identity;
   requireLocalPart(localPart);
   await requireNotHostedHere(deps, identity);

@@ -1,11 +1,14 @@
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "./dependencies.ts";
-import type { Cause } from "./handle.ts";
-import type { Queued } from "./sends.ts";
+import type { Cause, Handled } from "./handle.ts";
 import { loadThread } from "./threads.ts";
+
+/** `queuedAt`: ISO 8601. */
+export type Queued = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
 
 /**
  * How an earlier run of this very send ended, as the draft's stream tells: queued, or refused in a way that was recorded. Undefined where it

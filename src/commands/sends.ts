@@ -7,8 +7,8 @@ import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import { type Authorisation, draftStream } from "#streams/draft/events.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
-import type { Cause, Handled } from "./handle.ts";
-import { contentChanged, outcomeOfFirst } from "./outcomeOfFirst.ts";
+import type { Cause } from "./handle.ts";
+import { contentChanged, outcomeOfFirst, type Queued } from "./outcomeOfFirst.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "./quotas.ts";
 import { refreshContent } from "./refreshContent.ts";
 import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
@@ -19,9 +19,6 @@ const competitorMs = 2_000;
 
 /** Longer than it takes until a claim whose maker was cut off is undone (recoverClaims). */
 const recoveryMs = 10_000;
-
-/** `queuedAt`: ISO 8601. */
-export type Queued = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
 
 /** What stands between a claim and a queued draft, enough to undo it. */
 type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };

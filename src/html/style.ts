@@ -1,5 +1,5 @@
 /** Colours by their use; each text colour reads well (WCAG AA, 4.5:1) on the grounds it stands on. */
-export const palettes = {
+const palettes = {
   light: {
     ink: "#1b2430",
     soft: "#4f5b69",

@@ -1,4 +1,3 @@
-import { createHash, createHmac } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
 
@@ -15,23 +14,12 @@ export type ApiKeyIdentity = {
 /** Who sends this request; throws `unauthorized`, in the same words whatever was wrong. */
 export type Authenticate = (request: IncomingMessage) => Promise<ApiKeyIdentity>;
 
-export type KeyHash = (key: string) => string;
-
-/** Keys carry 190 bits of chance, so one fast hash is enough; a pepper makes a stolen table useless even for a known key. */
-export const keyHashOf =
-  (pepper?: Buffer): KeyHash =>
-  (key) =>
-    (pepper ? createHmac("sha256", pepper) : createHash("sha256")).update(key).digest("hex");
-
-/** What is shown of a key after its creation: `svc_live_` and 4 characters. */
-export const keyPrefixOf = (key: string): string => key.slice(0, 13);
-
 export const unauthorized = (): Rejected =>
   new Rejected("unauthorized", "the API key is missing, malformed or revoked: send Authorization: Bearer svc_live_…");
 
 export function createAuthenticate(deps: {
   findKey: (hash: string) => Promise<ApiKeyIdentity | undefined>;
-  keyHash: KeyHash;
+  keyHash: (key: string) => string;
 }): Authenticate {
   return async (request) => {
     const key = bearerOf(request);

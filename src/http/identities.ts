@@ -6,6 +6,7 @@ import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./route.ts";
 import { Deleted } from "./schemas/common.ts";
 import { CreateIdentity, Identity, IdentityList, IdentityQuery, UpdateIdentity } from "./schemas/identities.ts";
+import { settingsReader } from "./settingsReader.ts";
 
 export function identityRoutes(deps: HttpDependencies): Route[] {
   const find = ({ workspaceId, params }: { workspaceId: string; params: { identity_id: string } }) =>
@@ -31,8 +32,8 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         conflict: "the address is in use",
       },
       async ({ workspaceId, body, cause }) => {
-        const { domain_id: domainId, local_part: localPart, ...settings } = body;
-        const identity = { ...unset, ...settingsOf(settings), workspaceId, domainId, localPart };
+        const { domain_id: domainId, local_part: localPart } = body;
+        const identity = { ...settingsOf(body), workspaceId, domainId, localPart };
         const { identityId, position } = await createIdentity(deps, identity, cause);
         return shownAfter(position, workspaceId, identityId);
       },
@@ -102,8 +103,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
   ];
 }
 
-/** The wire's names of what can be set. */
-const settingNames = {
+const settingsOf = settingsReader<IdentitySettings>({
   assistant_id: "assistantId",
   display_name: "displayName",
   reply_to_email: "replyToEmail",
@@ -118,33 +118,7 @@ const settingNames = {
   auto_approve_replies: "autoApproveReplies",
   require_human_approval: "requireHumanApproval",
   send_on_channel_approval: "sendOnChannelApproval",
-} as const satisfies Record<string, keyof IdentitySettings>;
-
-/** A new identity, as far as the body does not say. */
-const unset: IdentitySettings = {
-  assistantId: null,
-  displayName: "",
-  replyToEmail: null,
-  signatureText: null,
-  signatureHtml: null,
-  threadHistoryDepth: 10,
-  status: "active",
-  approvalChannel: null,
-  secondaryApprovalChannel: null,
-  escalationDelayMinutes: null,
-  canSendCold: false,
-  autoApproveReplies: false,
-  requireHumanApproval: false,
-  sendOnChannelApproval: true,
-};
-
-/** Those of the body's fields that are given, under our names. */
-const settingsOf = (body: { [Name in keyof typeof settingNames]?: unknown }): Partial<IdentitySettings> =>
-  Object.fromEntries(
-    Object.entries(body)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [settingNames[name as keyof typeof settingNames], value]),
-  );
+});
 
 /** The Identity of the contract: the secrets of its channels masked. */
 const shown = (deps: HttpDependencies, row: IdentityRow) => ({

@@ -19,6 +19,7 @@ import {
   TestRule,
   UpdateRule,
 } from "./schemas/rules.ts";
+import { settingsReader } from "./settingsReader.ts";
 
 export function ruleRoutes(deps: HttpDependencies): Route[] {
   const find = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
@@ -135,8 +136,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
   ];
 }
 
-/** The wire's names of what can be set. */
-const settingNames = {
+const settingsOf = settingsReader<GivenRule>({
   name: "name",
   trigger_event: "triggerEvent",
   conditions: "conditions",
@@ -146,19 +146,12 @@ const settingNames = {
   stop_after_match: "stopAfterMatch",
   identity_id: "identityId",
   assistant_id: "assistantId",
-} as const satisfies Record<string, keyof GivenRule>;
+});
 
 const newRule = (body: Static<typeof CreateRule>): GivenRule => ({
   ...{ identityId: null, assistantId: null },
   ...(settingsOf(body) as GivenRule),
 });
-
-const settingsOf = (body: { [Name in keyof typeof settingNames]?: unknown }): Partial<GivenRule> =>
-  Object.fromEntries(
-    Object.entries(body)
-      .filter(([, value]) => value !== undefined)
-      .map(([name, value]) => [settingNames[name as keyof typeof settingNames], value]),
-  );
 
 /** The Rule of the contract: the secrets of its actions masked. */
 const shown = (deps: HttpDependencies, row: RuleRow) => ({

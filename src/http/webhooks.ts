@@ -24,6 +24,7 @@ import {
   WebhookRotated,
   WebhookWithSecret,
 } from "./schemas/webhooks.ts";
+import { settingsReader } from "./settingsReader.ts";
 
 type Named = { workspaceId: string; params: { webhook_id: string } };
 
@@ -58,7 +59,9 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
         errors: ["not_found"],
       },
       async ({ workspaceId, body, cause }) => {
-        const settings = { ...unset, ...settingsOf(body), workspaceId } as WebhookSettings & { workspaceId: string };
+        const settings = { ...unset, ...settingsOf(body), workspaceId } as WebhookSettings & {
+          workspaceId: string;
+        };
         const { webhookId, secret, position } = await createWebhook(deps, settings, cause);
         return { ...(await shownAfter(position, workspaceId, webhookId)), secret };
       },
@@ -185,8 +188,10 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
 
 const unset = { identityIds: null, description: null };
 
-/** Those of the body's fields that are given, under our names. */
-function settingsOf({ identity_ids: identityIds, ...rest }: Record<string, unknown>): Partial<WebhookSettings> {
-  const all = { ...rest, identityIds } as Record<string, unknown>;
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-}
+const settingsOf = settingsReader<WebhookSettings>({
+  url: "url",
+  events: "events",
+  identity_ids: "identityIds",
+  description: "description",
+  status: "status",
+});

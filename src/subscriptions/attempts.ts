@@ -4,7 +4,7 @@ import type { Held } from "./leaseKeeper.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "./retrying.ts";
 
 /** Failures, not counting those of infrastructure, after which a process gives up on an event: with the pauses between, some 9 s. */
-export const maxFailures = 5;
+const maxFailures = 5;
 
 /** `dropped`: nothing is known to be done; whoever holds the lease next starts anew. */
 export type Ended = { how: "handled" } | { how: "dropped" } | { how: "failed"; error: Error; tries: number };

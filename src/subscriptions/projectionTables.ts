@@ -14,7 +14,7 @@ export const tablesFile: TablesSql = ({ name }) =>
   readFile(new URL(`../../projections/${name}/tables.sql`, import.meta.url), "utf8");
 
 /** `projections/<name>/indexes.sql`: may be run any number of times. */
-export const lateIndexes: TablesSql = ({ name }) =>
+const lateIndexes: TablesSql = ({ name }) =>
   readFile(new URL(`../../projections/${name}/indexes.sql`, import.meta.url), "utf8");
 
 /** Makes those indexes of a projection that wait until its tables are filled, where they are not there yet. */

@@ -2,7 +2,7 @@ import ipaddr from "ipaddr.js";
 
 /** Where a webhook may point: https and public addresses, but for hosts that the operator allows (decisions 11). */
 
-export const maxUrlBytes = 2048;
+const maxUrlBytes = 2048;
 
 const orAllowed = "or one that the operator names in WEBHOOK_ALLOWED_HOSTS";
 const notHttps = "expected an https URL; http is for hosts that the operator names in WEBHOOK_ALLOWED_HOSTS";

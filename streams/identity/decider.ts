@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { defaultSettings } from "./defaults.ts";
 import type { IdentityEvent, IdentitySettings } from "./events.ts";
 
 export type Identity = IdentitySettings & {
@@ -26,20 +27,7 @@ const initial: Identity = {
   workspaceId: "",
   domainId: "",
   emailAddress: "",
-  assistantId: null,
-  displayName: "",
-  replyToEmail: null,
-  signatureText: null,
-  signatureHtml: null,
-  threadHistoryDepth: 10,
-  status: "active",
-  approvalChannel: null,
-  secondaryApprovalChannel: null,
-  escalationDelayMinutes: null,
-  canSendCold: false,
-  autoApproveReplies: false,
-  requireHumanApproval: false,
-  sendOnChannelApproval: true,
+  ...defaultSettings,
 };
 
 function evolve(identity: Identity, event: IdentityEvent): Identity {

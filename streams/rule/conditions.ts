@@ -3,8 +3,8 @@ import { type Group, type Leaf, type Operator, operators, type TriggerEvent } fr
 import { listAt, objectWith, oneOf, textAt, wrong } from "./judging.ts";
 
 /** Bounds of a tree (decisions 9). */
-export const maxLeaves = 100;
-export const maxNestedGroups = 8;
+const maxLeaves = 100;
+const maxNestedGroups = 8;
 
 const forWords: readonly Operator[] = ["equals", "not_equals", "in", "not_in"];
 

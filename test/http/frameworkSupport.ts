@@ -1,8 +1,9 @@
 import { connect } from "node:net";
 import { Writable } from "node:stream";
 import { pino } from "pino";
+import { hashKey } from "#src/commands/apiKeys.ts";
 import { type AppOptions, createApp } from "#src/http/app.ts";
-import { type ApiKeyIdentity, createAuthenticate, keyHashOf } from "#src/http/authenticate.ts";
+import { type ApiKeyIdentity, createAuthenticate } from "#src/http/authenticate.ts";
 import type { Route } from "#src/http/route.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { listen } from "#src/http/server.ts";
@@ -11,17 +12,16 @@ export const workspaceId = "0193a0aa-0000-7000-8000-000000000001";
 export const validKey = `svc_live_${"a1B2".repeat(8)}`;
 export const narrowKey = `svc_live_${"narrowKy".repeat(4)}`;
 export const keyId = "0193a0aa-0000-7000-8000-0000000000aa";
-const keyHash = keyHashOf(Buffer.from("pepper"));
 
 const keys = new Map<string, ApiKeyIdentity>([
-  [keyHash(validKey), { id: keyId, workspaceId, name: "agent", scopes: allScopes }],
+  [hashKey(validKey), { id: keyId, workspaceId, name: "agent", scopes: allScopes }],
   [
-    keyHash(narrowKey),
+    hashKey(narrowKey),
     { id: "0193a0aa-0000-7000-8000-0000000000bb", workspaceId, name: "narrow", scopes: ["read:rules"] },
   ],
 ]);
 
-export const authenticate = createAuthenticate({ findKey: async (hash) => keys.get(hash), keyHash });
+export const authenticate = createAuthenticate({ findKey: async (hash) => keys.get(hash), keyHash: hashKey });
 
 /** The service with these routes on a real socket; `logs` is what it logged. */
 export async function serveRoutes(routes: Route[], options: Partial<AppOptions> = {}, server = {}) {

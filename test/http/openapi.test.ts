@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import Type from "typebox";
 import { openApi } from "#src/http/openapi.ts";
-import { htmlPage } from "#src/http/pages.ts";
 import { route } from "#src/http/route.ts";
 import { ApiKeyCreated, ApiKeyList, CreateApiKey } from "#src/http/schemas/apiKeys.ts";
 import { Deleted, Paging, Strict } from "#src/http/schemas/common.ts";
@@ -222,17 +221,5 @@ describe("http documents and health", () => {
         expect([answer.status, answer.json.not_ready], broken).to.deep.equal([503, ["database"]]);
       }
     }).timeout(10_000);
-  });
-
-  describe("a page", () => {
-    it("may run, load, keep, frame and refer to nothing", () => {
-      const page = htmlPage({ title: "A <b> title", style: "b { color: red }", body: "<p>Hello</p>" });
-      const policy = page.headers["Content-Security-Policy"];
-      expect(policy).to.match(
-        /^default-src 'none'; style-src 'sha256-[\w+/=]+'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'$/,
-      );
-      expect(page.headers).to.include({ "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow" });
-      expect("bytes" in page.content && page.content.bytes.toString()).to.contain("<title>A &#60;b&#62; title</title>");
-    });
   });
 });

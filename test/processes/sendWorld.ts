@@ -340,7 +340,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
 
 export type SendWorld = Awaited<ReturnType<typeof createSendWorld>>;
 
-export function memoryBlobs(): Blobs {
+function memoryBlobs(): Blobs {
   const kept = new Map<string, Buffer>();
   return {
     async put(bytes) {

@@ -2,7 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { fold, questionOf, vectorOf, wordsOf } from "#projections/search/words.ts";
 
-describe("the words of a search", () => {
+describe("the words of a search", function () {
+  this.timeout(20_000);
   it("are without case, accents and forms of letters", () => {
     for (const [typed, folded] of [
       ["MÜLLER", "muller"],

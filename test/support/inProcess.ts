@@ -75,7 +75,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     },
     async identity(workspaceId: string, settings: Partial<NewIdentity> = {}) {
       const localPart = settings.localPart ?? `agent-${randomUUID().slice(0, 8)}`;
-      const identity: NewIdentity = { ...identityDefaults(workspaceId), ...settings, localPart };
+      const sandbox = { workspaceId, domainId: sandboxDomainId(workspaceId), displayName: "Support" };
+      const identity: NewIdentity = { ...sandbox, ...settings, localPart };
       const { identityId } = await createIdentity(deps, identity, operator(workspaceId));
       await caughtUp();
       const { state } = await deps.load(identityDecider, identityStream(identityId));
@@ -157,25 +158,6 @@ function operator(workspaceId: string | null): Cause {
   const id = randomUUID();
   return { actor: { kind: "operator", id: "test" }, workspaceId, correlationId: id, causationId: id };
 }
-
-export const identityDefaults = (workspaceId: string): Omit<NewIdentity, "localPart"> => ({
-  workspaceId,
-  domainId: sandboxDomainId(workspaceId),
-  assistantId: null,
-  displayName: "Support",
-  replyToEmail: null,
-  signatureText: null,
-  signatureHtml: null,
-  threadHistoryDepth: 10,
-  status: "active",
-  approvalChannel: null,
-  secondaryApprovalChannel: null,
-  escalationDelayMinutes: null,
-  canSendCold: false,
-  autoApproveReplies: false,
-  requireHumanApproval: false,
-  sendOnChannelApproval: true,
-});
 
 export const asking =
   (url: string, ownKey: string): Ask =>

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Decision } from "#src/channels/approvalView.ts";
 
 /** How long an opened page can be pressed. */
-export const nonceLifetimeMs = 60 * 60 * 1000;
+const nonceLifetimeMs = 60 * 60 * 1000;
 
 /** What a page's button decides about: a nonce for one is none for another. */
 export type Pressed = { token: string; decision: Decision; version: number; contentSha256: string };

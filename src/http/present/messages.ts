@@ -11,7 +11,7 @@ import { timestamp, timestampOrNull } from "./times.ts";
 export type WireMessage = Static<typeof Message>;
 
 /** A message as the contract shows it. Bodies that are too large for an event are read from the blob store. */
-export async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessage> {
+async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessage> {
   const whole = await withBody(blobs, row);
   return {
     id: whole.id,

@@ -4,7 +4,7 @@ import { isMadeHere } from "#src/mail/in/messageIds.ts";
 export type ThreadHeaders = { in_reply_to: string | null; references: string[] };
 
 /** Enough for every mail program, and far from the limits of relays. */
-export const maxReferences = 50;
+const maxReferences = 50;
 
 // Printable ASCII without a space: anything else cannot stand in a header unchanged. 900 leaves room in a line of 998.
 const sendable = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,900}>$/;

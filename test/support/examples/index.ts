@@ -1,3 +1,4 @@
+import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { InboxEvent, MailHeaders } from "#streams/inbox/events.ts";
 import type { WorkspaceEvent } from "#streams/workspace/events.ts";
@@ -25,20 +26,8 @@ export const identityCreated = (
   domainId: "domain",
   localPart: "support",
   emailAddress: "support@agents.localhost",
-  assistantId: null,
+  ...defaultSettings,
   displayName: "Support",
-  replyToEmail: null,
-  signatureText: null,
-  signatureHtml: null,
-  threadHistoryDepth: 10,
-  status: "active",
-  approvalChannel: null,
-  secondaryApprovalChannel: null,
-  escalationDelayMinutes: null,
-  canSendCold: false,
-  autoApproveReplies: false,
-  requireHumanApproval: false,
-  sendOnChannelApproval: true,
   ...different,
 });
 

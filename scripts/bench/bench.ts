@@ -1,0 +1,12 @@
+import type { BenchServer } from "./server.ts";
+
+/** What a benchmark is given; `seconds` is how long one measurement lasts, where somebody asked for a length; `threads`, where for a size. */
+export type BenchRun = {
+  server: BenchServer;
+  repetitions: number;
+  seconds: number | undefined;
+  threads: number | undefined;
+};
+
+/** A benchmark: prints what it finds and answers its summary. */
+export type Bench = { title: string; repetitions: number; run(run: BenchRun): Promise<Record<string, unknown>> };

@@ -1,0 +1,19 @@
+import type { IdentitySettings } from "./events.ts";
+
+/** What an identity is as long as nobody says otherwise (interface 2, decisions 2). */
+export const defaultSettings: IdentitySettings = {
+  assistantId: null,
+  displayName: "",
+  replyToEmail: null,
+  signatureText: null,
+  signatureHtml: null,
+  threadHistoryDepth: 10,
+  status: "active",
+  approvalChannel: null,
+  secondaryApprovalChannel: null,
+  escalationDelayMinutes: null,
+  canSendCold: false,
+  autoApproveReplies: false,
+  requireHumanApproval: false,
+  sendOnChannelApproval: true,
+};
