@@ -38,6 +38,9 @@ export function wordsOf(text: string): string[] {
 /** Parts of words are looked for from this length on; what is shorter has to be a whole word. */
 export const shortestPart = 3;
 
+/** So many parts of words are looked for, each of them in all of the vocabulary; what comes after them has to be whole words. */
+export const mostParts = 8;
+
 /** Reads what a person typed: words and parts of them, all of which are wanted; "phrases"; -without. Any text is a question. */
 export function questionOf(text: string): Question {
   const question: Question = { having: [], without: [] };
@@ -47,7 +50,11 @@ export function questionOf(text: string): Question {
     const term = { words: minus || quoted !== undefined ? words.map(whole) : partsOf(words) };
     (minus ? question.without : question.having).push(term);
   }
-  return question;
+  let parts = 0;
+  const limited = ({ words }: Term): Term => ({
+    words: words.map((one) => (one.match !== "whole" && ++parts > mostParts ? whole(one.word) : one)),
+  });
+  return { ...question, having: question.having.map(limited) };
 }
 
 const whole = (word: string): Wanted => ({ word, match: "whole" });

@@ -1,3 +1,4 @@
+import { contains } from "./contains.ts";
 import { type Field, isClaimed, isField, kindOf } from "./content.ts";
 import type { Group, Leaf, Operator } from "./events.ts";
 
@@ -51,26 +52,38 @@ const itemsOf = (group: Group): readonly (Group | Leaf)[] =>
 function leafPasses({ field, op, value }: Leaf, facts: Facts): boolean {
   if (!isField(field)) return false;
   const opposite = oppositeOf[op];
-  const known = facts.get(field) ?? [];
-  if (opposite !== undefined) return !known.some((fact) => holds(field, opposite, fact, value));
-  return known.some((fact) => holds(field, op as Positive, fact, value));
+  const known = facts.get(field) ?? none;
+  if (opposite !== undefined) return !holds(field, opposite, known, value);
+  return holds(field, op as Positive, known, value);
 }
 
-function holds(field: Field, op: Positive, fact: string, value: string | string[]): boolean {
+const none: readonly string[] = [];
+
+/** Whether one of the facts is as one of the values says. */
+function holds(field: Field, op: Positive, facts: readonly string[], value: string | string[]): boolean {
   const values = typeof value === "string" ? [value] : value;
-  switch (op) {
-    case "equals":
-    case "in":
-      return values.some((one) => comparable(field, one) === comparable(field, fact));
-    case "contains":
-      return values.some((one) => folded(fact).includes(folded(one)));
-    case "starts_with":
-      return values.some((one) => folded(fact).startsWith(folded(one)));
-    case "ends_with":
-      return values.some((one) => folded(fact).endsWith(folded(one)));
+  if (op === "equals" || op === "in") {
+    return facts.some((fact) => values.some((one) => comparable(field, one) === comparable(field, fact)));
   }
+  const wanted = values.map(folded);
+  return allFolded(facts).some((fact) => wanted.some((one) => tests[op](fact, one)));
 }
+
+const tests: Record<Exclude<Positive, "equals" | "in">, (fact: string, one: string) => boolean> = {
+  contains,
+  starts_with: (fact, one) => fact.startsWith(one),
+  ends_with: (fact, one) => fact.endsWith(one),
+};
 
 /** Addresses, domains and ids compare without case, everything else exactly; parts of a text always without case (decisions 9). */
 const comparable = (field: Field, text: string): string => (kindOf(field) === "caseless" ? folded(text) : text);
 const folded = (text: string): string => text.toLowerCase();
+
+/** A mail's text is folded once, however many conditions ask about it. */
+function allFolded(facts: readonly string[]): readonly string[] {
+  const known = foldedLists.get(facts) ?? facts.map(folded);
+  foldedLists.set(facts, known);
+  return known;
+}
+
+const foldedLists = new WeakMap<readonly string[], readonly string[]>();

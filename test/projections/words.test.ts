@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { fold, questionOf, vectorOf, wordsOf } from "#projections/search/words.ts";
+import { fold, mostParts, questionOf, vectorOf, wordsOf } from "#projections/search/words.ts";
 
 describe("the words of a search", function () {
   this.timeout(20_000);
@@ -48,6 +48,15 @@ describe("the words of a search", function () {
     });
     expect(questionOf('"')).to.deep.equal({ having: [], without: [] });
     expect(questionOf('-"')).to.deep.equal({ having: [], without: [] });
+  });
+
+  it("are parts of words for a few of them, and whole words from then on", () => {
+    const typed = Array.from({ length: 300 }, (_, index) => `abc${index}`);
+    const { having } = questionOf(typed.join(" "));
+    const matches = having.flatMap(({ words }) => words.map(({ match }) => match));
+    expect(matches).to.deep.equal(typed.map((_, index) => (index < mostParts ? "part" : "whole")));
+    const joined = questionOf(typed.map((word) => `${word}.x`).join(" ")).having.flatMap(({ words }) => words);
+    expect(joined.filter(({ match }) => match !== "whole")).to.have.length(mostParts);
   });
 
   it("are read out of any text, and keep to what a vector can hold", () => {

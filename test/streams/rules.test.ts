@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { Rejected } from "#streams/decider.ts";
 import { readActions } from "#streams/rule/actions.ts";
 import { readConditions } from "#streams/rule/conditions.ts";
+import { contains } from "#streams/rule/contains.ts";
 import { type Field, fieldsOf, kindOf } from "#streams/rule/content.ts";
 import { ruleDecider } from "#streams/rule/decider.ts";
 import { type Facts, passes } from "#streams/rule/evaluate.ts";
@@ -255,6 +256,25 @@ describe("a walk over conditions [4 condition tree]", () => {
       expect(walk({ field: "contact.tag", op, value }, {}), op).to.equal(op.startsWith("not_"));
     }
   });
+
+  it("finds the parts that a plain search finds, however long", () => {
+    const letters = (constraints: fc.StringConstraints) =>
+      fc.string({ unit: fc.constantFrom("a", "b"), ...constraints });
+    const property = (text: string, from: number, part: string) => {
+      const inside = text.slice(from, from + 100);
+      for (const one of [inside, part, inside + part]) expect(contains(text, one)).to.equal(text.includes(one));
+    };
+    fc.assert(
+      fc.property(letters({ minLength: 200, maxLength: 400 }), fc.nat(100), letters({ maxLength: 90 }), property),
+    );
+  });
+
+  it("looks for no part for long, whatever it is made of", () => {
+    const facts: Facts = new Map([["message.body_text", ["a".repeat(1024 * 1024)]]]);
+    const value = `${"a".repeat(4000)}b${"a".repeat(4000)}`;
+    const hostile = { field: "message.body_text", op: "contains", value } as const;
+    for (let rule = 0; rule < 20; rule++) expect(passes(hostile, facts)).to.equal(false);
+  }).timeout(15_000);
 
   it("finds nothing on a prototype", () => {
     for (const field of ["__proto__", "constructor", "toString"]) {
