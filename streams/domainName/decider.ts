@@ -1,5 +1,5 @@
 import type { Decider } from "../decider.ts";
-import { invalid, type Rejected } from "../decider.ts";
+import { invalid, Rejected } from "../decider.ts";
 import type { DomainNameEvent } from "./events.ts";
 
 export type DomainName = {
@@ -36,7 +36,7 @@ function decide(command: DomainNameCommand, { registered, verified }: DomainName
       const { workspaceId, receives } = command;
       if (verified?.domainId === domainId) return [];
       if (verified !== null || registered.get(workspaceId) !== domainId) {
-        throw conflict("this domain is verified in another workspace");
+        throw new Rejected("invalid_request", "this domain is verified in another workspace", { conflict: true });
       }
       return [{ type: "NameVerified", data: { domainId, workspaceId, receives } }];
     }

@@ -8,7 +8,8 @@ import { Rejected } from "#streams/decider.ts";
 import { barrier } from "./frameworkSupport.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
-describe("http api-keys", () => {
+describe("http api-keys", function () {
+  this.timeout(20_000);
   let service: Nouns;
   let tenant: Tenant;
   /** What each parked request ended with, and where the next ones tell that they have begun. */

@@ -49,6 +49,27 @@ describe("a refusal over REST", function () {
     });
   }
 
+  it("is none for null, which a draft shows where it has nothing; an empty subject is one [4 POST /v1/drafts]", async () => {
+    const nothing = { body_html: null, subject_override: null, rationale: null, metadata: null };
+    const made = await workspace.ask("POST /v1/drafts", { json: { ...ids, ...body, ...nothing } });
+    expect(made.status, made.text).to.equal(201);
+    expect(made.json).to.deep.include({ body_html: null, subject: "My order", rationale: null, metadata: null });
+    const bodiless = await workspace.ask("POST /v1/drafts", { json: { ...ids, body_text: null, body_html: null } });
+    expect([bodiless.status, bodiless.json.message]).to.deep.equal([
+      422,
+      "at least one of body_text and body_html is required",
+    ]);
+    for (const line of ["POST /v1/drafts", `PATCH /v1/drafts/${made.json.id}`]) {
+      const json = { ...(line.startsWith("POST") && { ...ids, ...body }), subject_override: "" };
+      const empty = await workspace.ask(line, { json });
+      expect([empty.status, empty.json.field], line).to.deep.equal([422, "subject_override"]);
+    }
+    const reply = { thread_id: ids.thread_id, ...body, body_html: null, based_on_message_id: null };
+    expect((await workspace.ask("POST /v1/emails/reply", { json: reply })).status).to.equal(202);
+    const rejected = await workspace.ask(`POST /v1/drafts/${made.json.id}/reject`, { json: { reason: null } });
+    expect([rejected.status, rejected.json.reason]).to.deep.equal([200, null]);
+  });
+
   it("to send says what has to be done about the identity [7 422 identity_not_active]", async () => {
     const { json: draft } = await workspace.ask("POST /v1/drafts", { json: { ...ids, ...body } });
     const refused = async () => (await workspace.ask(`POST /v1/drafts/${draft.id}/send`)).json.message;

@@ -122,6 +122,7 @@ describe("checking domains", function () {
       other,
     );
     expect(refused).to.include({ status: "pending", ownership_status: "failed", spf_status: "verified" });
+    expect(refused.dns_records[0].reason).to.equal("this domain is verified in another workspace");
     const third = await service.workspace();
     const again = await third.ask("POST /v1/domains", { json: { domain_name: contested } });
     expect([again.status, again.json.error]).to.deep.equal([409, "invalid_request"]);

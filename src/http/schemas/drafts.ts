@@ -20,7 +20,7 @@ const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 /** Bounds of what an agent writes (decisions 4). The subject has to fit one header line of RFC 5322. */
 export const maxBody = 256 * kilobyte;
 const maxRationale = 8 * kilobyte;
-export const maxMetadata = 8 * kilobyte;
+const maxMetadata = 8 * kilobyte;
 const maxReason = 2 * kilobyte;
 export const maxSubject = 998;
 const maxAttachments = 10;
@@ -127,20 +127,25 @@ export const attachments = Type.Optional(Type.Array(NewAttachment, { maxItems: m
 
 export const anyBody = { atLeastOneOf: ["body_text", "body_html"] };
 
+/** null is what a draft without it shows: as good as leaving it out. */
+export const optionalText = (maxBytes: number) => Type.Optional(Nullable(Text(maxBytes)));
+export const metadata = Type.Optional(Nullable(JsonObject(maxMetadata)));
+const subjectOverride = Type.Optional(
+  Nullable(HeaderText(maxSubject, { minLength: 1, description: "Default: the thread's subject, as it is." })),
+);
+
 export const CreateDraft = Strict(
   {
     thread_id: Uuid,
     identity_id: Uuid,
     based_on_message_id: Uuid,
-    body_text: Type.Optional(Text(maxBody)),
-    body_html: Type.Optional(Text(maxBody)),
-    subject_override: Type.Optional(
-      HeaderText(maxSubject, { description: "Default: the thread's subject, as it is." }),
-    ),
+    body_text: optionalText(maxBody),
+    body_html: optionalText(maxBody),
+    subject_override: subjectOverride,
     cc: Type.Optional(copies),
     bcc: Type.Optional(copies),
-    rationale: Type.Optional(Text(maxRationale)),
-    metadata: Type.Optional(JsonObject(maxMetadata)),
+    rationale: optionalText(maxRationale),
+    metadata,
     attachments,
   },
   { title: "CreateDraft", description: "At least one of body_text and body_html.", ...anyBody },
@@ -149,17 +154,17 @@ export const CreateDraft = Strict(
 /** null takes a value away; the subject then is the thread's. */
 export const EditDraft = Strict(
   {
-    body_text: Type.Optional(Nullable(Text(maxBody))),
-    body_html: Type.Optional(Nullable(Text(maxBody))),
-    subject_override: Type.Optional(Nullable(HeaderText(maxSubject))),
+    body_text: optionalText(maxBody),
+    body_html: optionalText(maxBody),
+    subject_override: subjectOverride,
     cc: Type.Optional(copies),
     bcc: Type.Optional(copies),
-    rationale: Type.Optional(Nullable(Text(maxRationale))),
+    rationale: optionalText(maxRationale),
   },
   { title: "EditDraft" },
 );
 
-export const RejectDraft = Strict({ reason: Type.Optional(Text(maxReason)) }, { title: "RejectDraft" });
+export const RejectDraft = Strict({ reason: optionalText(maxReason) }, { title: "RejectDraft" });
 
 export const DraftSending = Strict(
   { draft_id: Uuid, thread_id: Uuid, status: Type.Literal("sending"), queued_at: Timestamp },

@@ -1,10 +1,10 @@
 import Type from "typebox";
-import { EmailAddress, HeaderText, JsonObject, Nullable, Strict, Text, Timestamp, Uuid } from "./common.ts";
-import { anyBody, attachments, copies, DraftStatus, maxBody, maxMetadata, maxSubject } from "./drafts.ts";
+import { EmailAddress, HeaderText, Nullable, Strict, Timestamp, Uuid } from "./common.ts";
+import { anyBody, attachments, copies, DraftStatus, maxBody, maxSubject, metadata, optionalText } from "./drafts.ts";
 
 const letter = {
-  body_text: Type.Optional(Text(maxBody)),
-  body_html: Type.Optional(Text(maxBody)),
+  body_text: optionalText(maxBody),
+  body_html: optionalText(maxBody),
   cc: Type.Optional(copies),
   bcc: Type.Optional(copies),
   attachments,
@@ -16,7 +16,7 @@ export const SendEmail = Strict(
     to: Type.Array(EmailAddress, { minItems: 1, maxItems: 50, examples: [["customer@example.com"]] }),
     subject: HeaderText(maxSubject, { minLength: 1, examples: ["Your order"] }),
     ...letter,
-    metadata: Type.Optional(JsonObject(maxMetadata)),
+    metadata,
   },
   { title: "SendEmail", description: "At least one of body_text and body_html.", ...anyBody },
 );
@@ -25,12 +25,14 @@ export const ReplyEmail = Strict(
   {
     thread_id: Uuid,
     based_on_message_id: Type.Optional(
-      Type.String({
-        format: "uuid",
-        lowercase: true,
-        description:
-          "The message you read. Without it the thread's newest one is answered: a person's before a machine's.",
-      }),
+      Nullable(
+        Type.String({
+          format: "uuid",
+          lowercase: true,
+          description:
+            "The message you read. Without it the thread's newest one is answered: a person's before a machine's.",
+        }),
+      ),
     ),
     ...letter,
     reply_all: Type.Boolean({
