@@ -117,7 +117,7 @@ describe("http documents and health", () => {
       expect(text).not.to.match(/"(lowercase|maxBytes|maxJsonBytes|atLeastOneOf|~kind)"/);
       const { CreateDraft: create } = document.components.schemas;
       expect(create.anyOf).to.deep.equal([{ required: ["body_text"] }, { required: ["body_html"] }]);
-      expect(create.properties.rationale["x-max-bytes"]).to.equal(8192);
+      expect(create.properties.rationale.anyOf[0]["x-max-bytes"]).to.equal(8192);
       expect(document.openapi).to.equal("3.1.0");
     });
 
