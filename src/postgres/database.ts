@@ -93,7 +93,10 @@ const types = {
 };
 
 function surviveLostConnections(pool: pg.Pool, onConnectionLost: (error: Error) => void): void {
-  pool.on("error", onConnectionLost);
+  // A pool's end does not wait for its sockets: what a server that stops says to them then is no news.
+  pool.on("error", (error) => {
+    if (!pool.ending) onConnectionLost(error);
+  });
   // A connection that breaks while lent out emits "error" as well as failing its query: without a listener that ends the process.
   pool.on("connect", (client) => client.on("error", () => {}));
 }

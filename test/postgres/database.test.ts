@@ -116,6 +116,15 @@ describe("the database", () => {
     expect((await database.query("select 1 as one")).rows).to.deep.equal([{ one: 1 }]);
   });
 
+  it("tells of a connection that is lost, but not of one that its own end closes", async () => {
+    const lost: string[] = [];
+    const ending = connectDatabase(server, { onConnectionLost: (error) => lost.push(error.message) });
+    ending.pool.emit("error", new Error("while it serves"), undefined as never);
+    await ending.close();
+    ending.pool.emit("error", new Error("after its end"), undefined as never);
+    expect(lost).to.deep.equal(["while it serves"]);
+  });
+
   it("is Unavailable once closed", async () => {
     const closed = connectDatabase(server);
     await closed.close();
