@@ -10,6 +10,7 @@ import type {
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
 import { crashPoint } from "#src/crashPoints.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -45,7 +46,7 @@ type Linked = {
 
 async function linked(deps: Dependencies, token: string): Promise<Linked | undefined> {
   const tokenSha256 = hashToken(token);
-  const known = await draftOfToken(deps.reads, tokenSha256);
+  const known = await draftOf(deps, tokenSha256);
   if (!known) return undefined;
   const { state: draft, position } = await deps.load(draftDecider, draftStream(known.draft_id));
   const asked = findToken(draft, tokenSha256);
@@ -53,6 +54,14 @@ async function linked(deps: Dependencies, token: string): Promise<Linked | undef
   const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
   const expiresAt = reaches(identity, asked.channel) ? asked.expiresAt : nothingLeft;
   return { draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
+}
+
+/** A link may be followed before the read models know it: what they do not know is looked up once more when they have caught up. */
+async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
+  const known = await draftOfToken(deps.reads, tokenSha256);
+  if (known) return known;
+  if (!(await deps.projected(await deps.store.head()))) throw new Unavailable("the read models lag behind");
+  return draftOfToken(deps.reads, tokenSha256);
 }
 
 /** A link is bound to its channel: where another approver has taken over, those given to the old one have run out. */
