@@ -95,7 +95,9 @@ export function domainRoutes(deps: HttpDependencies): Route[] {
       },
       async ({ workspaceId, params, loaded, cause }) => {
         if (loaded.sandbox) {
-          throw new Rejected("invalid_request", "the sandbox domain stands in every workspace", { conflict: true });
+          throw new Rejected("invalid_request", "the sandbox domain stands in every workspace and cannot be deleted", {
+            conflict: true,
+          });
         }
         const domainId = params.domain_id;
         const { position } = await deleteDomain(deps, { workspaceId, domainId }, cause);

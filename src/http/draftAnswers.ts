@@ -22,6 +22,9 @@ export async function draftAfter(
   return presentDraft(deps.blobs, row);
 }
 
+export const noVersion = (field: string, version: number): Rejected =>
+  new Rejected("not_found", `${field}: this draft has no version ${version}`, { field });
+
 export const etagOfDraft = (draft: WireDraft): number => draft.version;
 
 /** These refusals are themselves recorded on the draft: a stale one ended, a changed one has a new version. */

@@ -1,9 +1,8 @@
 import { listVersions } from "#projections/drafts/queries.ts";
 import { draftHistory, versionContent } from "#src/commands/histories.ts";
-import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { historyTypes } from "./docs/historyTypes.ts";
-import { loadDraft } from "./draftAnswers.ts";
+import { loadDraft, noVersion } from "./draftAnswers.ts";
 import { presentChanges } from "./present/diffs.ts";
 import { presentVersion } from "./present/drafts.ts";
 import { presentHistoryEntry } from "./present/histories.ts";
@@ -83,6 +82,6 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
 
 async function requireVersion(deps: HttpDependencies, draftId: string, field: string, version: number) {
   const found = await versionContent(deps, draftId, version);
-  if (!found) throw new Rejected("not_found", `${field}: this draft has no version ${version}`, { field });
+  if (!found) throw noVersion(field, version);
   return found;
 }

@@ -7,7 +7,7 @@ import { submitDraft } from "#src/commands/submitDraft.ts";
 import { Rejected } from "#streams/decider.ts";
 import { readAttachments } from "./attachments.ts";
 import type { HttpDependencies } from "./dependencies.ts";
-import { draftAfter, etagOfDraft, loadDraft } from "./draftAnswers.ts";
+import { draftAfter, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
 import { draftDecisionRoutes } from "./draftDecisions.ts";
 import { invalid } from "./errors.ts";
 import { presentDraft, presentDrafts } from "./present/drafts.ts";
@@ -159,6 +159,9 @@ function requireAudit(apiKey: Caller["apiKey"]): void {
   throw new Rejected("insufficient_scope", "this API key lacks the scope read:audit, which earlier states need");
 }
 
+const noDraftYet = (at: string): Rejected =>
+  new Rejected("not_found", `at: there was no such draft yet at ${at}`, { field: "at" });
+
 async function earlierDraft(
   deps: HttpDependencies,
   today: ReadDraft,
@@ -169,7 +172,7 @@ async function earlierDraft(
     at === undefined
       ? await draftAtVersion(deps, today.id, version as number)
       : await draftAt(deps, today.id, new Date(at));
-  if (!earlier) throw new Rejected("not_found", "there was no such draft yet, or it has no such version");
+  if (!earlier) throw at === undefined ? noVersion("version", version as number) : noDraftYet(at);
   const { row, until } = earlier;
   const before = at ?? until;
   const newer = await newerWordId(

@@ -64,6 +64,13 @@ describe("a refusal over REST", function () {
       const empty = await workspace.ask(line, { json });
       expect([empty.status, empty.json.field], line).to.deep.equal([422, "subject_override"]);
     }
+    for (const [query, field] of [
+      ["version=2", "version"],
+      ["at=2020-01-01T00:00:00Z", "at"],
+    ]) {
+      const none = await workspace.ask(`GET /v1/drafts/${made.json.id}?${query}`);
+      expect([none.status, none.json.field, none.json.message.split(":")[0]]).to.deep.equal([404, field, field]);
+    }
     const reply = { thread_id: ids.thread_id, ...body, body_html: null, based_on_message_id: null };
     expect((await workspace.ask("POST /v1/emails/reply", { json: reply })).status).to.equal(202);
     const rejected = await workspace.ask(`POST /v1/drafts/${made.json.id}/reject`, { json: { reason: null } });

@@ -13,9 +13,10 @@ export const errorMeanings: Record<ErrorCode, string> = {
   version_mismatch: "If-Match names another version than the draft has. Read it again.",
   payload_too_large: "The body is over the limit that the message names.",
   invalid_request: "A field or parameter is wrong; the message begins with it and says what was expected.",
-  invalid_status: "The draft's state does not allow this; the message names it.",
+  invalid_status: "The draft's or webhook's state does not allow this; the message names it.",
   assistant_disabled: "The assistant that this identity is linked to is disabled. Set its status to active first.",
-  identity_not_active: "The identity is disabled. Set its status to active first.",
+  identity_not_active:
+    "The identity cannot send: it is disabled, deleted or above the plan's cap, or its domain is not verified any more. The message says which.",
   validation: "A rule's trigger_event is none, or its conditions or actions are over 10 KB.",
   invalid_plan: "Expected pro or agency.",
   invalid_interval: "Expected monthly or annual.",
