@@ -4,10 +4,12 @@ import { reception } from "#src/commands/inbound.ts";
 import { submitDraft } from "#src/commands/submitDraft.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { cause } from "#test/processes/sendWorld.ts";
-import { composeBeside, sharedSettings } from "#test/support/besideService.ts";
-import { asking, mail, until } from "#test/support/inProcess.ts";
+import { asking } from "#test/support/asking.ts";
+import { composeBeside } from "#test/support/besideService.ts";
+import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
+import { testSettings } from "#test/support/settings.ts";
 
 const minute = 60_000;
 
@@ -27,7 +29,7 @@ describe("escalation by two instances, one killed on the way [d7 escalation]", f
   });
 
   const start = async () => {
-    const instance = await startService({ database, env: sharedSettings });
+    const instance = await startService({ database, env: testSettings });
     instances.push(instance);
     return instance;
   };

@@ -1,9 +1,11 @@
 import { expect } from "chai";
 import { reception } from "#src/commands/inbound.ts";
-import { composeBeside, sharedSettings } from "#test/support/besideService.ts";
-import { type Ask, asking, mail, until } from "#test/support/inProcess.ts";
+import { type Ask, asking } from "#test/support/asking.ts";
+import { composeBeside } from "#test/support/besideService.ts";
+import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
+import { testSettings } from "#test/support/settings.ts";
 
 const crashPoints = ["filing:decided", "filing:threaded:2"];
 
@@ -16,7 +18,7 @@ describe("held mail, its release killed", function () {
   const identities = new Map<string, { id: string; email_address: string }>();
 
   const start = async (env: Record<string, string> = {}): Promise<Ask> => {
-    running = await startService({ database, env: { ...sharedSettings, ...env } });
+    running = await startService({ database, env: { ...testSettings, ...env } });
     apiKey ??= running.apiKey as string;
     return asking(running.url, apiKey);
   };

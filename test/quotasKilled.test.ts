@@ -7,10 +7,12 @@ import { reception } from "#src/commands/inbound.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { cause } from "#test/processes/sendWorld.ts";
-import { composeBeside, sharedSettings } from "#test/support/besideService.ts";
-import { asking, mail, until } from "#test/support/inProcess.ts";
+import { asking } from "#test/support/asking.ts";
+import { composeBeside } from "#test/support/besideService.ts";
+import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
+import { testSettings } from "#test/support/settings.ts";
 
 const drafts = 56;
 const mails = 60;
@@ -33,8 +35,8 @@ describe("quotas on two instances, one killed on the way [8 builder_pack]", func
 
   it("are never exceeded, and used up to the last one: outbound and inbound", async () => {
     const { deps } = composition;
-    const first = await startService({ database, env: sharedSettings });
-    const second = await startService({ database, env: sharedSettings });
+    const first = await startService({ database, env: testSettings });
+    const second = await startService({ database, env: testSettings });
     instances.push(first, second);
     const { workspaceId } = await createWorkspace(
       deps,

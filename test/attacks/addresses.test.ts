@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { nameStream } from "#src/commands/domainNames.ts";
 import { domainNameDecider } from "#streams/domainName/decider.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** Whose mail an address is, as strangers would like to have it. */
 describe("attacks by addresses", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let own: Awaited<ReturnType<InProcess["workspace"]>>;
+  let own: Workspace;
   let stranger: typeof own;
 
   before(async () => {

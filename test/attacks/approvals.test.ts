@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { reception } from "#src/commands/inbound.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 type Choice = "approve" | "reject";
 
@@ -8,8 +8,8 @@ type Choice = "approve" | "reject";
 describe("attacks on approvals", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let tenant: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let tenant: Workspace;
+  let identity: Identity;
   let basedOn: { thread_id: string; based_on_message_id: string; identity_id: string };
 
   before(async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Document } from "#src/http/openapi.ts";
+import type { Answer } from "#test/support/asking.ts";
 import {
   bodyOf,
   fieldAt,
@@ -9,7 +10,6 @@ import {
   paramsOf,
   pathOf,
   put,
-  type Reply,
   type Tenant,
   webhookHost,
 } from "#test/support/examples/world.ts";
@@ -51,7 +51,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
     );
   });
 
-  const shape = ({ status, json, text }: Reply) => [status, json ? { ...json, request_id: "" } : text];
+  const shape = ({ status, json, text }: Answer) => [status, json ? { ...json, request_id: "" } : text];
   const bodyFor = ({ body }: Operation) => body && bodyOf(body, schemas, stranger);
 
   it("in a path: the answer of a missing one, from every route", async () => {
@@ -65,7 +65,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
           ),
         );
         asked.path += 1;
-        expect(shape(foreign as Reply), `${operation.line} ${name}`).to.deep.equal(shape(missing as Reply));
+        expect(shape(foreign as Answer), `${operation.line} ${name}`).to.deep.equal(shape(missing as Answer));
         expect(foreign?.status, `${operation.line} ${name}`).to.equal(404);
       }
     }
@@ -85,7 +85,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
         );
         asked.body += 1;
         const said = `${operation.line} ${place.join(".")}: ${foreign?.text}`;
-        expect(shape(foreign as Reply), said).to.deep.equal(shape(missing as Reply));
+        expect(shape(foreign as Answer), said).to.deep.equal(shape(missing as Answer));
         expect([foreign?.status, foreign?.json.error], said).to.deep.equal([404, "not_found"]);
         expect(foreign?.json.message, said).to.contain(field);
       }
@@ -104,7 +104,7 @@ describe("foreign ids × routes [5 404 of another workspace] [7 404 not_found]",
         );
         asked.filter += 1;
         const said = `${operation.line} ${name}`;
-        expect(shape(foreign as Reply), said).to.deep.equal(shape(missing as Reply));
+        expect(shape(foreign as Answer), said).to.deep.equal(shape(missing as Answer));
         if (foreign?.json.total !== undefined)
           expect([foreign.json.total, foreign.json.data], said).to.deep.equal([0, []]);
       }

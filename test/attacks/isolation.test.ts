@@ -9,7 +9,7 @@ import { createReads } from "#src/postgres/reads.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
-import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 type Policed = { name: string; enabled: boolean; forced: boolean; owner: string; policies: string[] };
 
@@ -23,9 +23,8 @@ describe("isolation by row level security", function () {
   this.timeout(60_000);
   let service: InProcess;
   let database: Database;
-  let ours: Tenant;
-  let theirs: Tenant;
-  type Tenant = Awaited<ReturnType<InProcess["workspace"]>>;
+  let ours: Workspace;
+  let theirs: Workspace;
 
   before(async () => {
     service = await startInProcess();

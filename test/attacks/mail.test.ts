@@ -4,15 +4,15 @@ import { reception } from "#src/commands/inbound.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "#src/mail/in/smtpReceiver.ts";
 import { corpus, hasCorpus, seeded } from "#test/mail/in/mails.ts";
 import { startMail } from "#test/mail/in/smtpSender.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** Mail as strangers may make it, over SMTP: each is told 250, filed, shown without harm, and can be answered. */
 describe("attacks by mail", function () {
   this.timeout(120_000);
   let service: InProcess;
   let smtp: SmtpReceiver;
-  let tenant: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let tenant: Workspace;
+  let identity: Identity;
 
   before(async () => {
     service = await startInProcess();

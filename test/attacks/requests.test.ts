@@ -1,8 +1,9 @@
 import { connect } from "node:net";
 import { expect } from "chai";
 import type { Document } from "#src/http/openapi.ts";
+import type { Answer } from "#test/support/asking.ts";
 import { createDocumentCheck } from "#test/support/documentCheck.ts";
-import { bodyOf, makeTenant, pathOf, type Reply, type Tenant, webhookHost } from "#test/support/examples/world.ts";
+import { bodyOf, makeTenant, pathOf, type Tenant, webhookHost } from "#test/support/examples/world.ts";
 import { hostileBodies, type Operation, operationsOf, planted } from "#test/support/hostileRequests.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { realDocument } from "#test/support/realRoutes.ts";
@@ -29,7 +30,7 @@ describe("attacks by request", function () {
   const bodyFor = ({ body }: Operation) => (body ? bodyOf(body, document.components.schemas, tenant) : {});
   const draft = () => bodyFor(operations.find(({ method, path }) => `${method} ${path}` === "POST /v1/drafts")!);
 
-  const expectEnvelope = ({ status, json, text }: Reply, statuses: number[], what: string) => {
+  const expectEnvelope = ({ status, json, text }: Answer, statuses: number[], what: string) => {
     expect(statuses, `${what}: ${status} ${text.slice(0, 300)}`).to.include(status);
     expect(json, what).to.include.keys("error", "message", "request_id");
     expect(text, what).not.to.match(/\.ts:|node_modules| at Object|SELECT|select /);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Route } from "#src/http/route.ts";
 import { allScopes, type Scope } from "#src/http/scopes.ts";
-import { type AskAs, askingAs } from "#test/support/examples/world.ts";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import type { Ask } from "#test/support/asking.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 
 /** The scopes that the contract itself has (interface 5); the others are decided beside it. */
@@ -16,13 +16,13 @@ describe("routes × scopes", function () {
   this.timeout(120_000);
   const routes = realRoutes().filter(({ scope }) => scope !== null);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let ask: AskAs;
+  let workspace: Workspace;
+  let ask: Ask;
   let asked = 0;
   before(async () => {
     service = await startInProcess();
     workspace = await service.workspace();
-    ask = askingAs(service.url, workspace.key);
+    ask = workspace.ask;
   });
   after(async () => {
     await service.stop();

@@ -5,7 +5,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { DirectlySent } from "#src/commands/directSends.ts";
 import { replyEmail, sendEmail } from "#src/commands/emails.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 class CutOff extends Error {}
 
@@ -25,8 +25,8 @@ function cutOffAt(deps: Dependencies, n: number, when: "before" | "after"): Depe
 describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", function () {
   this.timeout(180_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
 
   before(async () => {
     service = await startInProcess();

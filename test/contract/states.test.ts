@@ -1,12 +1,12 @@
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** The contract's tables of states (interface 3), each transition asked of the service over HTTP. */
 describe("states and transitions", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let letters = 0;
 
   before(async () => {

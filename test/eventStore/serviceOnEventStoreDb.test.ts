@@ -11,6 +11,7 @@ import { allScopes } from "#src/http/scopes.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
+import { operator } from "#test/support/cause.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
@@ -44,7 +45,7 @@ class World {
     await this.startService();
     const { deps } = this.composition;
     const workspace = { name: "Test", plan: "agency", betaOverride: true } as const;
-    this.workspaceId = (await createWorkspace(deps, workspace, operator(null))).workspaceId;
+    this.workspaceId = (await createWorkspace(deps, workspace, operator())).workspaceId;
     this.client = await this.clientWithNewKey();
     return this;
   }
@@ -76,11 +77,6 @@ class World {
     await this.composition?.close();
     await this.database?.drop();
   }
-}
-
-function operator(workspaceId: string | null) {
-  const id = randomUUID();
-  return { actor: { kind: "operator", id: "test" } as const, workspaceId, correlationId: id, causationId: id };
 }
 
 /** A customer's question on its thread, and a draft about it whose approver has been asked. */

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("assistants over HTTP [d8 assistants]", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let workspace: Workspace;
 
   before(async () => {
     service = await startInProcess();

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 const megabyte = 1024 * 1024;
 
 describe("attachments, both ways [d6 attachments]", function () {
   this.timeout(120_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let mails = 0;
 
   before(async () => {

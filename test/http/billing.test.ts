@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { billingRoutes } from "#src/http/billing.ts";
 import type { HttpDependencies } from "#src/http/dependencies.ts";
-import { type Nouns, operator, serveNouns, type Tenant } from "./nounsSupport.ts";
+import { operator } from "#test/support/cause.ts";
+import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
 describe("http billing", () => {
   let service: Nouns;
@@ -69,17 +70,17 @@ describe("http billing", () => {
       currentPeriodStart: "2026-01-01T00:00:00.000Z",
       currentPeriodEnd: "2999-01-31T00:00:00.000Z",
     };
-    await setPlan(service.deps, { workspaceId, planStatus: "trialing", ...times }, operator);
+    await setPlan(service.deps, { workspaceId, planStatus: "trialing", ...times }, operator());
     expect(await subscription(tenant)).to.include({
       plan: "pro",
       plan_status: "trialing",
       trial_ends_at: times.trialEndsAt,
       current_period_start: times.currentPeriodStart,
     });
-    await setPlan(service.deps, { workspaceId, planStatus: "canceled" }, operator);
+    await setPlan(service.deps, { workspaceId, planStatus: "canceled" }, operator());
     expect(await subscription(tenant)).to.include({ plan: "pro", plan_status: "canceled" });
     const over = { currentPeriodEnd: "2026-01-02T00:00:00.000Z" };
-    await setPlan(service.deps, { workspaceId, ...over }, operator);
+    await setPlan(service.deps, { workspaceId, ...over }, operator());
     const json = await subscription(tenant);
     expect(json).to.include({ plan: "builder_pack", plan_status: "canceled", current_period_end: null });
     expect(json.limits.emails_per_period).to.equal(50);

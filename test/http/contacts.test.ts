@@ -4,13 +4,13 @@ import { projections } from "#projections/index.ts";
 import { contactId } from "#src/commands/ids.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { verify } from "#src/subscriptions/verify.ts";
-import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("contacts over HTTP [d8 contacts]", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let mails = 0;
 
   before(async () => {

@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { type Browser, chromium } from "playwright-core";
 import type { Document } from "#src/http/openapi.ts";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 const run = promisify(execFile);
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -26,7 +26,7 @@ const runners: Record<string, { command: string; args: (source: string) => strin
 describe("the documentation", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let workspace: Workspace;
   let document: Document;
   let browser: Browser;
   before(async () => {

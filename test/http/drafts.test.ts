@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("drafts over HTTP", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let mails = 0;
 
   before(async () => {

@@ -3,24 +3,17 @@ import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { replyEmail } from "#src/commands/emails.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { quotaStreamOf, reserveQuota } from "#src/commands/quotas.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/scopes.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
-
-const operator = (workspaceId: string | null): Cause => ({
-  actor: { kind: "operator", id: "test" },
-  workspaceId,
-  correlationId: randomUUID(),
-  causationId: randomUUID(),
-});
+import { operator } from "#test/support/cause.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("direct sends at the same time as everything else [d6 emails]", function () {
   this.timeout(120_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let mails = 0;
 
   before(async () => {
@@ -117,7 +110,7 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
   it("50 sends with 5 left are exactly 5; of the others nothing leaves later [8 outbound] [8 402 upgrade_url] [7 402 plan_limit_reached] [4 POST /v1/emails/send]", async () => {
     const { deps } = service;
     const plan = { name: "Small", plan: "builder_pack", betaOverride: false } as const;
-    const { workspaceId } = await createWorkspace(deps, plan, operator(null));
+    const { workspaceId } = await createWorkspace(deps, plan, operator());
     const cause = operator(workspaceId);
     const { key } = await createApiKey(deps, { workspaceId, name: "small", scopes: allScopes }, cause);
     const small = await service.identity(workspaceId, { canSendCold: true });

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { nonceIn } from "./approvalPagesServer.ts";
 
 type Identity = { id: string; address: string };
@@ -8,7 +8,7 @@ type Identity = { id: string; address: string };
 describe("direct sends over HTTP [d6 emails]", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let workspace: Workspace;
   let cold: Identity;
   let plain: Identity;
   let mails = 0;

@@ -1,10 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { begunDraft, edited } from "#test/support/events.ts";
-import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { openStream } from "./eventStreamSupport.ts";
-
-type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 
 describe("the event stream [d11 stream]", function () {
   this.timeout(60_000);

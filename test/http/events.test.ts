@@ -6,7 +6,7 @@ import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { append, begunDraft, edited } from "#test/support/events.ts";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 const domainFacts = {
   name: "customer.example",
@@ -18,8 +18,6 @@ const domainFacts = {
   publicKey: "p",
   privateKey: "sealed",
 };
-
-type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 
 describe("the event feed [d11 feed]", function () {
   this.timeout(60_000);

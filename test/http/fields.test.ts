@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("a refusal over REST", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let ids: { thread_id: string; identity_id: string; based_on_message_id: string };
 
   before(async () => {

@@ -7,6 +7,7 @@ import { type ApiKeyIdentity, createAuthenticate } from "#src/http/authenticate.
 import type { Route } from "#src/http/route.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { listen } from "#src/http/server.ts";
+import { asking } from "#test/support/asking.ts";
 
 export const workspaceId = "0193a0aa-0000-7000-8000-000000000001";
 export const validKey = `svc_live_${"a1B2".repeat(8)}`;
@@ -41,44 +42,7 @@ export async function serveRoutes(routes: Route[], options: Partial<AppOptions> 
     ...options,
   });
   const listening = await listen(app, { host: "127.0.0.1", port: 0, ...server });
-  return { ...listening, logs, ask: asking(listening.url) };
-}
-
-export type Answer = { status: number; headers: Headers; text: string; json: any };
-
-type Ask = {
-  key?: string | null;
-  headers?: Record<string, string>;
-  json?: unknown;
-  body?: RequestInit["body"];
-  signal?: AbortSignal;
-};
-
-/** Asks with the valid key unless told otherwise. */
-const asking =
-  (url: string) =>
-  async (line: string, { key = validKey, headers = {}, json, body, ...rest }: Ask = {}): Promise<Answer> => {
-    const [method, path] = line.split(" ") as [string, string];
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      body: json === undefined ? body : JSON.stringify(json),
-      ...rest,
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parsed(text) };
-  };
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return { ...listening, logs, ask: asking(listening.url, validKey) };
 }
 
 /** Writes these bytes to a socket and answers with everything that came back until it closed. */

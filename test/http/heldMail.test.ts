@@ -9,8 +9,9 @@ import { allScopes } from "#src/http/scopes.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type Plan, workspaceStream } from "#streams/workspace/events.ts";
 import { cause } from "#test/processes/sendWorld.ts";
+import { type Ask, asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
-import { type Ask, asking, type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 describe("held mail over HTTP [d5 held]", function () {
   this.timeout(90_000);

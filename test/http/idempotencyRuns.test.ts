@@ -9,8 +9,9 @@ import { reply } from "#src/http/reply.ts";
 import { route } from "#src/http/route.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { Answer } from "#test/support/asking.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { type Answer, barrier, serveRoutes } from "./frameworkSupport.ts";
+import { barrier, serveRoutes } from "./frameworkSupport.ts";
 
 type Run = (cause: Cause, n: number) => Promise<unknown>;
 

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type Answer, mail, startInProcess } from "#test/support/inProcess.ts";
+import type { Answer } from "#test/support/asking.ts";
+import { mail, startInProcess } from "#test/support/inProcess.ts";
 
 export type Options = { json?: unknown; key?: string | null; headers?: Record<string, string> };
 export type Posts = Awaited<ReturnType<typeof openPosts>>;

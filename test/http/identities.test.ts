@@ -3,8 +3,9 @@ import { addressHash } from "#src/commands/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
-import type { Answer } from "./frameworkSupport.ts";
-import { type Nouns, operator, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
+import type { Answer } from "#test/support/asking.ts";
+import { operator } from "#test/support/cause.ts";
+import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
 
 const unknown = "0193a0aa-0000-7000-8000-00000000dead";
 
@@ -38,7 +39,7 @@ describe("http identities", function () {
       emailAddressDecider,
       emailAddressStream(addressHash(identity.email_address)),
       { type: "ReleaseAddress", identityId: identity.id },
-      operator,
+      operator(),
     );
 
   describe("creation", () => {
@@ -188,7 +189,7 @@ describe("http identities", function () {
           workspaceId: tenant.workspaceId,
           sandbox: true,
         },
-        operator,
+        operator(),
       );
       const other = await service.workspace();
       expect(outcome(await create({ local_part }, other))).to.deep.equal([409, "invalid_request"]);

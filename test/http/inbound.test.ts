@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("the inbound ledger over HTTP", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
 
   before(async () => {
     service = await startInProcess();

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 const robot = "Robot <robot@machine.example>";
 const automatic = "Auto-Submitted: auto-replied\r\n";
@@ -8,8 +8,8 @@ const automatic = "Auto-Submitted: auto-replied\r\n";
 describe("answers to machines [d13 loop guard]", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let mails = 0;
 
   before(async () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { attachmentNamed, safeType } from "#src/http/present/files.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 const svg = "<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>";
 
@@ -34,8 +34,8 @@ const withAttachments = (id: string, parts: [string, string, string][]): string 
 describe("messages over HTTP", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
 
   before(async () => {
     service = await startInProcess();

@@ -4,7 +4,7 @@ import { projections } from "#projections/index.ts";
 import { systemClock, systemIds } from "#src/clock.ts";
 import { createApiKey, hashKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { type Cause, createHandle } from "#src/commands/handle.ts";
+import { createHandle } from "#src/commands/handle.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { apiKeyRoutes, createFindKey } from "#src/http/apiKeys.ts";
@@ -23,17 +23,11 @@ import { createProjectionRunner } from "#src/subscriptions/projections.ts";
 import { createWaitFor } from "#src/subscriptions/waitFor.ts";
 import { createPostgresDeliveries } from "#src/webhooks/postgresDeliveries.ts";
 import type { Plan } from "#streams/workspace/events.ts";
+import { operator } from "#test/support/cause.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { serveRoutes } from "./frameworkSupport.ts";
 
 export const sandboxDomain = "agents.test";
-
-export const operator: Cause = {
-  actor: { kind: "operator", id: "test" },
-  workspaceId: null,
-  correlationId: "0193a0aa-0000-7000-8000-00000000c0de",
-  causationId: "0193a0aa-0000-7000-8000-00000000c0de",
-};
 
 /** Keys, workspaces, domains and identities on a real socket, with real read models in a database of their own. */
 export async function serveNouns({ more = () => [] }: { more?: (deps: Dependencies) => Route[] } = {}) {
@@ -101,8 +95,8 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
       beta?: boolean;
       scopes?: readonly string[];
     } = {}) {
-      const { workspaceId } = await createWorkspace(deps, { name: "Test", plan, betaOverride: beta }, operator);
-      const { id, key, position } = await createApiKey(deps, { workspaceId, name: "test key", scopes }, operator);
+      const { workspaceId } = await createWorkspace(deps, { name: "Test", plan, betaOverride: beta }, operator());
+      const { id, key, position } = await createApiKey(deps, { workspaceId, name: "test key", scopes }, operator());
       await deps.projected(position);
       const ask: typeof service.ask = (line, options = {}) => service.ask(line, { key, ...options });
       return { workspaceId, keyId: id, key, ask };

@@ -7,8 +7,9 @@ import { allScopes } from "#src/http/scopes.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import { cause } from "#test/processes/sendWorld.ts";
+import { asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
-import { asking, type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 describe("plan limits over HTTP", function () {
   this.timeout(90_000);

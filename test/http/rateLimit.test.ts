@@ -6,7 +6,7 @@ import { createHitCounter } from "#src/http/hitCounter.ts";
 import { createLimits, windowMs } from "#src/http/rateLimits.ts";
 import type { Route } from "#src/http/route.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 import { serveRoutes } from "./frameworkSupport.ts";
@@ -24,8 +24,7 @@ describe("rate limits", function () {
   });
   after(() => service.stop());
 
-  type Tenant = Awaited<ReturnType<InProcess["workspace"]>>;
-  const statuses = async (ask: Tenant["ask"], line: string, times: number, options = {}) => {
+  const statuses = async (ask: Workspace["ask"], line: string, times: number, options = {}) => {
     const answers = await Promise.all(Array.from({ length: times }, () => ask(line, options)));
     return answers.map(({ status }) => status);
   };

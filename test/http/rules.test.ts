@@ -2,9 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createAssistant } from "#src/commands/assistants.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
-
-type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
+import { operator } from "#test/support/cause.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 const minimal = { name: "Rule", trigger_event: "email.received" };
 
@@ -20,10 +19,6 @@ describe("rules over REST", function () {
   });
   after(() => service?.stop());
 
-  const operator = (workspaceId: string) => ({
-    ...{ actor: { kind: "operator" as const, id: "test" }, workspaceId },
-    ...{ correlationId: randomUUID(), causationId: randomUUID() },
-  });
   const create = async (json: object, { ask } = ours) => {
     const { status, json: rule } = await ask("POST /v1/rules", { json: { ...minimal, ...json } });
     expect(status, JSON.stringify(rule)).to.equal(200);

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("test mails and their tasks [d6 test-email]", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
 
   before(async () => {
     service = await startInProcess();

@@ -2,12 +2,12 @@ import { expect } from "chai";
 import { projections } from "#projections/index.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { verify } from "#src/subscriptions/verify.ts";
-import { type InProcess, mail, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 
 describe("threads are found as a person expects", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let workspace: Workspace;
   let to: { id: string; address: string };
   let found: (query: string) => Promise<string[]>;
   before(async () => {

@@ -2,10 +2,8 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { publicEventTypes } from "#streams/webhook/events.ts";
 import { begunDraft } from "#test/support/events.ts";
-import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
-
-type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 
 describe("webhooks over HTTP [d11 webhooks]", function () {
   this.timeout(60_000);

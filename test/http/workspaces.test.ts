@@ -3,7 +3,8 @@ import { calendarMonth, periodNow, planNow } from "#src/commands/periods.ts";
 import { planLimits } from "#src/commands/planLimits.ts";
 import { countInbound, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/quotas.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
-import { type Nouns, operator, serveNouns, type Tenant } from "./nounsSupport.ts";
+import { operator } from "#test/support/cause.ts";
+import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
 describe("http workspaces/me", () => {
   let service: Nouns;
@@ -94,11 +95,11 @@ describe("http workspaces/me", () => {
       })),
     );
     const { deps } = service;
-    for (const reservation of reservations) await reserveQuota(deps, workspaceId, reservation, operator);
+    for (const reservation of reservations) await reserveQuota(deps, workspaceId, reservation, operator());
     expect(await sent()).to.include({ emails_sent_this_period: 2 });
-    await releaseQuota(deps, reservations[0]!, operator);
+    await releaseQuota(deps, reservations[0]!, operator());
     expect(await sent()).to.include({ emails_sent_this_period: 1 });
-    const { position } = await setPlan(deps, { workspaceId, plan: "pro" }, operator);
+    const { position } = await setPlan(deps, { workspaceId, plan: "pro" }, operator());
     await deps.projected(position);
     expect(await sent()).to.include({ plan: "pro", emails_sent_this_period: 0 });
   });
@@ -107,12 +108,12 @@ describe("http workspaces/me", () => {
     const { workspaceId, ask } = await service.workspace();
     const { deps } = service;
     const received = async () => (await ask("GET /v1/workspaces/me")).json.inbound_received_this_period;
-    await countInbound(deps, workspaceId, ["one", "two"], operator);
-    await countInbound(deps, workspaceId, ["two"], operator);
+    await countInbound(deps, workspaceId, ["one", "two"], operator());
+    await countInbound(deps, workspaceId, ["two"], operator());
     expect(await received()).to.equal(2);
-    await setPlan(deps, { workspaceId, plan: "pro", ...period("2026-01-02", "2026-02-02") }, operator);
+    await setPlan(deps, { workspaceId, plan: "pro", ...period("2026-01-02", "2026-02-02") }, operator());
     expect(await received()).to.equal(0);
-    await countInbound(deps, workspaceId, ["three"], operator);
+    await countInbound(deps, workspaceId, ["three"], operator());
     expect(await received()).to.equal(1);
   });
 
@@ -120,7 +121,7 @@ describe("http workspaces/me", () => {
     const { workspaceId, ask } = await service.workspace({ plan: "builder_pack" });
     const times = { ...period("2026-01-02", "2026-02-02"), trialEndsAt: "2026-02-01T00:00:00.000Z" };
     const set = { workspaceId, plan: "pro", planStatus: "trialing", ...times } as const;
-    const { position } = await setPlan(service.deps, set, operator);
+    const { position } = await setPlan(service.deps, set, operator());
     await service.deps.projected(position);
     const { json } = await ask("GET /v1/workspaces/me");
     expect(json).to.include({
@@ -137,12 +138,12 @@ describe("http workspaces/me", () => {
     const { deps } = service;
     const reserve = async (id: string) => {
       const quotaStream = await quotaStreamOf(deps, workspaceId);
-      await reserveQuota(deps, workspaceId, { quotaStream, reservationId: id }, operator);
+      await reserveQuota(deps, workspaceId, { quotaStream, reservationId: id }, operator());
     };
     for (let n = 0; n < 40; n++) await reserve(`calendar ${n}`);
-    await setPlan(deps, { workspaceId, ...period("2026-01-02", "2026-02-02") }, operator);
+    await setPlan(deps, { workspaceId, ...period("2026-01-02", "2026-02-02") }, operator());
     for (let n = 0; n < 9; n++) await reserve(`period ${n}`);
-    const { position } = await setPlan(deps, { workspaceId, planStatus: "canceled" }, operator);
+    const { position } = await setPlan(deps, { workspaceId, planStatus: "canceled" }, operator());
     await deps.projected(position);
     expect((await ask("GET /v1/workspaces/me")).json).to.include({
       plan: "builder_pack",

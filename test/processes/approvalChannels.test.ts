@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { approvalDecisions } from "#src/commands/approvals.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { cause } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
@@ -14,7 +14,7 @@ const soon = 0;
 describe("approval channels of pending drafts", function () {
   this.timeout(60_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let workspace: Workspace;
   before(async () => {
     service = await startInProcess();
     workspace = await service.workspace();

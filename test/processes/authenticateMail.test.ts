@@ -3,22 +3,16 @@ import { authenticateMessage } from "#src/commands/authentication.ts";
 import { signMail } from "#src/mail/out/dkim.ts";
 import { newSigningKeys } from "#src/secrets/signingKeys.ts";
 import { type InboundMessage, threadStream } from "#streams/thread/events.ts";
+import { system } from "#test/support/cause.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
-
-const cause = {
-  actor: { kind: "system", id: "test" },
-  workspaceId: null,
-  correlationId: "0193a0aa-0000-7000-8000-00000000c0de",
-  causationId: "0193a0aa-0000-7000-8000-00000000c0de",
-} as const;
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("authenticating filed mail [d5 authentication]", function () {
   this.timeout(60_000);
   let dns: DnsServer;
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
-  let identity: { id: string; address: string };
+  let workspace: Workspace;
+  let identity: Identity;
   let sign: (raw: string) => Promise<Buffer>;
   let mails = 0;
   before(async () => {
@@ -117,7 +111,7 @@ describe("authenticating filed mail [d5 authentication]", function () {
     const { id: threadId } = await threadOf(id);
     const all = await service.deps.store.read(threadStream(threadId));
     const message = all.find(({ type }) => type === "MessageReceived")!.data as unknown as InboundMessage;
-    const again = () => authenticateMessage(service.deps, { workspaceId: workspace.id, threadId, message }, cause);
+    const again = () => authenticateMessage(service.deps, { workspaceId: workspace.id, threadId, message }, system());
     const running = [again(), again(), again()];
     dns.trouble("_dmarc.customer.example", undefined);
     await Promise.all(running);

@@ -2,17 +2,9 @@ import { expect } from "chai";
 import { checkDomain } from "#src/commands/domainChecks.ts";
 import { domainDecider } from "#streams/domain/decider.ts";
 import { domainStream } from "#streams/domain/events.ts";
+import { system } from "#test/support/cause.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
-import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
-
-const cause = {
-  actor: { kind: "system", id: "test" },
-  workspaceId: null,
-  correlationId: "0193a0aa-0000-7000-8000-00000000c0de",
-  causationId: "0193a0aa-0000-7000-8000-00000000c0de",
-} as const;
-
-type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
+import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("checking domains", function () {
   this.timeout(60_000);
@@ -135,7 +127,7 @@ describe("checking domains", function () {
   it("of one moment, on two instances, count once", async () => {
     const domain = await verified();
     const before = (await service.deps.load(domainDecider, domainStream(domain.id))).state.attempts;
-    const both = await Promise.all([1, 2].map(() => checkDomain(service.deps, domain.id, cause)));
+    const both = await Promise.all([1, 2].map(() => checkDomain(service.deps, domain.id, system())));
     const types = await eventsOf(domain.id);
     const { state } = await service.deps.load(domainDecider, domainStream(domain.id));
     expect(both.map(({ attempts }) => attempts)).to.deep.equal(

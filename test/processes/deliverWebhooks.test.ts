@@ -2,16 +2,16 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { queueWebhooks } from "#src/processes/queueWebhooks.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
-import { type InProcess, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
-import { bySubject, deliveriesOf, isRising, settled, type Tenant, webhook } from "./webhookWorld.ts";
+import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
 
 const allOfDrafts = ["draft.created", "draft.updated", "draft.stale", "draft.rejected"];
 
 describe("delivering webhooks [d11 webhooks]", function () {
   this.timeout(90_000);
   let service: InProcess;
-  let tenant: Tenant;
+  let tenant: Workspace;
 
   before(async () => {
     service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "0,0,0,0" });

@@ -5,13 +5,10 @@ import { concludeSettled } from "#src/processes/concludeSettled.ts";
 import { confirmDelivery } from "#src/processes/confirmDelivery.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
-const context = {
-  timers: { set: async () => {}, cancel: async () => {} },
-  attempt: 1,
-  signal: new AbortController().signal,
-};
+const context = processContext();
 
 async function sent(world: SendWorld): Promise<{ draftId: string; attemptId: string }> {
   const draftId = await world.submit();

@@ -1,14 +1,12 @@
 import { expect } from "chai";
-import { contentSha256 } from "#src/commands/contents.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
-import type { ProcessContext } from "#src/processes/process.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
-import { draftContent } from "#test/support/draftContent.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
+import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId, type SendWorld } from "./sendWorld.ts";
 
 const minute = 60_000;
@@ -24,22 +22,6 @@ async function waiting(minutes = 30) {
 
 const escalations = (world: SendWorld) =>
   world.log.all.filter(({ type }) => type === "DraftEscalated").map(({ data }) => data.version);
-
-async function edit(world: SendWorld, draftId: string, bodyText: string): Promise<void> {
-  const content = draftContent({ body_text: bodyText });
-  const command = {
-    type: "EditDraft" as const,
-    content,
-    contentBlob: null,
-    contentSha256: contentSha256(content),
-    rationale: null,
-    changedFields: ["body_text"],
-    because: "edit" as const,
-    ifVersion: null,
-  };
-  await world.node.handle(draftDecider, draftStream(draftId), command, cause);
-  await world.drain();
-}
 
 describe("escalation of a draft that nobody decides about [d7 escalation]", () => {
   it("comes when the delay is over, once, however often everything is told again", async () => {
@@ -57,12 +39,12 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
   it("starts anew with a new version, and comes once for each [d13 new version]", async () => {
     const { world, draftId } = await waiting();
     await world.advance(20 * minute);
-    await edit(world, draftId, "Another answer.");
+    await world.edit(draftId, "Another answer.");
     await world.advance(29 * minute);
     expect(escalations(world)).to.deep.equal([]);
     await world.advance(minute);
     expect(escalations(world)).to.deep.equal([2]);
-    await edit(world, draftId, "A third one.");
+    await world.edit(draftId, "A third one.");
     await world.advance(30 * minute);
     expect(escalations(world)).to.deep.equal([2, 3]);
   });
@@ -100,11 +82,6 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
     });
   }
 
-  const context = (): ProcessContext => ({
-    timers: { set: async () => {}, cancel: async () => {} },
-    attempt: 1,
-    signal: new AbortController().signal,
-  });
   const timerOf = (world: SendWorld, draftId: string) =>
     [...world.timers.values()].find(({ process, timer }) => process === "escalateUnanswered" && timer.key === draftId)!
       .timer;
@@ -114,7 +91,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
     const timer = timerOf(world, draftId);
     world.sleepThrough(30 * minute);
     const others = [world.createNode(), world.createNode()].map((node) => escalateUnanswered(node));
-    await Promise.all(others.map((process) => process.onTimer!(timer, context())));
+    await Promise.all(others.map((process) => process.onTimer!(timer, processContext())));
     expect(escalations(world)).to.deep.equal([1]);
   });
 
@@ -126,10 +103,10 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
         world.sleepThrough(30 * minute);
         const failed = await escalateUnanswered(world.createNode({ at: 1, when, how })).onTimer!(
           timer,
-          context(),
+          processContext(),
         ).catch((error: unknown) => error);
         expect(failed instanceof Crashed || failed instanceof Unavailable).to.equal(true);
-        await escalateUnanswered(world.createNode()).onTimer!(timer, context());
+        await escalateUnanswered(world.createNode()).onTimer!(timer, processContext());
         expect(escalations(world)).to.deep.equal([1]);
       });
     }

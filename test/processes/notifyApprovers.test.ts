@@ -1,13 +1,10 @@
 import { expect } from "chai";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
-import { contentSha256 } from "#src/commands/contents.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
-import { draftContent } from "#test/support/draftContent.ts";
+import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const minute = 60_000;
@@ -34,16 +31,7 @@ async function world(failures = 0) {
   const channels: Channels = { email: channel, telegram: channel, slack: channel };
   const process = notifyApprovers(made.node, channels);
   const timers: Timer[] = [];
-  const context = {
-    timers: {
-      async set(key: string, name: string, dueAt: Date, payload: Record<string, unknown> = {}) {
-        timers.push({ key, name, dueAt, payload });
-      },
-      cancel: async () => {},
-    },
-    attempt: 1,
-    signal: new AbortController().signal,
-  };
+  const context = processContext(timers);
   return {
     ...made,
     asked,
@@ -71,22 +59,10 @@ describe("notifying approvers", () => {
   });
 
   it("does not show the secondary channel a version that came after the escalation, before its own time is over [d13 new version]", async () => {
-    const { submit, advance, tellAll, asked, node, drain } = await world();
+    const { submit, edit, advance, tellAll, asked } = await world();
     const draftId = await submit();
     await advance(30 * minute);
-    const content = draftContent({ body_text: "Another answer." });
-    const edit = {
-      type: "EditDraft" as const,
-      content,
-      contentBlob: null,
-      contentSha256: contentSha256(content),
-      rationale: null,
-      changedFields: ["body_text"],
-      because: "edit" as const,
-      ifVersion: null,
-    };
-    await node.handle(draftDecider, draftStream(draftId), edit, cause);
-    await drain();
+    await edit(draftId, "Another answer.");
     await tellAll();
     expect(asked.filter((each) => each.startsWith("second"))).to.deep.equal([]);
     await advance(30 * minute);

@@ -4,7 +4,7 @@ import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
 describe("a domain of one's own", function () {
@@ -12,7 +12,7 @@ describe("a domain of one's own", function () {
   let dns: DnsServer;
   let relay: SmtpRelay;
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let workspace: Workspace;
   let number = 0;
   before(async () => {
     [dns, relay] = await Promise.all([startDnsServer(), startSmtpRelay()]);

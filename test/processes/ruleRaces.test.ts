@@ -14,7 +14,9 @@ import { draftStream } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 import { ruleRunDecider } from "#streams/ruleRun/decider.ts";
 import { ruleRunStream } from "#streams/ruleRun/events.ts";
+import { operator } from "#test/support/cause.ts";
 import { until } from "#test/support/inProcess.ts";
+import { processContext } from "#test/support/processContext.ts";
 import { useRules, when } from "./rulesWorld.ts";
 
 describe("rules under repetition", function () {
@@ -46,10 +48,7 @@ describe("rules under repetition", function () {
     });
   };
 
-  const context = {
-    timers: { set: async () => {}, cancel: async () => {} },
-    ...{ attempt: 1, signal: new AbortController().signal },
-  };
+  const context = processContext();
 
   it("run once, on four instances at the same moment [races]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world();
@@ -144,7 +143,7 @@ describe("rules under repetition", function () {
     await ask(`PATCH /v1/threads/${thread.id}`, { json: { status: "open" } });
     const { state: run } = await rules.service.deps.load(ruleRunDecider, ruleRunStream(receivedRunId(message.id)));
     const planned = run.evaluated?.results[0];
-    const because = { ...rules.operator(run.evaluated!.workspaceId), causationId: evaluation.trigger_event_id };
+    const because = { ...operator(run.evaluated!.workspaceId), causationId: evaluation.trigger_event_id };
     const again = { run, runId: evaluation.id, rule: planned!, index: 0 };
     const taken = await takeAction(rules.service.deps, createOutboxProvider(rules.service.database), again, because);
     expect(taken.outcome).to.equal("done");

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { updateContact } from "#src/commands/contacts.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
+import { operator } from "#test/support/cause.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 export const proof: Authentication = { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true };
@@ -32,11 +32,6 @@ export function useRules() {
     said = proof;
   });
   after(() => service?.stop());
-
-  const operator = (workspaceId: string): Cause => ({
-    ...{ actor: { kind: "operator", id: "test" }, workspaceId },
-    ...{ correlationId: randomUUID(), causationId: randomUUID() },
-  });
 
   /** A workspace with one identity, its rules, and what a customer and an agent do there. */
   async function world(settings: Partial<IdentitySettings> = {}) {
@@ -126,7 +121,6 @@ export function useRules() {
     say(next: typeof said) {
       said = next;
     },
-    operator,
     world,
     eventsOf,
     confirmDelivery,

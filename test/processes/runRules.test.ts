@@ -4,6 +4,7 @@ import { updateIdentity } from "#src/commands/identities.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Authentication } from "#streams/thread/events.ts";
+import { operator } from "#test/support/cause.ts";
 import { ann, claim, proof, trusted, useRules, when } from "./rulesWorld.ts";
 
 describe("rules at work", function () {
@@ -222,7 +223,7 @@ describe("rules at work", function () {
       changes: { requireHumanApproval: true },
       mayLoosen: true,
     };
-    await updateIdentity(rules.service.deps, update, rules.operator(id));
+    await updateIdentity(rules.service.deps, update, operator(id));
     const submitted = await draft(received);
     const [action] = (await settled(skip)).actions;
     expect(action).to.deep.equal({
@@ -278,7 +279,7 @@ describe("rules at work", function () {
     const { rule, mail: receive, settled, evaluations, id, get } = await rules.world();
     const made: any[] = [];
     for (let count = 0; count < 27; count++) made.push(await rule("email.received", [], { priority: 100 - count }));
-    await setPlan(rules.service.deps, { workspaceId: id, plan: "pro", betaOverride: false }, rules.operator(id));
+    await setPlan(rules.service.deps, { workspaceId: id, plan: "pro", betaOverride: false }, operator(id));
     await receive();
     await settled(made[0]);
     const counts = await Promise.all(made.map(async (each) => (await evaluations(each)).length));

@@ -9,6 +9,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
+import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 const first = "<1@customer.example>";
@@ -415,8 +416,7 @@ describe("the hand-over", () => {
       const { world, draftId } = await queued();
       const other = same ? world.node : world.createNode();
       const event = world.log.all.find(({ type }) => type === "DraftQueued")!;
-      const timers = { set: async () => {}, cancel: async () => {} };
-      const context = { timers, attempt: 1, signal: new AbortController().signal };
+      const context = processContext();
       const deliver = (node: typeof other) =>
         node.processes.find(({ name }) => name === "deliverDraft")!.on.DraftQueued!(event, context);
       await Promise.all([deliver(world.node), deliver(other)]);

@@ -1,5 +1,3 @@
-import { createHash } from "node:crypto";
-import type { Blobs } from "#src/blobs/blobs.ts";
 import { type Clock, systemIds } from "#src/clock.ts";
 import { contentSha256 } from "#src/commands/contents.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
@@ -37,6 +35,7 @@ import { draftContent } from "#test/support/draftContent.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
 import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
 import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
+import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
 export const workspaceId = "11111111-1111-7111-8111-111111111111";
@@ -267,6 +266,22 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     return draftId;
   }
 
+  async function edit(draftId: string, bodyText: string): Promise<void> {
+    const content = draftContent({ body_text: bodyText });
+    const command = {
+      type: "EditDraft" as const,
+      content,
+      contentBlob: null,
+      contentSha256: contentSha256(content),
+      rationale: null,
+      changedFields: ["body_text"],
+      because: "edit" as const,
+      ifVersion: null,
+    };
+    await node.handle(draftDecider, draftStream(draftId), command, cause);
+    await drain();
+  }
+
   const approve = (draftId: string, on: Node = node) =>
     on.handle(
       draftDecider,
@@ -306,6 +321,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     state,
     acknowledge,
     submit,
+    edit,
     approve,
     drain,
     advance,
@@ -339,19 +355,6 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
 }
 
 export type SendWorld = Awaited<ReturnType<typeof createSendWorld>>;
-
-function memoryBlobs(): Blobs {
-  const kept = new Map<string, Buffer>();
-  return {
-    async put(bytes) {
-      const sha256 = createHash("sha256").update(bytes).digest("hex");
-      kept.set(sha256, bytes);
-      return sha256;
-    },
-    get: async (sha256) => kept.get(sha256),
-    size: async (sha256) => kept.get(sha256)?.length,
-  };
-}
 
 /** The code something was refused with; fails where it was not. */
 export async function refusal(work: Promise<unknown>): Promise<string> {

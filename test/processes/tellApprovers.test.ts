@@ -4,6 +4,7 @@ import type { Timer } from "#src/processes/process.ts";
 import { tellApprovers } from "#src/processes/tellApprovers.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const channel = (to: string) => ({ type: "email" as const, config: { to } });
@@ -32,16 +33,7 @@ function rule(world: Awaited<ReturnType<typeof createSendWorld>>, failures = 0) 
     }),
     close: async () => {},
   });
-  const context = {
-    timers: {
-      async set(key: string, name: string, dueAt: Date, payload: Record<string, unknown> = {}) {
-        timers.push({ key, name, dueAt, payload });
-      },
-      cancel: async () => {},
-    },
-    attempt: 1,
-    signal: new AbortController().signal,
-  };
+  const context = processContext(timers);
   return {
     sent,
     timers,

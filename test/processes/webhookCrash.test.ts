@@ -3,36 +3,13 @@ import { expect } from "chai";
 import pg from "pg";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { type Ask, asking } from "#test/support/asking.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
-import { bySubject, deliveriesOf, isRising, settled, type Tenant, webhook } from "./webhookWorld.ts";
-
-type Ask = Tenant["ask"];
-
-const asking =
-  (service: () => TestService, key: string): Ask =>
-  async (line, { json } = {}) => {
-    const [method, path] = line.split(" ") as [string, string];
-    const response = await fetch(service().url + path, {
-      method,
-      headers: {
-        Authorization: `Bearer ${key}`,
-        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
-      },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-    });
-    const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      bytes: Buffer.from(text),
-      json: JSON.parse(text),
-    };
-  };
+import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
 
 describe("delivering webhooks over crashes and by several instances [d11 webhooks]", function () {
   this.timeout(150_000);
@@ -55,7 +32,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     };
     first = await startService({ database, env });
     living = first;
-    ask = asking(() => living, first.apiKey!);
+    ask = asking(() => living.url, first.apiKey!);
     workspaceId = (await ask("GET /v1/workspaces/me")).json.id;
     store = createPostgresEventStore({ connectionString: database.serviceUrl });
   });

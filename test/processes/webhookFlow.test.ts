@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import { publicEventTypes } from "#streams/webhook/events.ts";
-import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver } from "#test/support/webhookReceiver.ts";
-import { isRising, type Tenant, webhook } from "./webhookWorld.ts";
+import { isRising, webhook } from "./webhookWorld.ts";
 
 describe("webhooks of real mail and its answers [d11 webhooks]", function () {
   this.timeout(90_000);
   let service: InProcess;
-  let tenant: Tenant;
+  let tenant: Workspace;
 
   before(async () => {
     service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: "127.0.0.1", WEBHOOK_RETRY_SECONDS: "0" });

@@ -1,8 +1,5 @@
-import type { InProcess } from "#test/support/inProcess.ts";
+import type { Ask } from "#test/support/asking.ts";
 import { until } from "#test/support/inProcess.ts";
-
-export type Tenant = Awaited<ReturnType<InProcess["workspace"]>>;
-type Ask = Tenant["ask"];
 
 /** A webhook of this workspace, over HTTP. */
 export async function webhook(

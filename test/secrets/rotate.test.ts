@@ -7,7 +7,7 @@ import { fold } from "#streams/decider.ts";
 import { categoryOf } from "#streams/event.ts";
 import { webhookHost } from "#test/support/examples/world.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { type Instance, startInstance } from "../../scripts/support/instance.ts";
 
 const run = promisify(execFile);
@@ -20,7 +20,7 @@ const kidsIn = (text: string): string[] => [...text.matchAll(sealedText)].map((m
 describe("npm run secrets", function () {
   this.timeout(90_000);
   let service: InProcess;
-  let workspace: Awaited<ReturnType<InProcess["workspace"]>>;
+  let workspace: Workspace;
   let owner: pg.Client;
   const ids: Record<string, string> = {};
 

@@ -7,6 +7,7 @@ import type { DraftEvent } from "#streams/draft/events.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
 import { draftContent } from "#test/support/draftContent.ts";
+import { inboundMessage } from "#test/support/examples/index.ts";
 import { given } from "#test/support/given.ts";
 
 type Submitted = Extract<DraftEvent, { type: "DraftSubmitted" }>["data"];
@@ -85,29 +86,8 @@ const cold: ThreadEvent = {
   type: "ThreadOpened",
   data: { ...opening, openedBy: "send", recipients: ["Ann@customer.example", "bob@customer.example"] },
 };
-const message = (number: number, different: Partial<InboundMessage> = {}): InboundMessage => ({
-  identityId: "identity",
-  messageId: `message ${number}`,
-  deliveryId: "delivery",
-  number,
-  receivedAt: "2026-01-01T00:00:00Z",
-  rfcMessageId: "<m>",
-  inReplyTo: null,
-  references: [],
-  from: { name: "Bob", address: "bob@customer.example" },
-  replyTo: [],
-  to: [],
-  cc: [],
-  subject: "s",
-  classification: "person",
-  rawSha256: "raw",
-  body: null,
-  bodyBlob: null,
-  searchText: null,
-  attachments: [],
-  quarantined: false,
-  ...different,
-});
+const message = (number: number, different: Partial<InboundMessage> = {}) =>
+  inboundMessage(number, { from: { name: "Bob", address: "bob@customer.example" }, ...different });
 const file = (number: number, different: Partial<InboundMessage> = {}) =>
   ({ type: "FileMessage", message: message(number, different), opens: null, reviewReason: null }) as const;
 

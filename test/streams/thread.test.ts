@@ -2,42 +2,20 @@ import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
+import { inboundMessage } from "#test/support/examples/index.ts";
 import { given } from "#test/support/given.ts";
 
 const thread = (...events: ThreadEvent[]) => given(threadDecider, ...events);
 
 const opening = { workspaceId: "workspace", identityId: "identity", subject: "s", contactEmail: null, contactId: null };
 const opened: ThreadEvent = { type: "ThreadOpened", data: opening };
-const message = (number: number, different: Partial<InboundMessage> = {}): InboundMessage => ({
-  identityId: "identity",
-  messageId: `message ${number}`,
-  deliveryId: "delivery",
-  number,
-  receivedAt: "2026-01-01T00:00:00Z",
-  rfcMessageId: "<m>",
-  inReplyTo: null,
-  references: [],
-  from: { name: "Ann", address: "Ann@customer.example" },
-  replyTo: [],
-  to: [],
-  cc: [],
-  subject: "s",
-  classification: "person",
-  rawSha256: "raw",
-  body: null,
-  bodyBlob: null,
-  searchText: null,
-  attachments: [],
-  quarantined: false,
-  ...different,
-});
 const received = (number: number, different: Partial<InboundMessage> = {}): ThreadEvent => ({
   type: "MessageReceived",
-  data: message(number, different),
+  data: inboundMessage(number, different),
 });
 const file = (number: number, different: Partial<InboundMessage> = {}): ThreadCommand => ({
   type: "FileMessage",
-  message: message(number, different),
+  message: inboundMessage(number, different),
   opens: opening,
   reviewReason: null,
 });

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { createIdentity, type NewIdentity } from "#src/commands/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { reception } from "#src/commands/inbound.ts";
@@ -13,32 +12,24 @@ import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
+import { asking } from "./asking.ts";
+import { operator } from "./cause.ts";
 import { createTestDatabase } from "./postgres.ts";
-
-export type Answer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
-
-export type Ask = (
-  line: string,
-  options?: { json?: unknown; headers?: Record<string, string>; key?: string | null },
-) => Promise<Answer>;
+import { settingsOn } from "./settings.ts";
 
 export type InProcess = Awaited<ReturnType<typeof startInProcess>>;
+export type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
+export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
 
 /** Every role of the service in this process, on a database of its own, answering on a real socket. */
 export async function startInProcess(environment: Record<string, string> = {}) {
   const testDatabase = await createTestDatabase();
   const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL"].map((name) => [`RATE_LIMIT_${name}`, "100000"]);
   const config = loadConfig({
-    NODE_ENV: "test",
+    ...settingsOn(testDatabase),
     LOG_LEVEL: "error",
     PORT: "0",
     SMTP_IN_PORT: "0",
-    PUBLIC_URL: "http://localhost:8080",
-    DATABASE_URL: testDatabase.serviceUrl,
-    DATABASE_OWNER_URL: testDatabase.ownerUrl,
-    // Nobody answers there: no test asks an outside host.
-    DNS_SERVERS: "127.0.0.1:9",
-    SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
     ...Object.fromEntries(limits),
     ...environment,
   });
@@ -65,7 +56,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
       const { workspaceId } = await createWorkspace(
         deps,
         { name: "Test", plan: "agency", betaOverride: true },
-        operator(null),
+        operator(),
       );
       const keyOf = async (those: readonly string[]) =>
         (await createApiKey(deps, { workspaceId, name: "test key", scopes: those }, operator(workspaceId))).key;
@@ -153,33 +144,3 @@ export async function until(isSo: () => Promise<boolean>, timeoutMs = 20_000): P
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
-
-function operator(workspaceId: string | null): Cause {
-  const id = randomUUID();
-  return { actor: { kind: "operator", id: "test" }, workspaceId, correlationId: id, causationId: id };
-}
-
-export const asking =
-  (url: string, ownKey: string): Ask =>
-  async (line, { json, headers = {}, key = ownKey } = {}) => {
-    const [method, path] = line.split(" ") as [string, string];
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-    });
-    const bytes = Buffer.from(await response.arrayBuffer());
-    const text = bytes.toString("utf8");
-    const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      bytes,
-      json: isJson ? JSON.parse(text) : undefined,
-    };
-  };

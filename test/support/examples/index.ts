@@ -1,6 +1,7 @@
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import type { InboxEvent, MailHeaders } from "#streams/inbox/events.ts";
+import type { InboundMessage } from "#streams/thread/events.ts";
 import type { WorkspaceEvent } from "#streams/workspace/events.ts";
 
 /** Named examples of what is stored, with whatever is to be different about them. */
@@ -77,4 +78,29 @@ export const mailReceived = ({
     references,
     contentDigest: `digest ${number}`,
   }),
+});
+
+/** The n-th message of a thread. */
+export const inboundMessage = (number: number, different: Partial<InboundMessage> = {}): InboundMessage => ({
+  identityId: "identity",
+  messageId: `message ${number}`,
+  deliveryId: "delivery",
+  number,
+  receivedAt: "2026-01-01T00:00:00Z",
+  rfcMessageId: "<m>",
+  inReplyTo: null,
+  references: [],
+  from: { name: "Ann", address: "Ann@customer.example" },
+  replyTo: [],
+  to: [],
+  cc: [],
+  subject: "s",
+  classification: "person",
+  rawSha256: "raw",
+  body: null,
+  bodyBlob: null,
+  searchText: null,
+  attachments: [],
+  quarantined: false,
+  ...different,
 });

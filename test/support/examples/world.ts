@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { exampleOf } from "#src/http/docs/examples.ts";
 import type { Document } from "#src/http/openapi.ts";
+import { type Answer, type Ask, asking } from "../asking.ts";
 
 /**
  * Tenants that own one of everything, made through the API. A route that is added with a new noun, or a field that names one, is met with a
@@ -8,11 +9,9 @@ import type { Document } from "#src/http/openapi.ts";
  */
 
 type Json = Record<string, any>;
-export type Reply = { status: number; json: any; text: string };
-export type AskAs = (line: string, options?: { json?: unknown; key?: string | null }) => Promise<Reply>;
 
 /** `ids`: one of each noun, by the path segment that its id follows. */
-export type Tenant = { workspaceId: string; key: string; ask: AskAs; ids: Record<string, string> };
+export type Tenant = { workspaceId: string; key: string; ask: Ask; ids: Record<string, string> };
 
 /** What runs the service: this process, or another one. `deliver` resolves when the mail can be read. */
 export type Running = {
@@ -24,7 +23,7 @@ export type Running = {
 /** Nobody answers there; WEBHOOK_ALLOWED_HOSTS has to allow it. */
 export const webhookHost = "localhost:9";
 
-type Making = { service: Running; ask: AskAs; ids: Record<string, string>; address: string };
+type Making = { service: Running; ask: Ask; ids: Record<string, string>; address: string };
 
 const here = "test/support/examples/world.ts";
 
@@ -90,7 +89,7 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
 /** A workspace with one of every noun that the document has routes for. */
 export async function makeTenant(service: Running, document: Document): Promise<Tenant> {
   const { id: workspaceId, key } = await service.workspace();
-  const ask = askingAs(service.url, key);
+  const ask = asking(service.url, key);
   const making: Making = { service, ask, ids: {}, address: "" };
   for (const noun of nounsOf(document)) {
     if (!makers[noun]) throw new Error(`${noun}: say in ${here} (makers) how a tenant gets one of them`);
@@ -169,34 +168,12 @@ export function put(body: Json, place: (string | number)[], value: unknown): Jso
   return body;
 }
 
-/** Asks as `fetch` does; of an answer that never ends only its head. */
-export const askingAs =
-  (url: string, ownKey: string): AskAs =>
-  async (line, { json, key = ownKey } = {}) => {
-    const [method, path] = line.split(" ") as [string, string];
-    const response = await fetch(url + path, {
-      method,
-      headers: {
-        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
-        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
-      },
-      ...(json === undefined ? {} : { body: JSON.stringify(json) }),
-    });
-    const type = response.headers.get("content-type") ?? "";
-    if (type.startsWith("text/event-stream")) {
-      await response.body?.cancel();
-      return { status: response.status, json: undefined, text: "" };
-    }
-    const text = await response.text();
-    return { status: response.status, json: type.startsWith("application/json") ? JSON.parse(text) : undefined, text };
-  };
-
-function idOf({ status, json, text }: Reply): string {
+function idOf({ status, json, text }: Answer): string {
   if (status >= 300) throw new Error(`${status} ${text}`);
   return json.id;
 }
 
-function firstOf({ status, json, text }: Reply): string {
+function firstOf({ status, json, text }: Answer): string {
   if (status >= 300 || json.data.length === 0) throw new Error(`${status} ${text}`);
   return json.data[0].id;
 }

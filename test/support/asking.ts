@@ -1,0 +1,46 @@
+/** What came back; `json` is undefined where it is none. Of a stream of events, which never ends, only the head. */
+export type Answer = { status: number; headers: Headers; text: string; bytes: Buffer; json: any };
+
+/** Asks a line such as "GET /v1/threads"; `key` null sends none. */
+export type Ask = (
+  line: string,
+  options?: {
+    json?: unknown;
+    body?: RequestInit["body"];
+    headers?: Record<string, string>;
+    key?: string | null;
+    signal?: AbortSignal;
+  },
+) => Promise<Answer>;
+
+/** Asks a service with this key unless told otherwise; `url` as a function where the service moves. */
+export const asking =
+  (url: string | (() => string), ownKey: string): Ask =>
+  async (line, { json, body = null, headers = {}, key = ownKey, signal = null } = {}) => {
+    const [method, path] = line.split(" ") as [string, string];
+    const response = await fetch((typeof url === "string" ? url : url()) + path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { Authorization: `Bearer ${key}` }),
+        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      body: json === undefined ? body : JSON.stringify(json),
+      signal,
+    });
+    const type = response.headers.get("content-type") ?? "";
+    if (type.startsWith("text/event-stream")) {
+      await response.body?.cancel();
+      return { status: response.status, headers: response.headers, text: "", bytes: Buffer.alloc(0), json: undefined };
+    }
+    const bytes = Buffer.from(await response.arrayBuffer());
+    const text = bytes.toString("utf8");
+    const isJson = text !== "" && type.startsWith("application/json");
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      bytes,
+      json: isJson ? JSON.parse(text) : undefined,
+    };
+  };
