@@ -38,6 +38,7 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
     decided_by: row.decided_by,
     decided_at: timestampOrNull(row.decided_at),
     sent_at: timestampOrNull(row.sent_at),
+    held_code: row.held_code,
     failure_code: row.failure_code,
     failure_message: row.failure_message,
     notification_status: {

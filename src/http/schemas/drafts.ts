@@ -85,6 +85,12 @@ export const Draft = Strict(
     decided_by: Nullable(DecidedBy),
     decided_at: Nullable(Timestamp),
     sent_at: Nullable(Timestamp),
+    held_code: Nullable(
+      Type.String({
+        description:
+          "Why an approved draft that was to leave has not: sending_paused (it leaves when the pause ends), or plan_limit_reached, identity_not_active and the like (send it once that is settled).",
+      }),
+    ),
     failure_code: Nullable(Type.String()),
     failure_message: Nullable(Type.String()),
     notification_status: Strict({
