@@ -8,7 +8,7 @@ export async function webhook(
   events: readonly string[],
 ): Promise<{ id: string; secret: string }> {
   const { status, json, text } = await ask("POST /v1/webhooks", { json: { url, events } });
-  if (status !== 201) throw new Error(text);
+  if (status !== 200) throw new Error(text);
   return json;
 }
 
