@@ -6,7 +6,16 @@ import { decideFilings } from "./filingDecisions.ts";
 import { carryOut } from "./filingOut.ts";
 import type { Cause } from "./handle.ts";
 import { holdWhereNeeded } from "./holding.ts";
-import { type ReadMail, readMail, readMails } from "./readMail.ts";
+import {
+  bytesOf,
+  mailRoom,
+  type ReadMail,
+  type Received,
+  readMail,
+  readTogether,
+  receivedAt,
+  receivedFrom,
+} from "./readMail.ts";
 
 /** Mails decided and carried out together: one append for all their decisions, one for "filed". */
 const pageSize = 50;
@@ -21,29 +30,43 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
   for (;;) {
     const { state: filing } = await deps.load(filingDecider, filingStream(identityId));
     if (filing.pending.length > 0) {
-      await finishFilings(deps, identityId, filing.pending, new Map(), cause);
+      const { pending } = filing;
+      const left = await Promise.all(pending.map((each) => receivedAt(deps, identityId, each.inboxRevision)));
+      await mailRoom.take(bytesOf(left), () => finishFilings(deps, identityId, pending, new Map(), cause));
       continue;
     }
-    const mails = await readMails(deps, identityId, filing.decidedUpTo + 1, pageSize);
-    if (mails.length === 0) return;
-    const unfiled = mails.map(({ event, parsed }) => ({
-      deliveryId: event.data.deliveryId,
-      inboxRevision: event.revision,
-      inboxPosition: event.position,
-      headers: event.data.headers,
-      unreadable: parsed.unreadable,
-    }));
-    const { workspaceId } = (mails[0] as ReadMail).event.data;
-    const decided = oneAppend(await decideFilings(deps, identityId, filing.lastNumber, unfiled));
-    const decisions = await holdWhereNeeded(deps, { workspaceId, identityId }, decided, cause);
-    const command = { type: "DecideFiling", decisions } as const;
-    const recorded = await deps.handle(filingDecider, filingStream(identityId), command, cause);
-    // Another filer was faster: its decisions count, and the next turn carries them out.
-    if (!recorded.changed) continue;
-    crashPoint("filing:decided");
-    const byRevision = new Map(mails.map((mail) => [mail.event.revision, mail]));
-    await finishFilings(deps, identityId, decisions, byRevision, cause);
+    const received = await receivedFrom(deps, identityId, filing.decidedUpTo + 1, pageSize);
+    if (received.length === 0) return;
+    const page = readTogether(received);
+    await mailRoom.take(bytesOf(page), () => filePage(deps, identityId, filing.lastNumber, page, cause));
   }
+}
+
+async function filePage(
+  deps: Dependencies,
+  identityId: string,
+  lastNumber: number,
+  page: readonly Received[],
+  cause: Cause,
+): Promise<void> {
+  const mails = await Promise.all(page.map((event) => readMail(deps, event)));
+  const unfiled = mails.map(({ event, parsed }) => ({
+    deliveryId: event.data.deliveryId,
+    inboxRevision: event.revision,
+    inboxPosition: event.position,
+    headers: event.data.headers,
+    unreadable: parsed.unreadable,
+  }));
+  const { workspaceId } = (page[0] as Received).data;
+  const decided = oneAppend(await decideFilings(deps, identityId, lastNumber, unfiled));
+  const decisions = await holdWhereNeeded(deps, { workspaceId, identityId }, decided, cause);
+  const command = { type: "DecideFiling", decisions } as const;
+  const recorded = await deps.handle(filingDecider, filingStream(identityId), command, cause);
+  // Another filer was faster: its decisions count, and the next turn carries them out.
+  if (!recorded.changed) return;
+  crashPoint("filing:decided");
+  const byRevision = new Map(mails.map((mail) => [mail.event.revision, mail]));
+  await finishFilings(deps, identityId, decisions, byRevision, cause);
 }
 
 /** As many of them, from the first, as go into one append: mails that name many others make long decisions. The rest waits for the next turn. */
@@ -65,7 +88,7 @@ export async function finishFilings(
   cause: Cause,
 ): Promise<void> {
   const mailOf = async ({ inboxRevision }: FilingDecision): Promise<ReadMail> =>
-    mails.get(inboxRevision) ?? readMail(deps, identityId, inboxRevision);
+    mails.get(inboxRevision) ?? readMail(deps, await receivedAt(deps, identityId, inboxRevision));
   await carryOut(deps, decisions, mailOf, cause);
   const last = decisions.at(-1) as FilingDecision;
   const inboxRevision = Math.max(...decisions.map((decision) => decision.inboxRevision));

@@ -6,7 +6,7 @@ import { fileInbox, finishFilings, oneAppend } from "./filing.ts";
 import type { Cause } from "./handle.ts";
 import { receivesNothing } from "./holding.ts";
 import { countInbound } from "./quotas.ts";
-import { type ReadMail, readMail } from "./readMail.ts";
+import { bytesOf, mailRoom, type ReadMail, readMail, readTogether, receivedAt } from "./readMail.ts";
 import { loadThread } from "./threads.ts";
 
 /** Mails released together. */
@@ -30,12 +30,13 @@ export async function releaseHeld(
     if (page.length === 0) return false;
     const ids = page.map(({ decision }) => decision.deliveryId);
     const counted = await countInbound(deps, workspaceId, ids, cause);
+    let complete = true;
     for (const identityId of new Set(page.map((held) => held.identityId))) {
       const own = page.filter((held) => held.identityId === identityId).map(({ decision }) => decision);
       const allowed = own.filter(({ deliveryId }) => counted.has(deliveryId));
-      if (allowed.length > 0) await release(deps, workspaceId, identityId, allowed, cause);
+      if (allowed.length > 0) complete = (await release(deps, workspaceId, identityId, allowed, cause)) && complete;
     }
-    if (counted.size < page.length) return true;
+    if (complete && counted.size < page.length) return true;
   }
 }
 
@@ -62,30 +63,36 @@ async function finishPending(deps: Dependencies, identityId: string, cause: Caus
   if (filing.pending.length > 0) await fileInbox(deps, identityId, cause);
 }
 
-/** A filing of its own: decided first, then carried out like any other. */
+/** A filing of its own: decided first, then carried out like any other. False where some of them are left for the next turn. */
 async function release(
   deps: Dependencies,
   workspaceId: string,
   identityId: string,
   held: readonly FilingDecision[],
   cause: Cause,
-): Promise<void> {
+): Promise<boolean> {
   const { state: filing } = await deps.load(filingDecider, filingStream(identityId));
-  const mails = new Map<number, ReadMail>();
-  const decisions: FilingDecision[] = [];
-  for (const marker of held) {
-    const mail = await readMail(deps, identityId, marker.inboxRevision);
-    mails.set(marker.inboxRevision, mail);
-    const { threadId } = await loadThread(deps, marker.threadId);
-    decisions.push(releasing(marker, filing.lastNumber + decisions.length + 1, threadId, mail));
-  }
-  const page = oneAppend(decisions);
-  const command = { type: "DecideRelease", decisions: page } as const;
-  const decided = await deps.handle(filingDecider, filingStream(identityId), command, { ...cause, workspaceId });
-  // Something was filed meanwhile, or another one released these: the next turn looks again.
-  if (!decided.changed) return;
-  crashPoint("filing:decided");
-  await finishFilings(deps, identityId, page, mails, cause);
+  const received = await Promise.all(held.map((marker) => receivedAt(deps, identityId, marker.inboxRevision)));
+  const together = readTogether(received);
+  return mailRoom.take(bytesOf(together), async () => {
+    const mails = new Map<number, ReadMail>();
+    const decisions: FilingDecision[] = [];
+    for (const [index, event] of together.entries()) {
+      const marker = held[index] as FilingDecision;
+      const mail = await readMail(deps, event);
+      mails.set(event.revision, mail);
+      const { threadId } = await loadThread(deps, marker.threadId);
+      decisions.push(releasing(marker, filing.lastNumber + decisions.length + 1, threadId, mail));
+    }
+    const page = oneAppend(decisions);
+    const command = { type: "DecideRelease", decisions: page } as const;
+    const decided = await deps.handle(filingDecider, filingStream(identityId), command, { ...cause, workspaceId });
+    // Something was filed meanwhile, or another one released these: the next turn looks again.
+    if (!decided.changed) return false;
+    crashPoint("filing:decided");
+    await finishFilings(deps, identityId, page, mails, cause);
+    return page.length === held.length;
+  });
 }
 
 const releasing = (marker: FilingDecision, number: number, threadId: string, { parsed }: ReadMail): FilingDecision => ({

@@ -42,6 +42,26 @@ describe("filing mails made to be too large to be recorded", function () {
     expect(new Set(filed.map(({ disposition }) => disposition))).to.deep.equal(new Set(["threaded"]));
   });
 
+  it("reads large ones a few at a time, however many wait", async () => {
+    const { parser } = service.deps;
+    const { parse } = parser;
+    let [readAtOnce, most] = [0, 0];
+    let goOn = (): void => {};
+    const stalled = new Promise<void>((resolve) => (goOn = resolve));
+    parser.parse = async (raw) => {
+      readAtOnce += raw.length;
+      most = Math.max(most, readAtOnce);
+      await stalled;
+      return parse(raw).finally(() => (readAtOnce -= raw.length));
+    };
+    const large = (n: number) => mail({ id: `large${n}@x`, to, text: `${n}${"x".repeat(78)}\r\n`.repeat(50_000) });
+    for (const raw of numbered(10, large)) await accept(raw);
+    goOn();
+    await allFiled();
+    parser.parse = parse;
+    expect(most).to.be.above(4_000_000).and.below(20_000_000);
+  });
+
   it("merges a thread of 2,500 people with an older one", async () => {
     await accept(mail({ id: "old@x", to }));
     const host = `${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(60)}.example`;

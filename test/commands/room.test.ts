@@ -1,0 +1,37 @@
+import { expect } from "chai";
+import { createRoom } from "#src/commands/room.ts";
+
+describe("a room for large things", () => {
+  it("lets in what fits, in order, and what is larger than it alone", async () => {
+    const room = createRoom(10);
+    const ends: (() => void)[] = [];
+    const begun: number[] = [];
+    const take = (bytes: number) =>
+      room.take(bytes, () => {
+        begun.push(bytes);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      });
+    const all = [6, 4, 5, 1, 100, 2].map(take);
+    const end = async (index: number) => {
+      ends[index]?.();
+      await new Promise((resolve) => setImmediate(resolve));
+      return [...begun];
+    };
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).to.deep.equal([6, 4]);
+    expect(await end(1), "the next one does not fit yet, and nobody passes it").to.deep.equal([6, 4]);
+    expect(await end(0)).to.deep.equal([6, 4, 5, 1]);
+    await end(2);
+    expect(await end(3)).to.deep.equal([6, 4, 5, 1, 100]);
+    expect(await end(4)).to.deep.equal([6, 4, 5, 1, 100, 2]);
+    await end(5);
+    await Promise.all(all);
+  });
+
+  it("gives back what failing work took", async () => {
+    const room = createRoom(1);
+    const failure = await room.take(1, () => Promise.reject(new Error("x"))).catch((error: Error) => error.message);
+    expect(failure).to.equal("x");
+    expect(await room.take(1, async () => "y")).to.equal("y");
+  });
+});
