@@ -8,6 +8,7 @@ import { contactOf } from "./contacts.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { contactId } from "./ids.ts";
+import { createRoom } from "./room.ts";
 import { onThread } from "./threads.ts";
 
 /** Finds out what a filed mail proves about its sender, and says so on its thread, or on the one that was merged into. Repeating it changes nothing. */
@@ -37,13 +38,20 @@ export async function authenticateMessage(
 }
 
 async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication> {
-  const raw = await rawOf(deps, message.rawSha256);
   const received = await receptionOf(deps, message);
-  if (!raw || !received) return unproven;
-  const { envelope, remote, headers } = received.data;
+  if (!received) return unproven;
+  const { envelope, remote, headers, sizeBytes } = received.data;
   const sender = { address: headers.from?.address ?? null, fromCount: headers.fromCount };
-  return deps.authenticator.authenticate({ raw, envelopeFrom: envelope.from, remote }, sender);
+  const verify = async () => {
+    const raw = await rawOf(deps, message.rawSha256);
+    return raw ? deps.authenticator.authenticate({ raw, envelopeFrom: envelope.from, remote }, sender) : unproven;
+  };
+  return sizeBytes > largeBytes ? room.take(sizeBytes, verify) : verify();
 }
+
+/** Mails above this size wait for room in memory: whoever sends them says, by its DNS, how long each is kept there. */
+const largeBytes = 256 * 1024;
+const room = createRoom(64 * 1024 * 1024);
 
 async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undefined> {
   try {

@@ -5,6 +5,9 @@ import type { InboundMessage } from "#streams/thread/events.ts";
 import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
 
+/** A sender whose DNS does not answer holds a place for 10 s: there have to be more of them than one could fill by the way. */
+const atOnce = 256;
+
 /**
  * What a mail proves about its sender is found out after its filing, in order per thread, and becomes an event of its own: filing and sending
  * never wait for it. Never given up: what is wrong with a mail is a result, so only infrastructure can be in the way.
@@ -21,5 +24,6 @@ export const authenticateMail = (deps: Dependencies): Process => ({
       return authenticateMessage(deps, { workspaceId, threadId: idOf(event.stream), message }, cause);
     },
   },
+  concurrency: atOnce,
   givingUp: "never",
 });

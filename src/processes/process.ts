@@ -26,6 +26,8 @@ export type Process = {
   categories: readonly string[];
   keyOf(event: Recorded): string;
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Promise<void> };
+  /** Handlers that run at once, where they mostly wait for others' answers; the runner's number unless told. */
+  concurrency?: number;
   onTimer?: (timer: Timer, context: ProcessContext) => Promise<void>;
   /**
    * What happens when an event (or timer) failed too often. Default: it is parked with its error, listed and replayable

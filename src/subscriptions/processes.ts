@@ -54,8 +54,9 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
 
   async function work(held: Held): Promise<void> {
     const process = byLease.get(held.name)!;
-    const common = { store, database, clock, log, holder: instanceId, concurrency, maxQueued, backoff, onTimerSet };
-    const partition = createPartition({ ...common, process, held });
+    const common = { store, database, clock, log, holder: instanceId, maxQueued, backoff, onTimerSet };
+    const own = process.concurrency ?? concurrency;
+    const partition = createPartition({ ...common, concurrency: own, process, held });
     partitions.set(process.name, { partition, held });
     await partition.read();
     partitions.delete(process.name);

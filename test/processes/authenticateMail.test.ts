@@ -95,6 +95,26 @@ describe("authenticating filed mail [d5 authentication]", function () {
     expect([thread.id, thread.needs_review]).to.deep.equal([first.thread.id, true]);
   });
 
+  it("is not held up by senders whose DNS says nothing, however many mails they send", async () => {
+    const { authenticator } = service.deps;
+    const { authenticate } = authenticator;
+    let goOn = (): void => {};
+    const silence = new Promise<void>((resolve) => (goOn = resolve));
+    authenticator.authenticate = async (told, sender) => {
+      if (sender.address?.endsWith("@silent.example")) await silence;
+      return authenticate(told, sender);
+    };
+    const silent = Array.from({ length: 40 }, newId);
+    for (const id of silent) await received(mail({ id, from: "x@silent.example" }));
+    const id = newId();
+    await received(await sign(mail({ id })));
+    expect((await authenticated(id)).authentication).to.include({ dmarc: "pass" });
+    expect((await threadOf(silent[0] as string)).message.authentication).to.equal(null);
+    goOn();
+    for (const each of silent) await authenticated(each);
+    authenticator.authenticate = authenticate;
+  });
+
   it("does not ask for review because of a machine's mail", async () => {
     const [opening, answer] = [newId(), newId()];
     await received(await sign(mail({ id: opening })));
