@@ -7,8 +7,8 @@ import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
-import { loadContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { loadContent } from "./draftContents.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(

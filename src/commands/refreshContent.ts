@@ -3,8 +3,8 @@ import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
-import { contentSha256, loadContent, storeContent, withIdentity } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
 import { noteDraft } from "./threads.ts";
 

@@ -9,8 +9,8 @@ import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { RuleSubject } from "#streams/ruleRun/events.ts";
 import type { Authentication, MessageBody } from "#streams/thread/events.ts";
 import { contactOf } from "./contacts.ts";
-import { loadContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { loadContent } from "./draftContents.ts";
 import { loadThread } from "./threads.ts";
 
 /** What a trigger event is about, as far as rules may know. */

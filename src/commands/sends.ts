@@ -8,9 +8,9 @@ import { type Authorisation, draftStream } from "#streams/draft/events.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
-import { contentChanged, outcomeOfFirst, type Queued } from "./outcomeOfFirst.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "./quotas.ts";
 import { refreshContent } from "./refreshContent.ts";
+import { contentChanged, outcomeOfFirst, type Queued } from "./repeatedSend.ts";
 import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
 import { noteDraft, onThread } from "./threads.ts";
 

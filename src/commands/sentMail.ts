@@ -1,7 +1,7 @@
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
-import { loadContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { loadContent } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
 import { onThread } from "./threads.ts";
 

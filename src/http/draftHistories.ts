@@ -1,5 +1,5 @@
 import { listVersions } from "#projections/drafts/queries.ts";
-import { draftHistory, versionContent } from "#src/commands/histories.ts";
+import { draftHistory, versionContent } from "#src/commands/draftHistories.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { historyTypes } from "./docs/historyTypes.ts";
 import { loadDraft, noVersion } from "./draftAnswers.ts";

@@ -1,8 +1,8 @@
 import { listDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
 import { newerWordId } from "#projections/messages/queries.ts";
 import { threadById } from "#projections/threads/queries.ts";
+import { draftAt, draftAtVersion } from "#src/commands/draftHistories.ts";
 import { type DraftChanges, editDraft } from "#src/commands/drafts.ts";
-import { draftAt, draftAtVersion } from "#src/commands/histories.ts";
 import { submitDraft } from "#src/commands/submitDraft.ts";
 import { Rejected } from "#streams/decider.ts";
 import { readAttachments } from "./attachments.ts";

@@ -1,5 +1,5 @@
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
-import { handedOverMime } from "#src/commands/histories.ts";
+import { handedOverMime } from "#src/commands/draftHistories.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { fileReply } from "./present/files.ts";

@@ -1,7 +1,7 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { draftEvents } from "#src/commands/draftHistories.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { draftEvents } from "#src/commands/histories.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";

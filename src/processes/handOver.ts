@@ -1,5 +1,5 @@
-import { loadContent } from "#src/commands/contents.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { loadContent } from "#src/commands/draftContents.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { signedMail } from "#src/commands/signing.ts";
 import { crashPoint } from "#src/crashPoints.ts";

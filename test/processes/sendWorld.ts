@@ -1,6 +1,6 @@
 import { type Clock, systemIds } from "#src/clock.ts";
-import { contentSha256 } from "#src/commands/contents.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { contentSha256 } from "#src/commands/draftContents.ts";
 import { createFreshClaims } from "#src/commands/freshClaims.ts";
 import { type Cause, createHandle } from "#src/commands/handle.ts";
 import { planLimits } from "#src/commands/planLimits.ts";

@@ -5,8 +5,8 @@ import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 import { threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
-import { loadContent } from "./contents.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { loadContent } from "./draftContents.ts";
 
 const pageSize = 500;
 
