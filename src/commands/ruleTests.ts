@@ -12,6 +12,8 @@ import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
 
 /** How many past events one test looks at, the newest ones. */
 export const maxTested = 200;
+/** How long one test goes on taking up further events: mails may be large, and a rule may ask much of each. */
+const testWithinMs = 5_000;
 /** Looked up at the same moment. */
 const atOnce = 10;
 
@@ -33,7 +35,8 @@ export async function tryRule(
   await requireScope(deps, workspaceId, rule, "rule.");
   const past = await pastTriggers(deps.reads, workspaceId, rule.triggerEvent, { since, limit: maxTested });
   const tried: Tried[] = [];
-  for (let first = 0; first < past.length; first += atOnce) {
+  const deadline = deps.clock.monotonic() + testWithinMs;
+  for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {
     const some = past.slice(first, first + atOnce);
     const found = await Promise.all(some.map((trigger) => lookUp(deps, workspaceId, rule.triggerEvent, trigger)));
     for (const [index, known] of found.entries()) {

@@ -121,7 +121,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         scope: "read:rules",
         limit: "read",
         summary: "Try a rule on what happened before",
-        description: `Says what the rule would have done about the newest ${maxTested} events of its trigger (since a moment, where one is given), newest first, and does nothing. Mails and drafts are looked at as they were, the thread's status and the contact as they are now.`,
+        description: `Says what the rule would have done about the newest ${maxTested} events of its trigger (since a moment, where one is given), or as many of them as five seconds are enough for, newest first, and does nothing. Mails and drafts are looked at as they were, the thread's status and the contact as they are now.`,
         body: TestRule,
         answers: RuleTest,
         errors: ["validation", "not_found"],
