@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort } from "./freePort.ts";
 
 /** A service of its own, as a child process: what tests, the demo and the soak drive, and kill. */
 export type Instance = {
@@ -72,14 +72,3 @@ export async function startInstance(environment: Record<string, string>): Promis
     },
   };
 }
-
-/** A port nobody listens on at this moment. */
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address ? address.port : 0));
-    });
-  });

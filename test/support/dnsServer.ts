@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { Socket } from "node:net";
-import { freePort } from "./service.ts";
+import { freePort } from "../../scripts/support/freePort.ts";
 
 // It has no types.
 const dns2: any = createRequire(import.meta.url)("dns2");

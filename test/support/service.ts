@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../scripts/support/freePort.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 
 /** What the service logs, one parsed line each; lines that are no JSON have `msg` alone. */
@@ -136,13 +136,4 @@ function parsed(line: string): LogLine {
   } catch {
     return { msg: line };
   }
-}
-
-/** A port that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as { port: number };
-  await once(server.close(), "close");
-  return port;
 }

@@ -1,0 +1,197 @@
+import { expect } from "chai";
+import type { Field } from "#streams/rule/content.ts";
+import type { Facts } from "#streams/rule/evaluate.ts";
+import type { Group } from "#streams/rule/events.ts";
+import { approvalModeOf, ruleRunDecider } from "#streams/ruleRun/decider.ts";
+import type { RuleRunEvent } from "#streams/ruleRun/events.ts";
+import { type Circumstances, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
+import { given } from "#test/support/given.ts";
+
+describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
+  const rule = (id: string, different: Partial<WalkedRule> = {}): WalkedRule => ({
+    ...{ id, version: 1, name: id, conditions: {}, actions: [], stopAfterMatch: false },
+    ...different,
+  });
+  const facts: Facts = new Map([
+    ["contact.domain", ["customer.example"]],
+    ["contact.tag", []],
+    ["thread.status", ["open"]],
+  ]);
+  const at = (different: Partial<Circumstances> = {}): Circumstances => ({
+    ...{ trigger: "draft.created", facts, proven: false, humanRequired: false },
+    ...{ ranBefore: new Set<string>(), chainEnded: false },
+    ...different,
+  });
+  const leaf = (field: string, value: string): Group => ({
+    operator: "AND",
+    conditions: [{ operator: "OR", conditions: [{ field, op: "equals", value }] }],
+  });
+  const suppressed = (rules: WalkedRule[], circumstances: Circumstances) =>
+    planRun(rules, circumstances).map(({ actions }) => actions.map((action) => action.suppressed));
+
+  it("ends at a match that says so", () => {
+    const results = planRun(
+      [
+        rule("a", { conditions: leaf("thread.status", "closed"), stopAfterMatch: true }),
+        rule("b", { stopAfterMatch: true }),
+        rule("c"),
+      ],
+      at(),
+    );
+    expect(results.map(({ ruleId, matched }) => [ruleId, matched])).to.deep.equal([
+      ["a", false],
+      ["b", true],
+    ]);
+  });
+
+  it("shows a rule what those before it did", () => {
+    const results = planRun(
+      [
+        rule("a", {
+          actions: [
+            { type: "set_thread_status", status: "closed" },
+            { type: "add_tag", tag: "vip" },
+          ],
+        }),
+        rule("b", { conditions: leaf("thread.status", "closed") }),
+        rule("c", { conditions: leaf("contact.tag", "vip") }),
+      ],
+      at(),
+    );
+    expect(results.map(({ matched }) => matched)).to.deep.equal([true, true, true]);
+    expect(facts.get("thread.status")).to.deep.equal(["open"]);
+  });
+
+  for (const field of ["contact.domain", "contact.status", "contact.tag", "message.from_email"]) {
+    it(`lets a condition on ${field} grant only what is proven`, () => {
+      const known: Facts = new Map(facts).set(field as Field, ["x"]);
+      const claims = { conditions: leaf(field, "x") };
+      for (const trigger of ["email.received", "draft.created"] as const) {
+        for (const [action, grants] of [
+          [{ type: "set_approval_mode", mode: "auto" }, true],
+          [{ type: "set_approval_mode", mode: "manual" }, false],
+          [{ type: "set_priority", priority: "high" }, false],
+        ] as const) {
+          const rules = [rule("a", { ...claims, actions: [action] })];
+          const [[unproven]] = suppressed(rules, at({ trigger, facts: known })) as [[string | null]];
+          expect(unproven === null, `${trigger} ${JSON.stringify(action)}`).to.equal(!grants);
+          if (grants) expect(unproven).to.contain("DMARC");
+          expect(suppressed(rules, at({ trigger, facts: known, proven: true }))).to.deep.equal([[null]]);
+        }
+      }
+      const skip = [rule("a", { ...claims, actions: [{ type: "skip_approval" }, { type: "add_tag", tag: "x" }] })];
+      const [actions] = suppressed(skip, at({ facts: known })) as [(string | null)[]];
+      expect(actions[0], "the grant").to.contain("DMARC");
+      expect(actions[1], "the rest runs").to.equal(null);
+    });
+  }
+
+  describe("without proof, grants nothing that hangs on a claim in another rule", () => {
+    const trusted: Facts = new Map(facts).set("contact.status", ["trusted"]);
+    const isTrusted = leaf("contact.status", "trusted");
+    const isStranger: Group = { conditions: [{ field: "contact.status", op: "not_equals", value: "trusted" }] };
+    const skip = rule("skip", { actions: [{ type: "skip_approval" }] });
+    const manual = rule("manual", { actions: [{ type: "set_approval_mode", mode: "manual" }] });
+    const setsStatus = rule("status", {
+      conditions: isTrusted,
+      actions: [{ type: "set_thread_status", status: "waiting" }],
+    });
+    const grantOf = (rules: WalkedRule[], proven: boolean) =>
+      planRun(rules, at({ facts: trusted, proven })).find(({ ruleId }) => ruleId === "skip")?.actions[0]?.suppressed;
+    for (const [what, rules] of Object.entries({
+      "one before it that would have ended the walk": [
+        rule("a", { conditions: isStranger, stopAfterMatch: true }),
+        skip,
+      ],
+      "one after it that would have asked for a person": [skip, { ...manual, conditions: isStranger }],
+      "one that ended the walk before a person was asked for": [
+        skip,
+        rule("a", { conditions: isTrusted, stopAfterMatch: true }),
+        manual,
+      ],
+      "one that set the status it asks about": [setsStatus, { ...skip, conditions: leaf("thread.status", "waiting") }],
+    })) {
+      it(what, () => {
+        expect(grantOf(rules, true), "proven").to.equal(null);
+        expect(grantOf(rules, false), "claimed").to.contain("DMARC");
+      });
+    }
+
+    it("but what comes out the same whoever the sender is", () => {
+      const elsewhere: Group = {
+        conditions: [...(isStranger.conditions ?? []), { field: "identity.id", op: "equals", value: "another" }],
+      };
+      const tags = rule("tags", { conditions: isTrusted, actions: [{ type: "add_tag", tag: "x" }] });
+      const closes = rule("closes", { actions: [{ type: "set_thread_status", status: "closed" }] });
+      const onClosed = { ...skip, conditions: leaf("thread.status", "closed") };
+      for (const rules of [
+        [{ ...manual, conditions: isStranger }, skip],
+        [skip, { ...manual, conditions: elsewhere }],
+        [rule("a", { conditions: elsewhere, stopAfterMatch: true }), tags, skip],
+        [setsStatus, closes, onClosed],
+      ]) {
+        expect(grantOf(rules, false)).to.equal(null);
+      }
+    });
+  });
+
+  it("needs no proof where no condition asks who the sender is", () => {
+    const rules = [rule("a", { conditions: leaf("thread.status", "open"), actions: [{ type: "skip_approval" }] })];
+    expect(suppressed(rules, at())).to.deep.equal([[null]]);
+  });
+
+  it("grants nothing where a person's approval is required, where it already ran, and at the end of a chain", () => {
+    const rules = [rule("a", { actions: [{ type: "skip_approval" }] })];
+    expect(String(suppressed(rules, at({ humanRequired: true, proven: true })))).to.match(/requires human approval/);
+    expect(String(suppressed(rules, at({ ranBefore: new Set(["a"]) })))).to.contain("already ran");
+    expect(String(suppressed(rules, at({ chainEnded: true })))).to.contain("too many");
+  });
+
+  it("lets the last action about an approval decide", () => {
+    const rules = [
+      rule("a", { actions: [{ type: "skip_approval" }] }),
+      rule("b", { actions: [{ type: "set_approval_mode", mode: "manual" }] }),
+    ];
+    const results = suppressed(rules, at());
+    expect(results[0]?.[0]).to.contain("a later action");
+    expect(results[1]).to.deep.equal([null]);
+  });
+
+  it("is recorded once, its actions too, and leaves its mode to one draft", () => {
+    const evaluated: Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"] = {
+      workspaceId: "w",
+      triggerEvent: "email.received",
+      triggerEventId: "t",
+      subject: {
+        identityId: "i",
+        threadId: "t",
+        messageId: "m",
+        draftId: null,
+        draftVersion: null,
+        contactEmail: null,
+      },
+      results: planRun(
+        [rule("a", { actions: [{ type: "set_approval_mode", mode: "auto" }] })],
+        at({ trigger: "email.received" }),
+      ),
+    };
+    const told: RuleRunEvent = { type: "RulesEvaluated", data: evaluated };
+    const taken = (outcome: "done" | "failed"): RuleRunEvent => ({
+      type: "RuleActionTaken",
+      data: { ruleId: "a", index: 0, outcome, reason: null },
+    });
+    const take = (outcome: "done" | "failed") =>
+      ({ type: "RecordAction", ruleId: "a", index: 0, outcome, reason: null }) as const;
+    given(ruleRunDecider).when({ type: "RecordEvaluation", evaluated }).then(told);
+    given(ruleRunDecider, told).when({ type: "RecordEvaluation", evaluated }).then();
+    given(ruleRunDecider, told).when(take("failed")).then(taken("failed"));
+    given(ruleRunDecider, told, taken("failed")).when(take("failed")).then();
+    given(ruleRunDecider, told, taken("failed")).when(take("done")).then(taken("done"));
+    given(ruleRunDecider, told, taken("done")).when(take("failed")).then();
+    const used: RuleRunEvent = { type: "ApprovalModeUsed", data: { draftId: "d" } };
+    given(ruleRunDecider, told).when({ type: "UseMode", draftId: "d" }).then(used);
+    given(ruleRunDecider, told, used).when({ type: "UseMode", draftId: "e" }).then();
+    given(ruleRunDecider).when({ type: "UseMode", draftId: "d" }).then();
+    expect(approvalModeOf({ evaluated, outcomes: {}, modeUsedBy: null })?.mode).to.equal("auto");
+  });
+});
