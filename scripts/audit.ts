@@ -8,6 +8,7 @@ import { canonicalJson } from "#src/mail/out/content.ts";
 import { StartError } from "#src/startError.ts";
 import type { Recorded } from "#streams/event.ts";
 import { besideService } from "./support/beside.ts";
+import { Misuse, runCommand } from "./support/command.ts";
 
 const usage = `For auditors: what happened, from the event log itself.
 
@@ -15,9 +16,6 @@ const usage = `For auditors: what happened, from the event log itself.
   npm run -s audit -- export --workspace ID      every event of a workspace, one JSON line each, hash-chained;
                                                  -s, so that npm adds no lines of its own
   npm run audit -- verify FILE                   checks such an export: nothing changed, left out or put in`;
-
-/** Typed wrongly: answered with how it is typed. */
-class Misuse extends Error {}
 
 /** What an export's chain begins with, and what every line's hash is taken over. */
 const chainStart = "0".repeat(64);
@@ -125,21 +123,12 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   yield* input.readLines();
 }
 
-async function main(): Promise<void> {
-  try {
-    const options = { at: { type: "string" }, workspace: { type: "string" } } as const;
-    const { values, positionals } = parseArgs({ options, allowPositionals: true });
-    const [command, subject] = positionals;
-    if (command === "draft") await tellDraft(subject ?? "", values.at);
-    else if (command === "export") await exportWorkspace(values.workspace);
-    else if (command === "verify") await verifyFile(subject);
-    else throw new Misuse(command === undefined ? "Say what to do." : `There is no command ${command}.`);
-  } catch (error) {
-    process.exitCode = 1;
-    const plain = error instanceof Misuse || (error as { code?: string }).code?.startsWith("ERR_PARSE_ARGS");
-    if (plain) console.error(`${(error as Error).message}\n\n${usage}`);
-    else console.error(error instanceof StartError ? error.message : error);
-  }
-}
-
-await main();
+await runCommand(usage, async () => {
+  const options = { at: { type: "string" }, workspace: { type: "string" } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const [command, subject] = positionals;
+  if (command === "draft") await tellDraft(subject ?? "", values.at);
+  else if (command === "export") await exportWorkspace(values.workspace);
+  else if (command === "verify") await verifyFile(subject);
+  else throw new Misuse(command === undefined ? "Say what to do." : `There is no command ${command}.`);
+});

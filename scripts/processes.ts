@@ -4,6 +4,7 @@ import type { Sql } from "#src/postgres/database.ts";
 import { StartError } from "#src/startError.ts";
 import { type Parked, requestRetry } from "#src/subscriptions/parked.ts";
 import { besideService } from "./support/beside.ts";
+import { Misuse, runCommand } from "./support/command.ts";
 
 const usage = `The processes: who runs them, how far they are, and what they gave up on. Works beside a running service.
 
@@ -11,9 +12,6 @@ const usage = `The processes: who runs them, how far they are, and what they gav
   npm run processes -- parked [--process NAME]           what was given up on, with its error
   npm run processes -- retry ID                          one of them again, or
   npm run processes -- retry --all [--process NAME]      all of them (of one process); done by the instance that runs the process`;
-
-/** Typed wrongly: answered with how it is typed. */
-class Misuse extends Error {}
 
 type Run = (composition: Composition) => Promise<void>;
 
@@ -87,15 +85,11 @@ function read(args: string[]): Run {
 }
 
 function options(args: string[]) {
-  try {
-    const known = { all: { type: "boolean" }, process: { type: "string" } } as const;
-    const { values, positionals } = parseArgs({ args, options: known, allowPositionals: true });
-    const [command, id, ...rest] = positionals;
-    if (rest.length > 0) throw new Misuse(`${rest.join(" ")} is too much.`);
-    return { command, id, ...values };
-  } catch (error) {
-    throw new Misuse((error as Error).message);
-  }
+  const known = { all: { type: "boolean" }, process: { type: "string" } } as const;
+  const { values, positionals } = parseArgs({ args, options: known, allowPositionals: true });
+  const [command, id, ...rest] = positionals;
+  if (rest.length > 0) throw new Misuse(`${rest.join(" ")} is too much.`);
+  return { command, id, ...values };
 }
 
 function idFrom(text: string): number {
@@ -104,14 +98,4 @@ function idFrom(text: string): number {
   return id;
 }
 
-async function main(): Promise<void> {
-  try {
-    await besideService(read(process.argv.slice(2)));
-  } catch (error) {
-    process.exitCode = 1;
-    if (error instanceof Misuse) console.error(`${error.message}\n\n${usage}`);
-    else console.error(error instanceof StartError ? error.message : error);
-  }
-}
-
-await main();
+await runCommand(usage, () => besideService(read(process.argv.slice(2))));

@@ -8,6 +8,7 @@ import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { type Replay, rebuild } from "#src/subscriptions/rebuild.ts";
 import { type Verified, verify } from "#src/subscriptions/verify.ts";
 import { besideService } from "./support/beside.ts";
+import { Misuse, runCommand } from "./support/command.ts";
 import { progressBar } from "./support/progress.ts";
 
 const usage = `The read models. Works beside a running service.
@@ -15,9 +16,6 @@ const usage = `The read models. Works beside a running service.
   npm run projections -- status            how far each has got
   npm run projections -- rebuild [NAME]    fills one (or all) anew from the log beside the live tables, then swaps them
   npm run projections -- verify [NAME]     replays one (or all) and compares every row; exit code 1 where any differs`;
-
-/** Typed wrongly: answered with how it is typed. */
-class Misuse extends Error {}
 
 const interrupted = new AbortController();
 
@@ -95,7 +93,7 @@ async function requireTables({ database }: Composition, wanted: readonly Project
 }
 
 function read(args: string[]): (composition: Composition) => Promise<void> {
-  const [command, name, ...rest] = positionalsOf(args);
+  const [command, name, ...rest] = parseArgs({ args, options: {}, allowPositionals: true }).positionals;
   if (rest.length > 0) throw new Misuse(`One projection at most: ${rest.join(" ")} is too much.`);
   const wanted = chosen(name);
   if (command === "status" && name === undefined) return status;
@@ -106,23 +104,5 @@ function read(args: string[]): (composition: Composition) => Promise<void> {
   );
 }
 
-function positionalsOf(args: string[]): string[] {
-  try {
-    return parseArgs({ args, options: {}, allowPositionals: true }).positionals;
-  } catch (error) {
-    throw new Misuse((error as Error).message);
-  }
-}
-
-async function main(): Promise<void> {
-  process.once("SIGINT", () => interrupted.abort(new StartError("Interrupted: nothing was changed.")));
-  try {
-    await besideService(read(process.argv.slice(2)));
-  } catch (error) {
-    process.exitCode = 1;
-    if (error instanceof Misuse) console.error(`${error.message}\n\n${usage}`);
-    else console.error(error instanceof StartError ? error.message : error);
-  }
-}
-
-await main();
+process.once("SIGINT", () => interrupted.abort(new StartError("Interrupted: nothing was changed.")));
+await runCommand(usage, () => besideService(read(process.argv.slice(2))));

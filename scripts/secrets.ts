@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { countSecrets, resealSecrets } from "#src/commands/resealing.ts";
 import type { Composition } from "#src/compose.ts";
-import { StartError } from "#src/startError.ts";
 import { besideService } from "./support/beside.ts";
+import { Misuse, runCommand } from "./support/command.ts";
 import { progressBar } from "./support/progress.ts";
 
 const usage = `The secrets that are kept sealed: channels' tokens, webhooks' and rules' secrets, domains' signing keys. Works beside a running service.
@@ -44,20 +44,9 @@ async function shown<T>(
   }
 }
 
-async function main(): Promise<void> {
+await runCommand(usage, async () => {
   const [command = "", ...rest] = process.argv.slice(2);
   const run = Object.hasOwn(commands, command) && rest.length === 0 ? commands[command] : undefined;
-  if (!run) {
-    process.exitCode = 1;
-    console.error(usage);
-    return;
-  }
-  try {
-    console.log(JSON.stringify(await besideService(run), null, 2));
-  } catch (error) {
-    process.exitCode = 1;
-    console.error(error instanceof StartError ? error.message : error);
-  }
-}
-
-await main();
+  if (!run) throw new Misuse("Say what to do.");
+  console.log(JSON.stringify(await besideService(run), null, 2));
+});

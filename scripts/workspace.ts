@@ -7,12 +7,11 @@ import { isUuid } from "#src/commands/ids.ts";
 import { createWorkspace, setPlan } from "#src/commands/workspaces.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { allScopes } from "#src/http/scopes.ts";
-import { StartError } from "#src/startError.ts";
-import { Rejected } from "#streams/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
 import { type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
 import { besideService } from "./support/beside.ts";
+import { Misuse, runCommand } from "./support/command.ts";
 
 const usage = `Workspaces, for the operator. Works beside a running service.
 
@@ -24,9 +23,6 @@ const usage = `Workspaces, for the operator. Works beside a running service.
 
 Times are ISO 8601. Without a period the calendar months since the workspace was made count.
 It prints JSON; the API key of a new workspace is shown this once.`;
-
-/** Typed wrongly: answered with how it is typed. */
-class Misuse extends Error {}
 
 type Run = (deps: Dependencies) => Promise<unknown>;
 
@@ -63,11 +59,7 @@ type Given = Record<string, string | boolean | undefined>;
 
 function options(args: string[], known: Record<string, "string" | "boolean">): Given {
   const config = Object.fromEntries(Object.entries(known).map(([name, type]) => [name, { type }]));
-  try {
-    return parseArgs({ args, options: config, strict: true, allowPositionals: false }).values as Given;
-  } catch (error) {
-    throw new Misuse((error as Error).message);
-  }
+  return parseArgs({ args, options: config, strict: true, allowPositionals: false }).values as Given;
 }
 
 function oneOf<T extends string>(name: string, value: unknown, allowed: readonly T[]): T | undefined {
@@ -156,15 +148,7 @@ function byOperator(): Cause {
   return { actor, workspaceId: null, correlationId: requestId, causationId: requestId };
 }
 
-async function main(): Promise<void> {
-  try {
-    const run = read(process.argv.slice(2));
-    console.log(JSON.stringify(await besideService(({ deps }) => run(deps)), null, 2));
-  } catch (error) {
-    process.exitCode = 1;
-    if (error instanceof Misuse) console.error(`${error.message}\n\n${usage}`);
-    else console.error(error instanceof StartError || error instanceof Rejected ? error.message : error);
-  }
-}
-
-await main();
+await runCommand(usage, async () => {
+  const run = read(process.argv.slice(2));
+  console.log(JSON.stringify(await besideService(({ deps }) => run(deps)), null, 2));
+});
