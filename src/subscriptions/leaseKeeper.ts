@@ -48,7 +48,7 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
     };
     const hand: Hand = { held, renewedAt: takenAt, lost: false, controller, done: Promise.resolve() };
     hands.set(lease.name, hand);
-    log.info({ lease: lease.name, epoch: lease.epoch, position: lease.position }, "lease taken");
+    log.debug?.({ lease: lease.name, epoch: lease.epoch, position: lease.position }, "lease taken");
     hand.done = work(held).catch((error) => log.error({ err: error, lease: lease.name }, "work under a lease failed"));
   }
 

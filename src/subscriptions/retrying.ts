@@ -3,6 +3,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 
 /** What the runners say, pino's way. */
 export type Log = {
+  debug?(details: object, message: string): void;
   info(details: object, message: string): void;
   warn(details: object, message: string): void;
   error(details: object, message: string): void;
