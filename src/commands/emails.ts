@@ -103,12 +103,15 @@ export async function replyEmail(deps: Dependencies, request: ReplyRequest, caus
   const thread = await threadById(deps.reads, workspaceId, request.threadId);
   if (!thread) throw missing("thread_id", "thread");
   const named = await namedMessage(deps, request, thread);
-  if (named) return answer(deps, request, thread, named, newId(deps, cause, "draft"), cause);
+  const answered = named ?? (await newest(deps, thread));
   try {
-    return await answer(deps, request, thread, null, newId(deps, cause, "draft"), cause);
+    return await answer(deps, request, thread, answered, newId(deps, cause, "draft"), cause);
   } catch (error) {
-    if (!(error instanceof Rejected) || error.code !== "stale_draft") throw error;
-    return answer(deps, request, thread, null, newId(deps, cause, "draft-again"), cause);
+    if (named || !(error instanceof Rejected) || error.code !== "stale_draft") throw error;
+    const newer = await newest(deps, thread);
+    // The caller wrote to whoever had written last: a third party who comes in between does not get that answer.
+    if (newer.from_email.toLowerCase() !== answered.from_email.toLowerCase()) throw error;
+    return answer(deps, request, thread, newer, newId(deps, cause, "draft-again"), cause);
   }
 }
 
@@ -116,13 +119,12 @@ async function answer(
   deps: Dependencies,
   request: ReplyRequest,
   thread: ThreadRow,
-  named: MessageRow | null,
+  message: MessageRow,
   draftId: string,
   cause: Cause,
 ): Promise<DirectlySent> {
   const resumed = await resumeSend(deps, draftId, cause);
   if (resumed) return resumed;
-  const message = named ?? (await newest(deps, thread));
   const { workspaceId, replyAll } = request;
   const { identity_id: identityId } = thread;
   const { state: identity } = await deps.load(identityDecider, identityStream(identityId));

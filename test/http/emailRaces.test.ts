@@ -23,9 +23,10 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
   });
   after(() => service.stop());
 
-  const write = async (inReplyTo?: string) => {
+  const write = async (inReplyTo?: string, from?: string) => {
     const id = `race${++mails}@customer.example`;
-    await service.deliver(identity.address, mail({ id, subject: `Race ${mails}`, ...(inReplyTo && { inReplyTo }) }));
+    const raw = mail({ id, subject: `Race ${mails}`, ...(inReplyTo && { inReplyTo }), ...(from && { from }) });
+    await service.deliver(identity.address, raw);
     return id;
   };
   const threadOf = async (id: string) => (await workspace.ask(`GET /v1/threads/${id}`)).json;
@@ -72,20 +73,11 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
 
   it("a reply that names no message answers the newer one that comes in between, not 409", async () => {
     const { rfcId, threadId, messageId } = await opened();
-    let written = 0;
-    // Between the look at the newest message and the claim: the very moment at which a claim finds a newer one.
-    const deps: Dependencies = {
-      ...service.deps,
-      handle: async (decider, stream, command, cause) => {
-        const isSubmission = (command as { type?: string }).type === "SubmitDraft";
-        if (isSubmission && written++ === 0) await write(rfcId);
-        return service.deps.handle(decider, stream, command, cause);
-      },
-    };
+    const { deps, written } = writingMeanwhile(() => write(rfcId));
     const request = { workspaceId: workspace.id, threadId, basedOnMessageId: null, cc: [], bcc: [], replyAll: false };
     const letter = { bodyText: "Here.", bodyHtml: null, attachments: [] };
     const sent = await replyEmail(deps, { ...request, ...letter }, operator(workspace.id));
-    expect(written).to.equal(2);
+    expect(written()).to.equal(2);
     await settled(threadId);
     const { drafts, messages } = await threadOf(threadId);
     const inbound = messages.filter(({ direction }: any) => direction === "inbound");
@@ -94,6 +86,32 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
     expect(based).to.equal(inbound.at(-1).id);
     expect(drafts.map(({ status }: any) => status)).to.deep.equal(["sent", "stale"]);
   });
+
+  it("a reply that names no message is not given to a third party who writes in between", async () => {
+    const { rfcId, threadId } = await opened();
+    const { deps } = writingMeanwhile(() => write(rfcId, "Eve <eve@elsewhere.example>"));
+    const request = { workspaceId: workspace.id, threadId, basedOnMessageId: null, cc: [], bcc: [], replyAll: false };
+    const letter = { bodyText: "Your password.", bodyHtml: null, attachments: [] };
+    const code = await replyEmail(deps, { ...request, ...letter }, operator(workspace.id)).catch((error) => error.code);
+    expect(code).to.equal("stale_draft");
+    await settled(threadId);
+    const { drafts } = await threadOf(threadId);
+    expect(drafts.map(({ status }: any) => status)).to.deep.equal(["stale"]);
+  });
+
+  /** Lets somebody write between the look at the newest message and the claim: the very moment at which a claim finds a newer one. */
+  function writingMeanwhile(somebodyWrites: () => Promise<unknown>) {
+    let submissions = 0;
+    const deps: Dependencies = {
+      ...service.deps,
+      handle: async (decider, stream, command, cause) => {
+        const isSubmission = (command as { type?: string }).type === "SubmitDraft";
+        if (isSubmission && submissions++ === 0) await somebodyWrites();
+        return service.deps.handle(decider, stream, command, cause);
+      },
+    };
+    return { deps, written: () => submissions };
+  }
 
   it("under one Idempotency-Key is one mail, however often it is asked at once [d0 Idempotency-Key]", async () => {
     const { threadId } = await opened();
