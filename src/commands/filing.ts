@@ -5,7 +5,7 @@ import type { Dependencies } from "./dependencies.ts";
 import { decideFilings } from "./filingDecisions.ts";
 import { carryOut } from "./filingOut.ts";
 import type { Cause } from "./handle.ts";
-import { holdWhereNeeded } from "./holding.ts";
+import { holdWhereNeeded } from "./heldMail.ts";
 import {
   bytesOf,
   mailRoom,

@@ -1,7 +1,6 @@
 import { isClaimed } from "../rule/content.ts";
 import { type Facts, possibilities } from "../rule/evaluate.ts";
-import type { RuleAction } from "../rule/events.ts";
-import type { WalkedRule } from "./plan.ts";
+import type { RuleAction, RuleSettings } from "../rule/events.ts";
 
 /** Whether a rule's turn comes, and it matches: whatever the sender is (`surely`), or at least if the sender is somebody else (`maybe`). */
 type Turn = { surely: boolean; maybe: boolean };
@@ -11,7 +10,7 @@ type Turn = { surely: boolean; maybe: boolean };
  * conditions, but because a rule before it might have ended the walk or set the status it asks about, or one after it taken the grant back.
  */
 export function hangsOnClaims(
-  rules: readonly Pick<WalkedRule, "conditions" | "actions" | "stopAfterMatch">[],
+  rules: readonly Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">[],
   facts: Facts,
 ): boolean[] {
   const turns = turnsOf(rules, facts);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { fileInbox } from "#src/commands/filing.ts";
-import { releaseHeld } from "#src/commands/releases.ts";
+import { releaseHeld } from "#src/commands/releaseHeldMail.ts";
 import { queueSend } from "#src/commands/sends.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";

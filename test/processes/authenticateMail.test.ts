@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { authenticateMessage } from "#src/commands/authentication.ts";
+import { authenticateMessage } from "#src/commands/mailAuthentication.ts";
 import { signMail } from "#src/mail/out/dkim.ts";
 import { newSigningKeys } from "#src/secrets/signingKeys.ts";
 import { type InboundMessage, threadStream } from "#streams/thread/events.ts";

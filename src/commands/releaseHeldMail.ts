@@ -4,7 +4,7 @@ import { type FilingDecision, filingStream } from "#streams/filing/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { fileInbox, finishFilings, oneAppend } from "./filing.ts";
 import type { Cause } from "./handle.ts";
-import { receivesNothing } from "./holding.ts";
+import { receivesNothing } from "./heldMail.ts";
 import { countInbound } from "./quotas.ts";
 import { bytesOf, mailRoom, type ReadMail, readMail, readTogether, receivedAt } from "./readMail.ts";
 import { loadThread } from "./threads.ts";
