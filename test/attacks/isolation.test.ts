@@ -15,7 +15,7 @@ type Policed = { name: string; enabled: boolean; forced: boolean; owner: string;
 
 const policed = `
   select c.relname as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
-    pg_get_userbyid(c.relowner) as owner, array(select polname::text from pg_policy p where p.polrelid = c.oid) as policies
+    pg_get_userbyid(c.relowner) as owner, array(select polname::text from pg_policy p where p.polrelid = c.oid order by 1) as policies
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'workspace_id'
   where c.relnamespace = 'read'::regnamespace and c.relkind = 'r' order by 1`;
 
