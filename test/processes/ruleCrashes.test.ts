@@ -83,6 +83,8 @@ describe("a crash between a rule's action and its record [d9 evaluations]", func
       const after = createClient({ ...second, apiKey });
       await until("the mail", async () => (await after.outbox()).some((mail) => mail.to.includes(customer)), 40_000);
       await until("the end", async () => (await events("RuleActionTaken")) === actions.length, 40_000);
+      // The outbox has the mail a moment before that is recorded.
+      await until("the draft's end", async () => (await events("DraftSent")) > 0, 40_000);
       for (const type of [
         "RulesEvaluated",
         "DraftApproved",
