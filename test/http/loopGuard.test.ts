@@ -31,8 +31,9 @@ describe("answers to machines [d13 loop guard]", function () {
   /** A thread that a machine opened, and its message. */
   async function opened(headers = automatic) {
     const id = await write({}, headers);
-    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`);
-    const thread = await threadOf(json.data[0].id);
+    // Not simply the first: an answer on another thread may have left a moment ago.
+    const { json } = await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=100`);
+    const thread = await threadOf(json.data.find(({ subject }: any) => subject === `Automatic ${mails}`).id);
     return { id, threadId: thread.id as string, message: thread.messages.at(-1) };
   }
 
