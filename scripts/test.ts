@@ -72,18 +72,22 @@ async function startServer(): Promise<string> {
   return postgres.adminUrl;
 }
 
-/** The first lane is told as it runs; what others say comes when they have ended. */
+/** The first lane is told as it runs; what others say waits until it has ended. */
 function runTests(adminUrl: string, lane: readonly string[]): ChildProcess {
-  const first = children.length === 0;
+  const first = children[0];
   const child = fork(fileURLToPath(new URL("./testRun.ts", import.meta.url)), lane, {
     env: { ...process.env, TEST_DATABASE_ADMIN_URL: adminUrl },
-    stdio: ["ignore", first ? "inherit" : "pipe", "inherit", "ipc"],
+    stdio: ["ignore", first ? "pipe" : "inherit", "inherit", "ipc"],
   });
-  let said = "";
+  let held: string[] | undefined = [];
   child.stdout?.on("data", (text) => {
-    said += text;
+    if (held) held.push(text);
+    else process.stdout.write(text);
   });
-  child.once("close", () => process.stdout.write(said));
+  first?.once("close", () => {
+    process.stdout.write((held ?? []).join(""));
+    held = undefined;
+  });
   return child.on("message", (outcome: keyof typeof tally) => {
     tally[outcome] += 1;
   });
