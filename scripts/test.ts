@@ -16,7 +16,7 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embe
 const logger = createLogger("warn");
 const tally = { passed: 0, failed: 0 };
 /** What starts, kills and waits for processes most. */
-const longLane = ["soak", "processes", "eventStore", "subscriptions", "outages.test.ts"];
+const longLane = ["soak", "processes", "outages.test.ts"];
 const given = process.argv.slice(2);
 const lanes =
   given.length > 0 ? [given] : [laneOf((name) => !longLane.includes(name)), laneOf((name) => longLane.includes(name))];
