@@ -7,48 +7,87 @@ exception when others then
   raise notice 'pg_trgm is not to be had: %', sqlerrm;
 end $$;
 
--- The words of the vocabulary that one word of a question stands for, as a tsquery: the word itself where it is to match whole. Of very
--- many words that hold a part, the shortest two hundred count. `class` is what the lexemes begin with: nothing, or @ for senders.
-create function work.search_word(class text, word text, match text) returns text
+-- A part of a word stands for many words. Asked for as one tsquery of alternatives, each candidate row would be held against all of them;
+-- asked for one by one, each is a look-up. So whole words and phrases go into one tsquery, and each part is a set of messages of its own.
+
+-- The words of the vocabulary that a part of a word stands for. Of very many the shortest two hundred count. `class` is what the words
+-- begin with: nothing, or @ for senders.
+create function work.words_with(class text, part text, match text) returns setof text
 language plpgsql stable set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
   workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
-  pattern text := class || case when match in ('part', 'suffix') then '%' else '' end || word
+  pattern text := class || case when match in ('part', 'suffix') then '%' else '' end || part
     || case when match in ('part', 'prefix') then '%' else '' end;
 begin
-  if match = 'whole' then return quote_literal(class || word); end if;
-  return (
-    select string_agg(quote_literal(w.word), '|') from (
-      select v.word from search_words v
-      where v.workspace_id = workspace and v.word like pattern and starts_with(v.word, '@') = (class = '@')
-      order by length(v.word), v.word limit 200
-    ) w
-  );
+  return query select v.word from search_words v
+    where v.workspace_id = workspace and v.word like pattern and starts_with(v.word, '@') = (class = '@')
+    order by length(v.word), v.word limit 200;
 end $$;
+
+-- Words side by side, as a tsquery; null where one of them stands for no word there is.
+create function work.phrase_of(class text, words json) returns tsquery
+language sql stable as $$
+  select case when bool_and(w.alternatives is not null)
+    then string_agg('(' || w.alternatives || ')', ' <-> ' order by w.place)::tsquery end
+  from (
+    select one.ordinality as place, case when one.value ->> 'match' = 'whole'
+      then quote_literal(class || (one.value ->> 'word'))
+      else (
+        select string_agg(quote_literal(found), '|')
+        from work.words_with(class, one.value ->> 'word', one.value ->> 'match') found
+      ) end as alternatives
+    from json_array_elements(words) with ordinality one
+  ) w
+$$;
 
 -- The threads of the connection's workspace with a message that meets every term. A term is {words: [{word, match}]}, its words side by
 -- side in this order. Text search operators are not leakproof and would lose their index under a policy: so the function is the owner's,
--- whom the policy of these tables lets see all, and holds on to the workspace itself.
+-- whom the policy of these tables lets see all, and holds on to the workspace itself. Reading all vectors one after the other never pays:
+-- they lie beside the rows.
 create function work.threads_with(class text, terms json) returns setof uuid
-language plpgsql stable security definer set search_path = read, pg_temp set plan_cache_mode = force_custom_plan as $$
+language plpgsql stable security definer
+set search_path = read, pg_temp set plan_cache_mode = force_custom_plan set enable_seqscan = off as $$
 declare
   workspace uuid := nullif(nullif(current_setting('countersign.workspace', true), ''), '*')::uuid;
   term json;
-  phrase text;
+  phrase tsquery;
   question tsquery;
+  parts text[];
+  messages uuid[];
 begin
   for term in select value from json_array_elements(terms) loop
-    select case when bool_and(w.words is not null) then string_agg('(' || w.words || ')', ' <-> ' order by w.place) end
-    into phrase
-    from (
-      select work.search_word(class, one.value ->> 'word', one.value ->> 'match') as words, one.ordinality as place
-      from json_array_elements(term -> 'words') with ordinality one
-    ) w;
+    if json_array_length(term -> 'words') = 1 and term #>> '{words,0,match}' <> 'whole' then continue; end if;
+    phrase := work.phrase_of(class, term -> 'words');
     if phrase is null then return; end if;
-    question := case when question is null then phrase::tsquery else question && phrase::tsquery end;
+    question := case when question is null then phrase else question && phrase end;
   end loop;
-  return query select distinct m.thread_id from message_words m where m.workspace_id = workspace and m.words @@ question;
+
+  for term in select value -> 'words' -> 0 from json_array_elements(terms)
+    where json_array_length(value -> 'words') = 1 and value #>> '{words,0,match}' <> 'whole'
+  loop
+    parts := array(select work.words_with(class, term ->> 'word', term ->> 'match'));
+    if json_array_length(terms) = 1 then
+      return query
+        select distinct m.thread_id from unnest(parts) part cross join lateral (
+          select found.thread_id from message_words found
+          where found.workspace_id = workspace and found.words @@ quote_literal(part)::tsquery
+        ) m;
+      return;
+    end if;
+    messages := array(
+      select distinct m.id from unnest(parts) part cross join lateral (
+        select found.id from message_words found
+        where found.workspace_id = workspace and found.words @@ quote_literal(part)::tsquery
+      ) m
+      where messages is null or m.id = any (messages)
+    );
+  end loop;
+
+  return query
+    select distinct m.thread_id from message_words m
+    where m.workspace_id = workspace
+      and (question is null or m.words @@ question) and (messages is null or m.id = any (messages));
 end $$;
 
-revoke all on function work.search_word, work.threads_with from public;
+revoke all on function work.words_with, work.phrase_of, work.threads_with from public;
 grant execute on function work.threads_with to :service;
