@@ -1,4 +1,5 @@
 import type { ApprovalChannel } from "#streams/identity/events.ts";
+import { livingRowOfAssistant } from "../livingRows.ts";
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
@@ -55,19 +56,11 @@ export function listIdentities(reads: Reads, workspaceId: string, filter: Identi
 }
 
 /** A living identity that names this assistant, if any. */
-export async function identityOfAssistant(
+export const identityOfAssistant = (
   reads: Reads,
   workspaceId: string,
   assistantId: string,
-): Promise<string | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<{ id: string }>(
-      "select id from identities where workspace_id = $1 and assistant_id = $2 and deleted_at is null order by id limit 1",
-      [workspaceId, assistantId],
-    );
-  return rows[0]?.id;
-}
+): Promise<string | undefined> => livingRowOfAssistant(reads, workspaceId, "identities", assistantId);
 
 /** The living identity an address belongs to, whatever its workspace: for mail coming in. Addresses are stored in lower case. */
 export async function identityByAddress(

@@ -1,4 +1,5 @@
 import type { Group, RuleAction, TriggerEvent } from "#streams/rule/events.ts";
+import { livingRowOfAssistant } from "../livingRows.ts";
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
@@ -47,19 +48,8 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
 }
 
 /** A rule that is limited to this assistant, if any. */
-export async function ruleOfAssistant(
-  reads: Reads,
-  workspaceId: string,
-  assistantId: string,
-): Promise<string | undefined> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<{ id: string }>(
-      "select id from rules where workspace_id = $1 and assistant_id = $2 and deleted_at is null order by id limit 1",
-      [workspaceId, assistantId],
-    );
-  return rows[0]?.id;
-}
+export const ruleOfAssistant = (reads: Reads, workspaceId: string, assistantId: string): Promise<string | undefined> =>
+  livingRowOfAssistant(reads, workspaceId, "rules", assistantId);
 
 /**
  * The rules that work on a trigger, in their order. `cap`: how many rules the plan allows (null: any number); above it the newest

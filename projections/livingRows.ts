@@ -1,0 +1,17 @@
+import type { Reads } from "./reads.ts";
+
+/** The first row that was not deleted and names this assistant, if any: by its id. */
+export async function livingRowOfAssistant(
+  reads: Reads,
+  workspaceId: string,
+  table: "identities" | "rules",
+  assistantId: string,
+): Promise<string | undefined> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>(
+      `select id from ${table} where workspace_id = $1 and assistant_id = $2 and deleted_at is null order by id limit 1`,
+      [workspaceId, assistantId],
+    );
+  return rows[0]?.id;
+}
