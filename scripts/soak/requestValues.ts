@@ -77,11 +77,19 @@ export function valid(schema: Json, random: Random, idFor: IdFor, name = ""): un
 function object(schema: Json, random: Random, idFor: IdFor): Json {
   const needed = new Set<string>(schema.required ?? []);
   const either: Json[] = schema.anyOf?.filter((each: Json) => Object.keys(each).join() === "required") ?? [];
-  if (either.length > 0) for (const field of random.pick(either).required) needed.add(field);
+  /** One of them has to be there, and null is not: null stands for what is left out. */
+  const given = new Set<string>(either.length > 0 ? random.pick(either).required : []);
+  for (const field of given) needed.add(field);
   if (!schema.properties) return random.chance(0.5) ? {} : { note: random.pick(odd), list: [1, null, { a: true }] };
   const fields = Object.entries(schema.properties as Json).filter(([field]) => needed.has(field) || random.chance(0.3));
-  return Object.fromEntries(fields.map(([field, inner]) => [field, valid(inner, random, idFor, field)]));
+  const schemaOf = (field: string, inner: Json): Json => (given.has(field) ? withoutNull(inner) : inner);
+  return Object.fromEntries(
+    fields.map(([field, inner]) => [field, valid(schemaOf(field, inner), random, idFor, field)]),
+  );
 }
+
+const withoutNull = (schema: Json): Json =>
+  schema.anyOf ? { ...schema, anyOf: schema.anyOf.filter((each: Json) => each.type !== "null") } : schema;
 
 function text(schema: Json, random: Random, name: string): string {
   const ofFormat: Record<string, () => string> = {
