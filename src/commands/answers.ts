@@ -23,39 +23,42 @@ type OwnAddresses = { emailAddress: string; replyToEmail: string | null };
 type Answered = Pick<MessageRow, "reply_to" | "from_email" | "rfc_message_id" | "reference_ids">;
 
 /**
- * To whom an answer goes (Reply-To, else From), and what its headers say of what it answers. A Reply-To that names the identity itself would
- * have it answer itself for ever: it is passed over. Throws Rejected where nobody can be answered.
+ * To whom an answer goes, and what its headers say of what it answers: the message's Reply-To where that names exactly one address other than
+ * the identity's own, else its From. Several addresses in Reply-To would let its sender have the answer sent to strangers. Throws Rejected
+ * where nobody can be answered.
  */
 export function answerOf(
   message: Answered,
   identity: OwnAddresses,
 ): Pick<DraftContent, "to" | "in_reply_to" | "references"> {
-  const named = message.reply_to.filter((address) => !isOwn(address, identity));
-  const to = named.length > 0 ? named : [message.from_email].filter((address) => address !== "");
+  const named = repliesGoTo(message, identity);
+  const to = named.length === 1 ? named : [message.from_email].filter((address) => address !== "");
   if (to.length === 0) {
     throw invalid("based_on_message_id", "that message has no sender to answer");
   }
   const headers = answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids });
-  return { to: distinct(to), ...headers };
+  return { to, ...headers };
 }
 
+/** The addresses that Reply-To names, each once, without the identity's own. */
+const repliesGoTo = (message: Pick<MessageRow, "reply_to">, identity: OwnAddresses): string[] =>
+  distinct(message.reply_to).filter((address) => !isOwn(address, identity));
+
 /**
- * Everybody a message involves, the identity's own addresses excepted (decisions 6): whom it came from in `to`, its other recipients in
- * `cc`, but nobody whom the caller names already.
+ * The copies of an answer to everybody whom a message involves: those the caller names, then the others of Reply-To, To and Cc, without the
+ * identity's own addresses and without anybody who gets it already.
  */
-export function everybodyOf(
-  message: Pick<MessageRow, "to_emails" | "cc_emails">,
-  { to: senders }: Pick<DraftContent, "to">,
+export function copiesToEverybody(
+  message: Pick<MessageRow, "reply_to" | "to_emails" | "cc_emails">,
+  { to }: Pick<DraftContent, "to">,
   named: { cc: readonly string[]; bcc: readonly string[] },
   identity: OwnAddresses,
-): Pick<DraftContent, "to" | "cc"> {
-  const others = senders.filter((address) => !isOwn(address, identity));
-  const to = others.length > 0 ? others : senders;
+): string[] {
   const taken = [...to, ...named.cc, ...named.bcc].map((address) => address.toLowerCase());
-  const derived = distinct([...message.to_emails, ...message.cc_emails]).filter(
+  const others = distinct([...message.reply_to, ...message.to_emails, ...message.cc_emails]).filter(
     (address) => !isOwn(address, identity) && !taken.includes(address.toLowerCase()),
   );
-  return { to, cc: [...named.cc, ...derived] };
+  return [...named.cc, ...others];
 }
 
 /** Mail to name+anything@ is name@'s too. */

@@ -9,7 +9,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import { threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { requireNoLoop } from "#streams/thread/sending.ts";
-import { answerOf, everybodyOf, type GivenAttachment, machineAddresses, storeAttachments } from "./answers.ts";
+import { answerOf, copiesToEverybody, type GivenAttachment, machineAddresses, storeAttachments } from "./answers.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
@@ -129,10 +129,10 @@ async function answer(
   const { identity_id: identityId } = thread;
   const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
   const { in_reply_to, references, to } = answerOf(message, identity);
-  const derived = replyAll ? everybodyOf(message, { to }, request, identity) : { to, cc: request.cc };
   const content: DraftContent = {
     ...identityParts(identity),
-    ...derived,
+    to,
+    cc: replyAll ? copiesToEverybody(message, { to }, request, identity) : request.cc,
     bcc: request.bcc,
     subject: thread.subject,
     in_reply_to,

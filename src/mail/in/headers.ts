@@ -46,7 +46,8 @@ export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
     references,
     from: sender(fields.first("from")),
     fromCount: fields.count("from"),
-    replyTo: addresses(fields.first("reply-to")),
+    // A second Reply-To field is a forger's way in: it counts like a second address.
+    replyTo: addresses(...fields.all("reply-to")),
     to: addresses(fields.first("to")),
     cc: addresses(fields.first("cc")),
     subject: storableLine(decodeWords(fields.first("subject")), maxSubjectLength),
@@ -64,8 +65,8 @@ const mailboxes = (value: string): Mailbox[] =>
     (mailbox) => address.test(mailbox.address) && Buffer.byteLength(mailbox.address) <= maxAddressBytes,
   );
 
-const addresses = (value: string): string[] =>
-  [...new Set(mailboxes(value).map((mailbox) => storableLine(mailbox.address, 320)))].slice(0, maxAddresses);
+const addresses = (...values: string[]): string[] =>
+  [...new Set(values.flatMap(mailboxes).map((mailbox) => storableLine(mailbox.address, 320)))].slice(0, maxAddresses);
 
 function sender(value: string): Mailbox | null {
   const first = mailboxes(value)[0];
