@@ -56,6 +56,8 @@ export type ApprovalView = {
   rationale: string | null;
   /** null: it answers nothing, it opens a conversation. */
   answers: AnsweredMessage | null;
+  /** Every address that wrote, or was written to, in this conversation. */
+  participants: readonly string[];
   /** Sentences beyond those that follow from the view itself (approvalWarnings.ts). */
   warnings: string[];
   /** Approving also sends: the button says so. */

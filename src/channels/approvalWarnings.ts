@@ -26,11 +26,22 @@ const unverifiedSender: Rule = ({ answers }) =>
     ? `It could not be verified that the message really comes from ${visibleLine(answers.fromEmail)}.`
     : undefined;
 
-const otherAddress: Rule = ({ answers, content }) => {
-  const [first] = content.to;
-  if (!answers || first === undefined || content.to.some((address) => same(address, answers.fromEmail)))
-    return undefined;
-  return `The reply goes to ${visibleLine(first)}, not to ${visibleLine(answers.fromEmail)}, who wrote the message.`;
+/** One address that is right does not silence the others. */
+const notTheSender: Rule = ({ answers, content }) => {
+  const others = answers ? content.to.filter((address) => !same(address, answers.fromEmail)) : [];
+  if (!answers || others.length === 0) return undefined;
+  const sender = visibleLine(answers.fromEmail);
+  return others.length < content.to.length
+    ? `The reply goes to ${listed(others)} too, not only to ${sender}, who wrote the message.`
+    : `The reply goes to ${listed(others)}, not to ${sender}, who wrote the message.`;
+};
+
+const newcomers: Rule = ({ answers, participants, content: { to, cc, bcc } }) => {
+  const known = new Set(participants.map((address) => address.toLowerCase()));
+  const strangers = [...to, ...cc, ...bcc].filter((address) => !known.has(address.toLowerCase()));
+  return answers && strangers.length > 0
+    ? `Somebody who never took part in this conversation gets it: ${listed(strangers)}.`
+    : undefined;
 };
 
 const recipients: Rule = ({ content }) => {
@@ -71,7 +82,8 @@ const unseenCharacters: Rule = ({ content }, { html, text }) => {
 const rules: Rule[] = [
   newerMessage,
   unverifiedSender,
-  otherAddress,
+  notTheSender,
+  newcomers,
   recipients,
   hiddenRecipients,
   lookalikes,
@@ -79,5 +91,8 @@ const rules: Rule[] = [
   unreadableHtml,
   unseenCharacters,
 ];
+
+/** Every one of them: an address that is left out is one that nobody approved. */
+const listed = (addresses: readonly string[]): string => addresses.map(visibleLine).join(", ");
 
 const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();

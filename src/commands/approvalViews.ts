@@ -9,6 +9,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { loadContent } from "./draftContents.ts";
+import { loadThread } from "./threads.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(
@@ -37,6 +38,7 @@ export async function approvalView(
     content: await loadContent(deps.blobs, stored),
     rationale: draft.rationale,
     answers: answered ? await answeredMessage(deps, answered) : null,
+    participants: (await loadThread(deps, draft.threadId)).state.participants,
     warnings: [],
     sendsOnApproval: identity.sendOnChannelApproval,
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,

@@ -40,6 +40,7 @@ export const ordinary: ApprovalView = {
     authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
     attachments: ["torn-cover.jpg"],
   },
+  participants: ["marta.lind@posten.example", "support@agents.harbour.example"],
   warnings: [],
   sendsOnApproval: true,
   newerMessage: null,

@@ -77,6 +77,16 @@ describe("the approval mail", () => {
       "goes to marta@elsewhere.example, not to marta.lind@posten.example",
     ],
     [
+      "another address beside the sender's",
+      { content: { ...content, to: ["marta.lind@posten.example", "mallory@evil.example"] } },
+      "goes to mallory@evil.example too, not only to marta.lind@posten.example",
+    ],
+    [
+      "recipients who never took part, whichever field names them",
+      { content: { ...content, cc: ["carl@x.example"], bcc: ["eve@x.example"] } },
+      "never took part in this conversation gets it: carl@x.example, eve@x.example.",
+    ],
+    [
       "an unverified sender",
       {
         answers: { ...ordinary.answers!, authentication: { spf: "pass", dkim: "none", dmarc: "fail", aligned: false } },
