@@ -22,6 +22,7 @@ import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.
 import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
+import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { StartError } from "./startError.ts";
 import { readDepths } from "./subscriptions/depths.ts";
@@ -64,6 +65,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     deliveries: createPostgresDeliveries(database),
     sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
+  const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const ids = systemIds;
   const deps: Dependencies = {
     ...createHandle({ store, clock, ids }),
@@ -76,6 +78,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     parser,
     resolver,
     authenticator,
+    pictures,
     keyRing,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     freshClaims: createFreshClaims(clock),
@@ -91,7 +94,8 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
     deps,
     async close() {
       waitFor.close();
-      await Promise.all([provider.close(), parser.close(), authenticator.close(), webhooks.sender.close()]);
+      await Promise.all([provider.close(), parser.close(), authenticator.close()]);
+      await Promise.all([webhooks.sender.close(), pictures.close()]);
       await store.close();
       await database.close();
     },

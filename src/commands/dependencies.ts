@@ -6,6 +6,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
+import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { FreshClaims } from "./freshClaims.ts";
@@ -25,6 +26,8 @@ export type Dependencies = Handle & {
   parser: Pick<MailParser, "parse">;
   resolver: Resolver;
   authenticator: Pick<MailAuthenticator, "authenticate">;
+  /** Where signatures' pictures are fetched from, once. */
+  pictures: Pick<PictureSource, "fetch">;
   keyRing: KeyRing;
   messageIds: MessageIds;
   freshClaims: FreshClaims;

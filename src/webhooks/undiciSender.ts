@@ -1,49 +1,28 @@
-import { lookup as systemLookup } from "node:dns";
 import { setMaxListeners } from "node:events";
-import { Agent, request } from "undici";
-import type { Resolver } from "#src/dns/resolver.ts";
-import { type ConnectLookup, publicLookup } from "./publicLookup.ts";
+import { request } from "undici";
+import { createPublicAgents, type PublicWebOptions } from "#src/publicWeb/agents.ts";
 import type { WebhookAnswer, WebhookSender } from "./sender.ts";
 import { signedHeaders } from "./signatures.ts";
-import { isAllowedHost, isPrivateHost } from "./targets.ts";
 
-export type SenderOptions = {
-  /** `host` or `host:port` that may be private, resolve to private addresses, and be plain http. */
-  allowedHosts: readonly string[];
-  /** For every other host. */
-  resolver: Pick<Resolver, "a" | "aaaa">;
-  timeoutMs?: number;
-  /** For allowed hosts; the system's unless told. */
-  lookup?: ConnectLookup;
-  /** Certificates to trust instead of the system's. */
-  ca?: string;
-};
+export type SenderOptions = PublicWebOptions;
 
 const maxAnswerBytes = 64 * 1024;
 
-/**
- * Webhooks over HTTP. Every delivery has a connection of its own, whose address is checked by the very look-up that the connection uses: a name
- * that answers differently the next time gains nothing. Follows no redirect, knows no proxy.
- */
+/** Webhooks over HTTP, to the public internet alone. Every delivery has a connection of its own. */
 export function createUndiciSender(options: SenderOptions): WebhookSender {
-  const { allowedHosts, resolver, timeoutMs = 15_000, lookup = systemLookup as ConnectLookup, ca } = options;
-  const agentWith = (look: ConnectLookup) =>
-    new Agent({ pipelining: 0, connect: { lookup: look as never, timeout: timeoutMs, ...(ca ? { ca } : {}) } });
-  const strict = agentWith(publicLookup(resolver));
-  const trusting = agentWith(lookup);
+  const { timeoutMs = 15_000 } = options;
+  const agents = createPublicAgents({ ...options, timeoutMs });
 
   return {
     async post({ url: text, ...signed }, signal) {
       const url = new URL(text);
-      const allowed = isAllowedHost(url, allowedHosts);
-      if (!allowed && (url.protocol !== "https:" || isPrivateHost(url))) {
-        return { status: null, error: "the URL does not point to the public internet by https" };
-      }
+      const dispatcher = agents.agentFor(url);
+      if (!dispatcher) return { status: null, error: "the URL does not point to the public internet by https" };
       const cut = cutAfter(timeoutMs, signal);
       try {
         const answer = await request(url, {
           method: "POST",
-          dispatcher: allowed ? trusting : strict,
+          dispatcher,
           headers: {
             "content-type": "application/json",
             "user-agent": "Countersign-Webhooks/1",
@@ -61,9 +40,7 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
         cut.end();
       }
     },
-    async close() {
-      await Promise.all([strict.destroy(), trusting.destroy()]);
-    },
+    close: () => agents.close(),
   };
 }
 

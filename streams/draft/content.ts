@@ -18,3 +18,18 @@ export type DraftContent = {
   references: string[];
   attachments: { filename: string; content_type: string; sha256: string }[];
 };
+
+/** What was taken out of HTML when it was reduced to what can be shown: `element:NAME`, `attribute:NAME`, `style:PROPERTY`, `comment`, `image:remote` or `link:SCHEME`. */
+export type HtmlRemoved = { what: string; count: number };
+
+/** A picture among a draft's attachments that its body may show. `contentId`: as its author names it; null for one that came inside the body. */
+export type Picture = { contentId: string | null; sha256: string };
+
+/** How a content came to be what it is. All of it is absent in events from before HTML was reduced at submission. */
+export type Making = {
+  /** What the body's HTML lost; there, also where nothing was lost, once it is reduced. */
+  htmlRemoved?: HtmlRemoved[];
+  /** The text part was made from the HTML: its author gave none. */
+  textDerived?: true;
+  pictures?: Picture[];
+};

@@ -1,6 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, makingOf } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
@@ -22,6 +22,7 @@ const initial: Draft = {
   version: 0,
   contentSha256: "",
   stored: { content: null, contentBlob: null },
+  making: {},
   rationale: null,
   sendRequested: false,
   approvedByPerson: false,
@@ -52,6 +53,7 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         contentSha256,
         rationale,
         stored,
+        making: makingOf(event.data),
         exists: true,
         version: 1,
         status,
@@ -65,6 +67,7 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
       return {
         ...draft,
         stored,
+        making: makingOf(event.data),
         version,
         contentSha256,
         rationale,

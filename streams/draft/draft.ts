@@ -1,7 +1,15 @@
 import { Rejected } from "../decider.ts";
+import type { Making } from "./content.ts";
 import type { Asked, StoredContent } from "./events.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
+
+/** The part of an event that says how its content came to be. */
+export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making => ({
+  ...(htmlRemoved && { htmlRemoved }),
+  ...(textDerived && { textDerived }),
+  ...(pictures && { pictures }),
+});
 
 export type Draft = {
   exists: boolean;
@@ -17,6 +25,7 @@ export type Draft = {
   version: number;
   contentSha256: string;
   stored: StoredContent;
+  making: Making;
   rationale: string | null;
   /** Set by an approval that means to send, until that send was queued, held or given up. */
   sendRequested: boolean;

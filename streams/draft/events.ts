@@ -1,5 +1,5 @@
 import type { Event } from "../event.ts";
-import type { DraftContent } from "./content.ts";
+import type { DraftContent, Making } from "./content.ts";
 
 /** The content itself, or, where it is too large for an event, the blob that holds its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
@@ -27,40 +27,46 @@ export type Asked = {
   expiresAt: string;
 };
 
+/** Why there is another version: somebody edited it, or the service itself made it. */
+export type EditReason = "edit" | "identity_changed" | "html_reduced";
+
 export type DraftEvent =
   | Event<
       "DraftSubmitted",
-      StoredContent & {
-        workspaceId: string;
-        threadId: string;
-        identityId: string;
-        basedOnMessageId: string | null;
-        /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
-        basedOnNumber: number;
-        /** The id its message will have once it is queued. */
-        messageId: string;
-        contentSha256: string;
-        rationale: string | null;
-        metadata: Record<string, unknown> | null;
-        staleWarning: boolean;
-        autoApproved: boolean;
-        /** What asked for it, where that was no draft of its own. */
-        kind?: DirectKind;
-        /** Its submission is the key's own authorisation: the approval follows at once. */
-        approvedAtOnce?: true;
-        /** Where it answers a machine: the addresses it goes to, in lower case. */
-        machineAddresses?: string[];
-      }
+      StoredContent &
+        Making & {
+          workspaceId: string;
+          threadId: string;
+          identityId: string;
+          basedOnMessageId: string | null;
+          /** The filing number of that message (streams/filing); 0 for a draft that answers none. */
+          basedOnNumber: number;
+          /** The id its message will have once it is queued. */
+          messageId: string;
+          contentSha256: string;
+          rationale: string | null;
+          metadata: Record<string, unknown> | null;
+          staleWarning: boolean;
+          autoApproved: boolean;
+          /** What asked for it, where that was no draft of its own. */
+          kind?: DirectKind;
+          /** Its submission is the key's own authorisation: the approval follows at once. */
+          approvedAtOnce?: true;
+          /** Where it answers a machine: the addresses it goes to, in lower case. */
+          machineAddresses?: string[];
+        }
     >
   | Event<
       "DraftEdited",
-      StoredContent & {
-        version: number;
-        contentSha256: string;
-        rationale: string | null;
-        changedFields: string[];
-        because: "edit" | "identity_changed";
-      }
+      StoredContent &
+        Making & {
+          version: number;
+          contentSha256: string;
+          rationale: string | null;
+          changedFields: string[];
+          /** `html_reduced`: it is from before HTML was reduced at submission. */
+          because: EditReason;
+        }
     >
   /** `sendRequested`: this approval means to send; a process carries it out. Who decided is in the metadata's actor. */
   | Event<

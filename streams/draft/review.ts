@@ -1,6 +1,7 @@
 import { Rejected } from "../decider.ts";
-import { type Draft, requireStatus } from "./draft.ts";
-import type { DraftEvent, StoredContent } from "./events.ts";
+import type { Making } from "./content.ts";
+import { type Draft, makingOf, requireStatus } from "./draft.ts";
+import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 
 /** People deciding, and the agent editing. A decision is bound to the version and hash that were shown (decisions 3). */
 export type ReviewCommand =
@@ -9,10 +10,11 @@ export type ReviewCommand =
       contentSha256: string;
       rationale: string | null;
       changedFields: string[];
-      because: "edit" | "identity_changed";
+      because: EditReason;
       /** The version the editor saw; null where it did not say. */
       ifVersion: number | null;
-    } & StoredContent)
+    } & StoredContent &
+      Making)
   | {
       type: "ApproveDraft";
       ifVersion: number | null;
@@ -73,8 +75,8 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
 const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
 
 function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Draft): DraftEvent[] {
-  // An identity's change reaches approved drafts too, and takes their approval back: it was for another content.
-  if (command.because === "identity_changed") {
+  // What the service itself changes reaches approved drafts too, and takes their approval back: it was for another content.
+  if (command.because !== "edit") {
     if (draft.status !== "pending" && draft.status !== "approved") return [];
     if (command.contentSha256 === draft.contentSha256) return [];
   } else {
@@ -87,7 +89,7 @@ function edit(command: Extract<ReviewCommand, { type: "EditDraft" }>, draft: Dra
   return [
     {
       type: "DraftEdited",
-      data: { version, content, contentBlob, contentSha256, rationale, changedFields, because },
+      data: { version, content, contentBlob, ...makingOf(command), contentSha256, rationale, changedFields, because },
     },
   ];
 }

@@ -1,3 +1,4 @@
+import type { HtmlRemoved } from "../draft/content.ts";
 import type { Event } from "../event.ts";
 
 /** Secrets inside `config` are sealed (src/secrets/keyRing.ts) before they come here. */
@@ -10,6 +11,8 @@ export type IdentitySettings = {
   replyToEmail: string | null;
   signatureText: string | null;
   signatureHtml: string | null;
+  /** What the signature's HTML lost when it was reduced; null for one from before that was done. */
+  htmlRemoved: HtmlRemoved[] | null;
   threadHistoryDepth: number;
   status: "active" | "disabled";
   approvalChannel: ApprovalChannel | null;

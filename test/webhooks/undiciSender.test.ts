@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import type { Lookup, Resolver } from "#src/dns/resolver.ts";
-import { type ConnectLookup, publicLookup } from "#src/webhooks/publicLookup.ts";
+import { type ConnectLookup, publicLookup } from "#src/publicWeb/publicLookup.ts";
 import type { WebhookPost } from "#src/webhooks/sender.ts";
 import { createUndiciSender, type SenderOptions } from "#src/webhooks/undiciSender.ts";
 import { startDnsServer } from "#test/support/dnsServer.ts";
