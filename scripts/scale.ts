@@ -62,7 +62,13 @@ await besideService(async ({ deps, database, store, provider, webhooks }: Compos
   );
   const head = await store.head();
   // Nothing is to be done about mail that never was.
-  for (const { name } of allProcesses(deps, { provider, instanceId: id, ...config, webhooks: queued })) {
+  for (const { name } of allProcesses(deps, {
+    provider,
+    instanceId: id,
+    ...config,
+    webhooks: queued,
+    onReduced: () => {},
+  })) {
     await database.query(
       `insert into work.leases (name, holder, epoch, expires_at, position) values ($1, $2, 1, clock_timestamp(), $3)
        on conflict (name) do update set position = excluded.position, epoch = work.leases.epoch + 1`,

@@ -9,6 +9,7 @@ import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts
 import { createOutbox } from "./mail/out/outbox.ts";
 import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
+import type { Says } from "./processes/reduceStoredHtml.ts";
 import { createProcessRunner, type ProcessRunner } from "./subscriptions/processes.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
 import { processesWithoutHolder, readModelsStandStill } from "./subscriptions/standstill.ts";
@@ -55,7 +56,8 @@ export async function startService(
       webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
       webhooks.start();
       const queued = { deliveries, onQueued: webhooks.wake };
-      const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, ...config });
+      const onReduced: Says = (what, sentence) => logger.info(what, sentence);
+      const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, onReduced, ...config });
       processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes });
       processRunner.start();
     }

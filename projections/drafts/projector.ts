@@ -31,6 +31,7 @@ const versionColumns = [
   "content",
   "content_blob",
   "content_sha256",
+  "text_derived",
   "rationale",
   "edited_by",
   "changed_fields",
@@ -42,7 +43,7 @@ const draftCounts: Counts = { table: "draft_counts", dimensions: ["workspace_id"
 
 /** The state that an edit replaces, and who replaced it. */
 function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
-  const { version, content, content_blob, content_sha256, rationale, workspace_id } = row;
+  const { version, content, content_blob, content_sha256, text_derived, rationale, workspace_id } = row;
   const { kind, id, name } = event.metadata.actor;
   return {
     id: event.id,
@@ -52,6 +53,7 @@ function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
     content,
     content_blob,
     content_sha256,
+    text_derived,
     rationale,
     edited_by: { kind, id, name: name ?? null },
     changed_fields: event.data.changedFields,
@@ -61,7 +63,7 @@ function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
 
 export const drafts: Projection = {
   name: "drafts",
-  version: 4,
+  version: 5,
   tables: ["drafts", "draft_counts", "draft_versions", "approval_tokens", "draft_thread_merges"],
   handles: [...draftEvents, "ThreadAbsorbed"],
   async project(tx, events) {

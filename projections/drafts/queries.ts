@@ -78,6 +78,7 @@ export type VersionRow = {
   content: DraftContent | null;
   content_blob: string | null;
   content_sha256: string;
+  text_derived: boolean;
   rationale: string | null;
   edited_by: { kind: string; id: string; name: string | null };
   changed_fields: string[];
@@ -93,7 +94,7 @@ export const listVersions = (
 ) =>
   page<VersionRow>(reads.of(workspaceId), {
     select:
-      "id, draft_id, version, content, content_blob, content_sha256, rationale, edited_by, changed_fields, created_at",
+      "id, draft_id, version, content, content_blob, content_sha256, text_derived, rationale, edited_by, changed_fields, created_at",
     from: "draft_versions",
     where: ["workspace_id = $1", "draft_id = $2"],
     values: [workspaceId, draftId],

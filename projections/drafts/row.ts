@@ -1,4 +1,4 @@
-import type { DraftContent } from "#streams/draft/content.ts";
+import type { DraftContent, HtmlRemoved, Making } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent } from "#streams/draft/events.ts";
 import type { Actor, Metadata } from "#streams/event.ts";
 
@@ -27,6 +27,9 @@ export type DraftRow = {
   content_sha256: string;
   content: DraftContent | null;
   content_blob: string | null;
+  html_removed: HtmlRemoved[];
+  /** The text part was made from the HTML. */
+  text_derived: boolean;
   rationale: string | null;
   metadata: Record<string, unknown> | null;
   stale_warning: boolean;
@@ -60,6 +63,8 @@ export const draftColumns = [
   "content_sha256",
   "content",
   "content_blob",
+  "html_removed",
+  "text_derived",
   "rationale",
   "metadata",
   "stale_warning",
@@ -78,6 +83,11 @@ export const draftColumns = [
   "created_at",
   "updated_at",
 ] as const;
+
+const madeAs = ({ htmlRemoved = [], textDerived }: Making) => ({
+  html_removed: htmlRemoved,
+  text_derived: textDerived === true,
+});
 
 const decided = (
   row: DraftRow,
@@ -112,6 +122,7 @@ function submitted(
     content_sha256: data.contentSha256,
     content: data.content,
     content_blob: data.contentBlob,
+    ...madeAs(data),
     rationale: data.rationale,
     metadata: data.metadata,
     stale_warning: data.staleWarning,
@@ -150,6 +161,7 @@ export function applyToDraft(row: DraftRow | undefined, id: string, event: Draft
         version,
         content,
         content_blob: contentBlob,
+        ...madeAs(event.data),
         content_sha256: contentSha256,
         rationale,
       };

@@ -12,6 +12,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   replyToEmail: "reply_to_email",
   signatureText: "signature_text",
   signatureHtml: "signature_html",
+  htmlRemoved: "html_removed",
   threadHistoryDepth: "thread_history_depth",
   status: "status",
   approvalChannel: "approval_channel",
@@ -42,7 +43,7 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
 
 export const identities: Projection = {
   name: "identities",
-  version: 1,
+  version: 2,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityDeleted"],
   project: (tx, events) =>

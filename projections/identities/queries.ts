@@ -1,3 +1,4 @@
+import type { HtmlRemoved } from "#streams/draft/content.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { livingRowOfAssistant } from "../livingRows.ts";
 import { conditions, page } from "../page.ts";
@@ -16,6 +17,8 @@ export type IdentityRow = {
   reply_to_email: string | null;
   signature_text: string | null;
   signature_html: string | null;
+  /** null: it is from before signatures were reduced. */
+  html_removed: HtmlRemoved[] | null;
   thread_history_depth: number;
   status: "active" | "disabled";
   approval_channel: ApprovalChannel | null;
@@ -30,7 +33,7 @@ export type IdentityRow = {
 };
 
 const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_address, display_name, reply_to_email,
-  signature_text, signature_html, thread_history_depth, status, approval_channel, secondary_approval_channel,
+  signature_text, signature_html, html_removed, thread_history_depth, status, approval_channel, secondary_approval_channel,
   escalation_delay_minutes, can_send_cold, auto_approve_replies, require_human_approval, send_on_channel_approval,
   created_at, updated_at`;
 

@@ -4,14 +4,18 @@ import type { MessageAttachment } from "#streams/thread/events.ts";
 /** An attachment of a stored message. The size of one that we sent is known to the blob store alone. */
 export type StoredAttachment = Omit<MessageAttachment, "sizeBytes"> & { sizeBytes: number | null };
 
-/** The attachments of a mail of ours, numbered from 1. */
-export const attachmentsOf = (content: Pick<DraftContent, "attachments">): StoredAttachment[] =>
-  content.attachments.map(({ filename, content_type: contentType, sha256 }, index) => ({
+/** The attachments of a mail of ours, numbered from 1. Its HTML names a picture by the hash of its bytes. */
+export const attachmentsOf = ({
+  attachments,
+  body_html,
+}: Pick<DraftContent, "attachments" | "body_html">): StoredAttachment[] =>
+  attachments.map(({ filename, content_type: contentType, sha256 }, index) => ({
     id: String(index + 1),
     filename,
     contentType,
     sizeBytes: null,
-    contentId: null,
-    inline: false,
+    ...(body_html?.includes(`"cid:${sha256}"`)
+      ? { contentId: sha256, inline: true }
+      : { contentId: null, inline: false }),
     sha256,
   }));

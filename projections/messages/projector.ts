@@ -99,7 +99,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
     reference_ids: content.references ?? [],
     delivery_status: "queued",
     draft_id: idOf(event.stream),
-    attachments: attachmentsOf({ attachments: content.attachments ?? [] }),
+    attachments: attachmentsOf({ attachments: content.attachments ?? [], body_html: content.body_html ?? null }),
     quarantined: false,
     from_blocked_contact: false,
     created_at: event.metadata.at,
@@ -108,7 +108,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection = {
   name: "messages",
-  version: 4,
+  version: 5,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",

@@ -2,22 +2,6 @@ import type { MessageRow } from "#projections/messages/queries.ts";
 import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import type { Dependencies } from "./dependencies.ts";
-
-export type GivenAttachment = { filename: string; contentType: string; bytes: Buffer };
-
-/** Puts attachments into the blob store, and names them as a draft's content does. */
-export const storeAttachments = (
-  deps: Pick<Dependencies, "blobs">,
-  attachments: readonly GivenAttachment[],
-): Promise<DraftContent["attachments"]> =>
-  Promise.all(
-    attachments.map(async ({ filename, contentType, bytes }) => ({
-      filename,
-      content_type: contentType,
-      sha256: await deps.blobs.put(bytes),
-    })),
-  );
 
 type OwnAddresses = { emailAddress: string; replyToEmail: string | null };
 type Answered = Pick<MessageRow, "reply_to" | "from_email" | "rfc_message_id" | "reference_ids">;

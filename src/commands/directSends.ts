@@ -1,5 +1,5 @@
 import { Rejected } from "#streams/decider.ts";
-import type { DraftContent } from "#streams/draft/content.ts";
+import type { DraftContent, Making } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
 import { type DirectKind, draftStream } from "#streams/draft/events.ts";
@@ -24,6 +24,7 @@ export type DirectDraft = {
   identityId: string;
   basedOn: { messageId: string; number: number } | null;
   content: DraftContent;
+  making: Making;
   metadata: Record<string, unknown> | null;
   machineAddresses?: string[];
 };
@@ -102,9 +103,11 @@ async function proceed(
 }
 
 async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: boolean, cause: Cause) {
-  const { kind, draftId, workspaceId, threadId, identityId, basedOn, content, metadata, machineAddresses } = draft;
+  const { kind, draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata, machineAddresses } =
+    draft;
   const data = {
     ...(await storeContent(deps.blobs, content)),
+    ...making,
     workspaceId,
     threadId,
     identityId,

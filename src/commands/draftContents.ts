@@ -1,4 +1,6 @@
 import type { Blobs } from "#src/blobs/blobs.ts";
+import { htmlOfText, textOfBody } from "#src/html/reduce/readings.ts";
+import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
@@ -23,15 +25,29 @@ export async function loadContent(blobs: Blobs, stored: StoredContent): Promise<
   return JSON.parse(bytes.toString("utf8"));
 }
 
-/** The parts of a content that are the identity's: when they change, every open draft's content does (decisions 3). */
-export const identityParts = (identity: Identity) => ({
-  from: { name: identity.displayName, address: identity.emailAddress },
-  reply_to: identity.replyToEmail,
-  signature_text: identity.signatureText,
-  signature_html: identity.signatureHtml,
-});
+/**
+ * The parts of a content that are the identity's: when they change, every open draft's content does. A signature that is given in one form
+ * alone is made into the other where the mail needs it, so that every recipient reads it.
+ */
+export function identityParts(identity: Identity, { body_html }: Pick<DraftContent, "body_html">) {
+  const { signatureText, signatureHtml } = identity;
+  const html = signatureHtml && identity.htmlRemoved === null ? reducedLater(signatureHtml) : signatureHtml;
+  const needed = body_html !== null && signatureText ? htmlOfText(signatureText) : null;
+  return {
+    from: { name: identity.displayName, address: identity.emailAddress },
+    reply_to: identity.replyToEmail,
+    signature_text: signatureText ?? (html ? textOfBody(html) : null),
+    signature_html: html ?? needed,
+  };
+}
+
+/** A signature from before HTML was reduced, until it is stored so (reduceStoredHtml): nothing leaves as it was. */
+function reducedLater(html: string): string | null {
+  const reduced = reduceHtml(html, new Map());
+  return "refused" in reduced || !reduced.readable ? null : reduced.html;
+}
 
 export const withIdentity = (content: DraftContent, identity: Identity): DraftContent => ({
   ...content,
-  ...identityParts(identity),
+  ...identityParts(identity, content),
 });

@@ -8,6 +8,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
+import { rewriteLetter } from "./letters.ts";
 import { requireDistinctRecipients } from "./recipients.ts";
 import { requireKeysMayDecide } from "./sendingAllowed.ts";
 import { queueSend } from "./sends.ts";
@@ -51,24 +52,21 @@ export async function editDraft(
 ): Promise<{ position: number }> {
   const draft = await loadDraft(deps, workspaceId, draftId);
   const before = await loadContent(deps.blobs, draft.stored);
-  const content = { ...before };
-  if (changes.bodyText !== undefined) content.body_text = changes.bodyText;
-  if (changes.bodyHtml !== undefined) content.body_html = changes.bodyHtml;
+  const { making, ...letter } = await rewriteLetter(deps, { ...before, making: draft.making }, changes);
+  const content = { ...before, ...letter };
   if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
   if (changes.cc !== undefined) content.cc = changes.cc;
   if (changes.bcc !== undefined) content.bcc = changes.bcc;
-  if (!content.body_text && !content.body_html) {
-    throw invalid("body_text", "a draft needs body_text or body_html");
-  }
   requireDistinctRecipients(content);
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
-  const changedFields = (["body_text", "body_html", "subject", "cc", "bcc"] as const).filter(
+  const changedFields = (["body_text", "body_html", "subject", "cc", "bcc", "attachments"] as const).filter(
     (field) => JSON.stringify(content[field]) !== JSON.stringify(before[field]),
   ) as string[];
   if (rationale !== draft.rationale) changedFields.push("rationale");
   const edit: ReviewCommand = {
     type: "EditDraft",
     ...(await storeContent(deps.blobs, content)),
+    ...making,
     contentSha256: contentSha256(content),
     rationale,
     changedFields,

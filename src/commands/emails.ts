@@ -9,19 +9,18 @@ import { identityStream } from "#streams/identity/events.ts";
 import { threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { requireNoLoop } from "#streams/thread/sending.ts";
-import { answerOf, copiesToEverybody, type GivenAttachment, machineAddresses, storeAttachments } from "./answers.ts";
+import { answerOf, copiesToEverybody, machineAddresses } from "./answers.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
 import { identityParts } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
 import { contactId, newId } from "./ids.ts";
+import { type GivenLetter, writeLetter } from "./letters.ts";
 import { requireDistinctRecipients, requireFewCopies } from "./recipients.ts";
 import { loadThread } from "./threads.ts";
 
-type Letter = { bodyText: string | null; bodyHtml: string | null; attachments: GivenAttachment[] };
-
-export type SendRequest = Letter & {
+export type SendRequest = GivenLetter & {
   workspaceId: string;
   identityId: string;
   to: string[];
@@ -58,15 +57,16 @@ export async function openByMail(
   const resumed = await resumeSend(deps, draftId, cause);
   if (resumed) return resumed;
   await requireDirectSend(deps, { workspaceId, identityId, identity });
+  const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
-    ...identityParts(identity),
+    ...identityParts(identity, letter),
     to,
     cc,
     bcc,
     subject,
     in_reply_to: null,
     references: [],
-    ...(await lettersContent(deps, request)),
+    ...letter,
   };
   const threadId = newId(deps, cause, "thread");
   const contactEmail = to[0] as string;
@@ -80,11 +80,11 @@ export async function openByMail(
     recipients: [...to, ...cc],
   };
   await deps.handle(threadDecider, threadStream(threadId), { type: "OpenThread", opened }, cause);
-  const draft = { kind, draftId, workspaceId, threadId, identityId, basedOn: null, content, metadata };
+  const draft = { kind, draftId, workspaceId, threadId, identityId, basedOn: null, content, making, metadata };
   return sendDirectly(deps, draft, identity, cause);
 }
 
-export type ReplyRequest = Letter & {
+export type ReplyRequest = GivenLetter & {
   workspaceId: string;
   threadId: string;
   /** null: the newest message of the thread at the time of the call. */
@@ -129,15 +129,16 @@ async function answer(
   const { identity_id: identityId } = thread;
   const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
   const { in_reply_to, references, to } = answerOf(message, identity);
+  const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
-    ...identityParts(identity),
+    ...identityParts(identity, letter),
     to,
     cc: replyAll ? copiesToEverybody(message, { to }, request, identity) : request.cc,
     bcc: request.bcc,
     subject: thread.subject,
     in_reply_to,
     references,
-    ...(await lettersContent(deps, request)),
+    ...letter,
   };
   requireDistinctRecipients(content);
   requireFewCopies(content);
@@ -146,7 +147,7 @@ async function answer(
   requireNoLoop(current, { draftId, ...machine });
   await requireDirectSend(deps, { workspaceId, identityId, identity });
   const basedOn = { messageId: message.id, number: message.filing_number ?? 0 };
-  const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, metadata: null, ...machine };
+  const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
   return sendDirectly(deps, { kind: "reply", ...draft }, identity, cause);
 }
 
@@ -177,10 +178,6 @@ async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow
     "thread_id",
     "nobody wrote on this thread yet, so there is nothing to answer; use POST /v1/emails/send",
   );
-}
-
-async function lettersContent(deps: Dependencies, { bodyText, bodyHtml, attachments }: Letter) {
-  return { body_text: bodyText, body_html: bodyHtml, attachments: await storeAttachments(deps, attachments) };
 }
 
 /** Throws Rejected not_found naming the field where this workspace has no such identity. */

@@ -13,6 +13,7 @@ import { attachIdentity, domainWorks, loadDomain } from "./domains.ts";
 import type { Cause } from "./handle.ts";
 import { newId, sandboxDomainId } from "./ids.ts";
 import { capOf } from "./plans.ts";
+import { reducedSignature } from "./signatures.ts";
 import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "./slots.ts";
 
 /** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
@@ -38,7 +39,8 @@ export async function createIdentity(
   const { workspaceId, domainId, localPart } = identity;
   requireLocalPart(localPart);
   await requireNotHostedHere(deps, identity);
-  const sealed = { ...identity, ...sealChannels(deps, workspaceId, identity, null) };
+  const signature = await reducedSignature(deps, identity.signatureHtml, null);
+  const sealed = { ...identity, ...signature, ...sealChannels(deps, workspaceId, identity, null) };
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
   const emailAddress = `${localPart}@${domainName}`;
@@ -155,7 +157,13 @@ export async function updateIdentity(
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
   await requireNotHostedHere(deps, changes);
   await requireAssistant(deps, workspaceId, changes.assistantId);
-  const sealed = (identity: Identity) => ({ ...changes, ...sealChannels(deps, workspaceId, changes, identity) });
+  const signature =
+    changes.signatureHtml === undefined ? {} : await reducedSignature(deps, changes.signatureHtml, state.signatureHtml);
+  const sealed = (identity: Identity) => ({
+    ...changes,
+    ...signature,
+    ...sealChannels(deps, workspaceId, changes, identity),
+  });
   return deps.handle(
     identityDecider,
     stream,

@@ -6,11 +6,12 @@ import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
+import { reducedLetter } from "./letters.ts";
 import { noteDraft } from "./threads.ts";
 
 /**
- * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with,
- * the draft gets a new version and needs a new approval (decisions 3). True where it did.
+ * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, or its
+ * HTML is from before that was reduced, the draft gets a new version and needs a new approval. True where it did.
  */
 export async function refreshContent(
   deps: Dependencies,
@@ -19,15 +20,19 @@ export async function refreshContent(
   cause: Cause,
 ): Promise<boolean> {
   const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
-  const content = withIdentity(await loadContent(deps.blobs, draft.stored), identity);
+  const before = await loadContent(deps.blobs, draft.stored);
+  const isReduced = draft.making.htmlRemoved !== undefined;
+  const { making, ...letter } = isReduced ? { ...before, making: draft.making } : reducedLetter(before);
+  const content = withIdentity({ ...before, ...letter }, identity);
   const sha256 = contentSha256(content);
   if (sha256 === draft.contentSha256) return false;
   const edited: Omit<Extract<DraftEvent, { type: "DraftEdited" }>["data"], "version"> = {
     ...(await storeContent(deps.blobs, content)),
+    ...making,
     contentSha256: sha256,
     rationale: draft.rationale,
-    changedFields: ["identity"],
-    because: "identity_changed",
+    changedFields: isReduced ? ["identity"] : ["body_html"],
+    because: isReduced ? "identity_changed" : "html_reduced",
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);

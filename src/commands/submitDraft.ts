@@ -8,12 +8,13 @@ import { draftStream } from "#streams/draft/events.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { requireNoLoop } from "#streams/thread/sending.ts";
-import { answerOf, type GivenAttachment, machineAddresses, storeAttachments } from "./answers.ts";
+import { answerOf, machineAddresses } from "./answers.ts";
 import { requireAssistantActive } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
 import { derivedId, newId } from "./ids.ts";
+import { type GivenAttachment, type Letter, writeLetter } from "./letters.ts";
 import { requireQuotaLeft } from "./quotas.ts";
 import { requireDistinctRecipients } from "./recipients.ts";
 import { loadThread, noteDraft } from "./threads.ts";
@@ -54,7 +55,8 @@ export async function submitDraft(
   await requireAssistantActive(deps, identity);
   const autoApproved = identity.autoApproveReplies && !identity.requireHumanApproval;
   if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
-  const content = await contentOf(deps, request, identity, thread, message);
+  const { making, ...letter } = await writeLetter(deps, request);
+  const content = contentOf(request, letter, identity, thread, message);
   requireDistinctRecipients(content);
   const basedOnNumber = message.filing_number ?? 0;
   const { state: current } = await loadThread(deps, threadId);
@@ -62,6 +64,7 @@ export async function submitDraft(
   requireNoLoop(current, { draftId: "", ...answersMachine });
   const draft = {
     ...(await storeContent(deps.blobs, content)),
+    ...making,
     workspaceId: request.workspaceId,
     threadId,
     identityId: request.identityId,
@@ -103,21 +106,19 @@ async function requireSubjects(
   return { thread, message };
 }
 
-async function contentOf(
-  deps: Dependencies,
+function contentOf(
   request: SubmitDraftRequest,
+  letter: Pick<Letter, "body_text" | "body_html" | "attachments">,
   identity: Identity,
   thread: ThreadRow,
   message: MessageRow,
-): Promise<DraftContent> {
+): DraftContent {
   return {
-    ...identityParts(identity),
+    ...identityParts(identity, letter),
     ...answerOf(message, identity),
     cc: request.cc,
     bcc: request.bcc,
     subject: request.subjectOverride ?? thread.subject,
-    body_text: request.bodyText,
-    body_html: request.bodyHtml,
-    attachments: await storeAttachments(deps, request.attachments),
+    ...letter,
   };
 }

@@ -12,14 +12,15 @@ const mediaType =
 /** One path segment that shows as it is: nothing in it hides, or turns round, the ending that says what a file is. */
 const filenamePattern = /^(?!\.{1,2}$)[^/\\\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
 
-export type GivenAttachment = { filename: string; content_type: string; content: string };
+export type GivenAttachment = { filename: string; content_type: string; content_id?: string | null; content: string };
 
 /** Attachments as they are given in a body, decoded. Throws invalid_request naming the field. */
 export function readAttachments(
   given: readonly GivenAttachment[],
-): { filename: string; contentType: string; bytes: Buffer }[] {
+): { filename: string; contentType: string; contentId: string | null; bytes: Buffer }[] {
   let total = 0;
-  return given.map(({ filename, content_type: contentType, content }, index) => {
+  const contentIds = new Set<string>();
+  return given.map(({ filename, content_type: contentType, content_id: contentId = null, content }, index) => {
     const at = `attachments[${index}]`;
     if (!filenamePattern.test(filename) || filename.trim() === "") {
       throw invalid(`${at}.filename`, "expected a file name without / \\ and characters that do not show");
@@ -30,6 +31,10 @@ export function readAttachments(
     if (bytes.length > maxBytes) throw invalid(`${at}.content`, `expected at most ${maxBytes} bytes`);
     total += bytes.length;
     if (total > maxTotalBytes) throw invalid("attachments", `expected at most ${maxTotalBytes} bytes together`);
-    return { filename, contentType, bytes };
+    if (contentId !== null && contentIds.has(contentId)) {
+      throw invalid(`${at}.content_id`, "another attachment has this content id; give each its own");
+    }
+    if (contentId !== null) contentIds.add(contentId);
+    return { filename, contentType, contentId, bytes };
   });
 }

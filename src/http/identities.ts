@@ -1,6 +1,7 @@
 import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
 import { maskedChannel } from "#src/commands/approvalChannels.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities.ts";
+import { compareReadings } from "#src/html/compareReadings.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./route.ts";
@@ -120,9 +121,25 @@ const settingsOf = settingsReader<IdentitySettings>({
   send_on_channel_approval: "sendOnChannelApproval",
 });
 
+/** What a reader of one form of the signature is told and a reader of the other is not; null where both say the same, or there is one. */
+function signatureDifference({ signature_html, signature_text }: IdentityRow) {
+  if (!signature_html || !signature_text) return null;
+  const found = compareReadings(signature_html, signature_text);
+  if (found === null) return null;
+  const { onlyHtml, onlyText, linksOnlyHtml, linksOnlyText } = found;
+  return {
+    only_html: onlyHtml,
+    only_text: onlyText,
+    links_only_html: linksOnlyHtml,
+    links_only_text: linksOnlyText,
+  };
+}
+
 /** The Identity of the contract: the secrets of its channels masked. */
 const shown = (deps: HttpDependencies, row: IdentityRow) => ({
   ...row,
+  html_removed: row.html_removed ?? [],
+  signature_difference: signatureDifference(row),
   approval_channel: maskedChannel(deps, row.workspace_id, "approvalChannel", row.approval_channel),
   secondary_approval_channel: maskedChannel(
     deps,

@@ -5,7 +5,7 @@ import { signedMail } from "#src/commands/signing.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";
-import { type RenderedMail, renderMail } from "#src/mail/out/render.ts";
+import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
 import { Rejected } from "#streams/decider.ts";
 import { deliveryDecider } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
@@ -85,9 +85,9 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     const { identityId, threadId } = draft;
     const messageId = deps.messageIds.mint({ identityId, threadId, attemptId, domain });
     const attachments = new Map<string, Buffer>();
-    for (const { sha256 } of content.attachments) {
+    for (const sha256 of filesOf(content)) {
       const bytes = await deps.blobs.get(sha256);
-      if (!bytes) throw new Error(`the attachment ${sha256} is missing`);
+      if (!bytes) throw new Error(`the attached file ${sha256} is missing`);
       attachments.set(sha256, bytes);
     }
     const { mime: plain, envelope } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });

@@ -20,6 +20,7 @@ import type { Process } from "./process.ts";
 import { queueWebhooks } from "./queueWebhooks.ts";
 import { recordBounces } from "./recordBounces.ts";
 import { recoverClaims } from "./recoverClaims.ts";
+import { reduceStoredHtml, type Says } from "./reduceStoredHtml.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
 import { releaseAddress } from "./releaseAddress.ts";
 import { releaseHeldMail } from "./releaseHeldMail.ts";
@@ -35,6 +36,8 @@ export type ProcessSettings = {
   handOverSeconds: number;
   /** Where webhooks' deliveries are put down, and who wants to know of it. */
   webhooks: { deliveries: WebhookDeliveries; onQueued: () => void };
+  /** Told of what is reduced that was stored before HTML was. */
+  onReduced: Says;
   /** Pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;
 };
@@ -70,6 +73,7 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
   recoverClaims(deps),
   noteDrafts(deps),
   refreshDraftContents(deps),
+  reduceStoredHtml(deps, settings.onReduced),
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),

@@ -1,14 +1,11 @@
-import { execFileSync } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect } from "chai";
 import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import type { Lookup, Resolver } from "#src/dns/resolver.ts";
 import { type ConnectLookup, publicLookup } from "#src/publicWeb/publicLookup.ts";
 import type { WebhookPost } from "#src/webhooks/sender.ts";
 import { createUndiciSender, type SenderOptions } from "#src/webhooks/undiciSender.ts";
+import { certificateOf } from "#test/support/certificate.ts";
 import { startDnsServer } from "#test/support/dnsServer.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
 
@@ -145,13 +142,7 @@ describe("webhooks on the wire [d11 webhooks]", function () {
   });
 
   it("go to https receivers whose certificate is good, and to no other", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "countersign-tls-"));
-    const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(directory, name)) as [string, string];
-    const subject = ["-subj", "/CN=receiver.test", "-addext", "subjectAltName=DNS:receiver.test"];
-    const args = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"];
-    execFileSync("openssl", [...args, "-keyout", key, "-out", cert, ...subject], { stdio: "ignore" });
-    const pair = { key: readFileSync(key, "utf8"), cert: readFileSync(cert, "utf8") };
-    rmSync(directory, { recursive: true });
+    const pair = certificateOf("receiver.test");
     const { port, requests } = await receiver(() => 200, pair);
     const url = `https://receiver.test:${port}/`;
     const untrusted = await sender().post(post({ url }), never);

@@ -11,7 +11,7 @@ type Shown =
 export const historyTypes: Record<Shown, string> = {
   DraftSubmitted: "The agent submitted it; `content` is what would be sent.",
   DraftEdited:
-    "A new version, with `changed_fields`; `because` says whether by an edit or because its identity changed.",
+    "A new version, with `changed_fields`; `because` says why: `edit`, `identity_changed`, or `html_reduced` for HTML from before it was reduced at submission.",
   DraftRulesApplied: "The rules of draft.created have run; `mode` is what they said about its approval.",
   ApproversAsked: "A notification was made for a channel. Not yet delivered.",
   ApproversNotified: "That notification reached its channel.",

@@ -25,8 +25,10 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
     cc: content.cc,
     bcc: content.bcc,
     subject: content.subject,
-    body_text: content.body_text,
+    body_text: row.text_derived ? null : content.body_text,
     body_html: content.body_html,
+    text_derived: row.text_derived,
+    html_removed: row.html_removed,
     in_reply_to: content.in_reply_to,
     attachments: content.attachments,
     rationale: row.rationale,
@@ -58,7 +60,8 @@ export const presentDrafts = (blobs: Blobs, rows: readonly ReadDraft[]): Promise
 
 /** The state that an edit replaced. */
 export async function presentVersion(blobs: Blobs, row: VersionRow): Promise<Static<typeof DraftVersion>> {
-  const { subject, body_text, body_html, cc, bcc } = await contentOf(blobs, row);
+  const { subject, body_html, cc, bcc, ...content } = await contentOf(blobs, row);
+  const body_text = row.text_derived ? null : content.body_text;
   const { id, draft_id, version, rationale, edited_by, changed_fields } = row;
   const state = { subject, body_text, body_html, cc, bcc, rationale };
   return { id, draft_id, version, ...state, edited_by, changed_fields, created_at: timestamp(row.created_at) };

@@ -29,6 +29,12 @@ const maxAttachmentBytes = 10 * kilobyte * kilobyte;
 /** Enough for the attachments in base64 and the rest of the request (decisions 0). */
 export const attachmentBodyLimit = 36 * kilobyte * kilobyte;
 
+/** What HTML lost when it was reduced to what can be shown. */
+export const HtmlRemoved = Type.Array(Strict({ what: Type.String(), count: Type.Integer({ minimum: 1 }) }), {
+  description:
+    "What was taken out of the HTML when it was reduced to what every reader, and the approver, can be shown: element:NAME, attribute:NAME, style:PROPERTY, comment, image:remote or link:SCHEME.",
+});
+
 export const DraftAttachment = Strict(
   { filename: Type.String(), content_type: Type.String(), sha256: Sha256 },
   { title: "DraftAttachment" },
@@ -71,7 +77,11 @@ export const Draft = Strict(
     bcc: Type.Array(Type.String()),
     subject: Type.String(),
     body_text: Nullable(Type.String()),
-    body_html: Nullable(Type.String()),
+    body_html: Nullable(Type.String({ description: "As it is stored, shown to approvers, hashed and sent." })),
+    text_derived: Type.Boolean({
+      description: "No body_text was given: the text part is made from the HTML. GET /v1/drafts/{id}/content has it.",
+    }),
+    html_removed: HtmlRemoved,
     in_reply_to: Nullable(Type.String()),
     attachments: Type.Array(DraftAttachment),
     rationale: Nullable(Type.String()),
@@ -120,6 +130,18 @@ export const NewAttachment = Strict(
   {
     filename: HeaderText(255, { minLength: 1 }),
     content_type: HeaderText(255, { minLength: 1, examples: ["application/pdf"] }),
+    content_id: Type.Optional(
+      Nullable(
+        Type.String({
+          minLength: 1,
+          maxLength: 255,
+          pattern: '^[^\\s<>"\\\\\\p{Cc}]+$',
+          description:
+            'For a picture (png, jpeg, gif, webp) that body_html shows as <img src="cid:…">; the stored body names it by its hash.',
+          examples: ["logo"],
+        }),
+      ),
+    ),
     content: Type.String({
       maxLength: Math.ceil(maxAttachmentBytes / 3) * 4,
       contentEncoding: "base64",

@@ -12,7 +12,10 @@ import {
   Timestamp,
   Uuid,
 } from "./common.ts";
+import { HtmlRemoved } from "./drafts.ts";
 
+/** What only one of the two forms of a signature says. */
+const words = Type.Array(Type.String());
 const IdentityStatus = Type.Enum(["active", "disabled"]);
 const secret = Type.String({ minLength: 1, maxBytes: 2 * kilobyte });
 const masked = "Shown as **** and its last 4 characters; sending that back keeps the stored value.";
@@ -54,6 +57,10 @@ export const Identity = Strict(
     reply_to_email: Nullable(Type.String()),
     signature_text: Nullable(Type.String()),
     signature_html: Nullable(Type.String()),
+    html_removed: HtmlRemoved,
+    signature_difference: Nullable(
+      Strict({ only_html: words, only_text: words, links_only_html: words, links_only_text: words }),
+    ),
     thread_history_depth: Type.Integer({ minimum: 1, maximum: 20 }),
     status: IdentityStatus,
     approval_channel: Nullable(ApprovalChannel),

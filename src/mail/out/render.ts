@@ -6,6 +6,7 @@ import type { Envelope } from "#src/mail/mailProvider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { composeBodies } from "./bodies.ts";
 import { assertAddress, assertHeaders, assertOneLine, assertSafeHeaders, Unrenderable } from "./headerSafety.ts";
+import { endingOf, picturesIn, pictureTypeOf } from "./pictures.ts";
 import { boundReferences } from "./threadHeaders.ts";
 
 /** A mail as it is handed over: MIME with CRLF line ends, and who it goes to (Bcc is here and nowhere else). */
@@ -17,9 +18,17 @@ export type MailToRender = {
   messageId: string;
   /** Written with a precision of a second. */
   date: Date;
-  /** Bytes of the content's attachments by their sha256. */
+  /** Bytes of the content's attachments, and of its signature's pictures, by their sha256. */
   attachments: ReadonlyMap<string, Buffer>;
 };
+
+/** The hashes of all bytes that a mail of this content carries: a body shows pictures of its own attachments alone. */
+export const filesOf = (content: DraftContent): string[] => [
+  ...new Set([...content.attachments.map(({ sha256 }) => sha256), ...signaturePictures(content)]),
+];
+
+const signaturePictures = ({ body_html, signature_html }: DraftContent): string[] =>
+  body_html === null ? [] : picturesIn(signature_html);
 
 /** Writes a draft as MIME. The same input gives the same bytes. Throws Unrenderable. */
 export async function renderMail({ content, messageId, date, attachments }: MailToRender): Promise<RenderedMail> {
@@ -37,7 +46,7 @@ export async function renderMail({ content, messageId, date, attachments }: Mail
     references: references.length > 0 ? references : undefined,
     text: unixLines(text),
     html: html === null ? undefined : unixLines(html),
-    attachments: content.attachments.map((attachment) => attached(attachment, attachments)),
+    attachments: partsOf(content, attachments),
   });
   return { mime, envelope: envelopeOf(content.from.address, [...content.to, ...content.cc, ...content.bcc]) };
 }
@@ -121,6 +130,29 @@ const subjectHeader = (subject: string): Pick<MailComposerOptions, "subject" | "
   /\S{200}/.test(subject)
     ? { headers: { Subject: { prepared: true, foldLines: true, value: encodeWord(subject, "B", 52) } } }
     : { subject };
+
+/** What the HTML shows comes as a part that it names by hash, once; everything else is attached. */
+function partsOf(content: DraftContent, bytes: MailToRender["attachments"]) {
+  const ofSignature = new Set(signaturePictures(content));
+  const shown = new Set([...picturesIn(content.body_html), ...ofSignature]);
+  const parts = content.attachments.map((file) => {
+    ofSignature.delete(file.sha256);
+    return shown.delete(file.sha256) ? inline(file, bytes) : attached(file, bytes);
+  });
+  return [...parts, ...[...ofSignature].map((sha256) => inline(signaturePicture(sha256, bytes), bytes))];
+}
+
+function signaturePicture(sha256: string, bytes: MailToRender["attachments"]): DraftContent["attachments"][number] {
+  const type = pictureTypeOf(bytes.get(sha256) ?? Buffer.alloc(0));
+  if (type === null) throw new Unrenderable(`the bytes of picture ${sha256} are missing`);
+  return { filename: `picture.${endingOf(type)}`, content_type: type, sha256 };
+}
+
+const inline = (file: DraftContent["attachments"][number], bytes: MailToRender["attachments"]) => ({
+  ...attached(file, bytes),
+  cid: file.sha256,
+  contentDisposition: "inline",
+});
 
 function attached(
   { filename, content_type, sha256 }: DraftContent["attachments"][number],

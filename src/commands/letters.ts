@@ -1,0 +1,181 @@
+import { textOfBody } from "#src/html/reduce/readings.ts";
+import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
+import { invalid } from "#streams/decider.ts";
+import type { DraftContent, Making, Picture } from "#streams/draft/content.ts";
+import type { Dependencies } from "./dependencies.ts";
+
+export type GivenAttachment = { filename: string; contentType: string; contentId: string | null; bytes: Buffer };
+
+/** A letter as its author gives it; null or "" for a body that is not given. */
+export type GivenLetter = { bodyText: string | null; bodyHtml: string | null; attachments: readonly GivenAttachment[] };
+
+type Attachment = DraftContent["attachments"][number];
+type Blobs = Pick<Dependencies, "blobs">;
+
+/** The part of a content that its author writes, as it is stored, shown and sent. */
+export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
+
+/**
+ * Makes of what was given what is stored: HTML reduced to what can be shown, pictures bound by their hash, a text part made where none was
+ * given. Throws Rejected invalid_request naming the field.
+ */
+export async function writeLetter(deps: Blobs, { bodyText, bodyHtml, attachments }: GivenLetter): Promise<Letter> {
+  const kept = await Promise.all(attachments.map((attachment) => keepAttachment(deps, attachment)));
+  return composeLetter(
+    deps,
+    { text: bodyText || null, html: bodyHtml || null },
+    kept.map(({ stored }) => stored),
+    kept.flatMap(({ picture }) => picture ?? []),
+  );
+}
+
+/** The same for an edit: `undefined` leaves a body as it is. Attachments stay; pictures that came inside a body go with it. */
+export async function rewriteLetter(
+  deps: Blobs,
+  before: Letter,
+  changes: { bodyText?: string | null; bodyHtml?: string | null },
+): Promise<Letter> {
+  const { making, body_text, body_html, attachments } = before;
+  const text = changes.bodyText === undefined ? (making.textDerived ? null : body_text) : changes.bodyText || null;
+  if (changes.bodyHtml === undefined) {
+    const { textDerived: _, ...rest } = making;
+    return withText({ body_text: text, body_html, attachments, making: rest });
+  }
+  const pictures = making.pictures ?? [];
+  const inside = new Set(pictures.filter(({ contentId }) => contentId === null).map(({ sha256 }) => sha256));
+  const given = attachments.filter(({ sha256 }) => !inside.has(sha256));
+  const named = pictures.filter(({ contentId }) => contentId !== null);
+  return composeLetter(deps, { text, html: changes.bodyHtml || null }, given, named, attachments);
+}
+
+/** `known`: attachments that the HTML may show by their hash, where they are more than those that stay. */
+async function composeLetter(
+  deps: Blobs,
+  { text, html }: { text: string | null; html: string | null },
+  attachments: readonly Attachment[],
+  named: readonly Picture[],
+  known: readonly Attachment[] = attachments,
+): Promise<Letter> {
+  if (text === null && html === null) throw invalid("body_text", "a draft needs body_text or body_html");
+  if (html === null) {
+    const making = { htmlRemoved: [], ...(named.length > 0 && { pictures: [...named] }) };
+    return { body_text: text, body_html: null, attachments: [...attachments], making };
+  }
+  const pictures = await resolvePictures(deps, picturesNamed(html), { named, known });
+  const reduced = reduceHtml(html, pictures.bySrc);
+  if ("refused" in reduced) throw refusedHtml("body_html", reduced.refused);
+  if (!reduced.readable) throw unreadableHtml("body_html");
+  const inside = pictures.inside.filter(
+    ({ sha256 }) => reduced.pictures.includes(sha256) && !attachments.some((given) => given.sha256 === sha256),
+  );
+  const making: Making = { htmlRemoved: reduced.removed };
+  const all = [...named, ...inside.map(({ sha256 }) => ({ contentId: null, sha256 }))];
+  if (all.length > 0) making.pictures = all;
+  return withText({ body_text: text, body_html: reduced.html, attachments: [...attachments, ...inside], making });
+}
+
+/**
+ * A letter from before HTML was reduced, as it would be written today. What cannot be reduced leaves the HTML out where there is a text;
+ * where there is none, the letter says so itself: a person has to look at it.
+ */
+export function reducedLetter({ body_text, body_html, attachments }: Omit<Letter, "making">): Letter {
+  const making: Making = { htmlRemoved: [] };
+  if (body_html === null) return { body_text, body_html, attachments, making };
+  const reduced = reduceHtml(body_html, new Map());
+  if (!("refused" in reduced) && reduced.html === body_html) return { body_text, body_html, attachments, making };
+  if (!("refused" in reduced) && reduced.readable) {
+    return withText({ body_text, body_html: reduced.html, attachments, making: { htmlRemoved: reduced.removed } });
+  }
+  const removed = [{ what: "element:html", count: 1 }];
+  return {
+    body_text: body_text || "(this letter cannot be shown)",
+    body_html: null,
+    attachments,
+    making: { htmlRemoved: removed },
+  };
+}
+
+/** Every mail has a text part: recipients whose programs show no HTML read it. */
+function withText({ body_text, body_html, attachments, making }: Letter): Letter {
+  if (body_text !== null) return { body_text, body_html, attachments, making };
+  if (body_html === null) throw invalid("body_text", "a draft needs body_text or body_html");
+  return { body_text: textOfBody(body_html), body_html, attachments, making: { ...making, textDerived: true } };
+}
+
+export const refusedHtml = (field: string, refused: "too_deep" | "too_large") =>
+  invalid(
+    field,
+    refused === "too_deep"
+      ? "expected at most 100 elements inside each other; flatten the HTML"
+      : "expected HTML that stays below 512 KB when its presentational attributes become styles; shorten it",
+  );
+
+export const unreadableHtml = (field: string) =>
+  invalid(
+    field,
+    "nothing in it can be shown to a reader; give text, or a picture with alternative text, or leave it out",
+  );
+
+async function keepAttachment(
+  deps: Blobs,
+  { filename, contentType, contentId, bytes }: GivenAttachment,
+): Promise<{ stored: Attachment; picture: Picture | null }> {
+  const sha256 = await deps.blobs.put(bytes);
+  const type = contentId === null ? null : pictureTypeOf(bytes);
+  // Shown inside the letter it is what its bytes are, whatever was declared.
+  const stored = { filename, content_type: type ?? contentType, sha256 };
+  return { stored, picture: type === null ? null : { contentId, sha256 } };
+}
+
+/** More than a letter needs; each becomes a part of the mail. */
+const maxInside = 20;
+
+/**
+ * What the addresses of a body's pictures mean: an attachment by its content id, or by its hash as it was stored before, or bytes inside the
+ * address itself, which become an attachment. No address reaches a file that is not this draft's.
+ */
+async function resolvePictures(
+  deps: Blobs,
+  srcs: readonly string[],
+  { named, known }: { named: readonly Picture[]; known: readonly Attachment[] },
+): Promise<{ bySrc: Map<string, string>; inside: Attachment[] }> {
+  const bySrc = new Map<string, string>();
+  const inside = new Map<string, Attachment>();
+  for (const src of srcs) {
+    const cid = contentIdOf(src);
+    const bytes = cid === null ? bytesOfDataUrl(src) : null;
+    if (cid !== null) {
+      const picture = named.find(({ contentId }) => contentId === cid);
+      const attachment = known.find(({ sha256 }) => sha256 === cid);
+      const sha256 = picture?.sha256 ?? (attachment && (await isPicture(deps, cid)) ? cid : undefined);
+      if (sha256 !== undefined) bySrc.set(src, sha256);
+      // It came inside the body before, and stays.
+      if (picture === undefined && sha256 !== undefined && attachment) inside.set(sha256, attachment);
+    } else if (bytes !== null && inside.size < maxInside) {
+      const type = pictureTypeOf(bytes);
+      if (type === null) continue;
+      const sha256 = await deps.blobs.put(bytes);
+      bySrc.set(src, sha256);
+      const filename = `picture-${inside.size + 1}.${endingOf(type)}`;
+      if (!inside.has(sha256)) inside.set(sha256, { filename, content_type: type, sha256 });
+    }
+  }
+  return { bySrc, inside: [...inside.values()] };
+}
+
+async function isPicture(deps: Blobs, sha256: string): Promise<boolean> {
+  const bytes = await deps.blobs.get(sha256);
+  return bytes !== undefined && pictureTypeOf(bytes) !== null;
+}
+
+/** What a `cid:` address names; null for any other address. */
+export function contentIdOf(src: string): string | null {
+  const id = /^cid:(.+)$/is.exec(src.trim())?.[1];
+  if (id === undefined) return null;
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return id;
+  }
+}

@@ -1,0 +1,29 @@
+/** Pictures that a mail shows inside its HTML: `<img src="cid:<sha256 of its bytes>">`, so that body and hash bind picture and place. */
+
+/** What mail programs show, known by the first bytes; nothing is believed of a declared type. */
+const signatures: readonly (readonly [type: string, starts: (bytes: Buffer) => boolean])[] = [
+  ["image/png", (bytes) => bytes.subarray(0, 8).toString("latin1") === "\x89PNG\r\n\x1a\n"],
+  ["image/jpeg", (bytes) => bytes.subarray(0, 3).toString("hex") === "ffd8ff"],
+  ["image/gif", (bytes) => /^GIF8[79]a$/.test(bytes.subarray(0, 6).toString("latin1"))],
+  ["image/webp", (bytes) => bytes.toString("latin1", 0, 4) + bytes.toString("latin1", 8, 12) === "RIFFWEBP"],
+];
+
+/** The media type of a picture; null for bytes that are none. */
+export const pictureTypeOf = (bytes: Buffer): string | null =>
+  signatures.find(([, starts]) => starts(bytes))?.[0] ?? null;
+
+/** A file name's ending for a picture's media type. */
+export const endingOf = (type: string): string => (type === "image/jpeg" ? "jpg" : type.slice("image/".length));
+
+/** The bytes inside a `data:` address; null where it holds no base64. */
+export function bytesOfDataUrl(src: string): Buffer | null {
+  const base64 = /^data:[^,]*;base64,([A-Za-z0-9+/\s]+=*\s*)$/i.exec(src)?.[1];
+  return base64 === undefined ? null : Buffer.from(base64, "base64");
+}
+
+const shown = /<img [^>]*?\bsrc="cid:([0-9a-f]{64})"/g;
+
+/** The pictures that reduced HTML shows: the hashes of their bytes, each once. */
+export const picturesIn = (html: string | null): string[] => [
+  ...new Set([...(html ?? "").matchAll(shown)].map(([, sha256]) => sha256 as string)),
+];

@@ -1,0 +1,58 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { refreshContent } from "#src/commands/refreshContent.ts";
+import { reduceStoredSignature } from "#src/commands/signatures.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { causedBy } from "./cause.ts";
+import type { Process } from "./process.ts";
+
+/** Where the process says what it did. */
+export type Says = (what: { identityId: string } | { draftId: string }, sentence: string) => void;
+
+/**
+ * HTML that was stored before bodies were reduced at submission is reduced once: signatures are stored so, and open drafts get a new version
+ * that has to be approved. What is on its way, or has ended, stays. Events of today say that they are reduced, and are passed over.
+ */
+export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
+  const cause = (event: Recorded) => causedBy(event, "reduceStoredHtml");
+
+  async function reduceSignature(event: Recorded): Promise<void> {
+    const identityId = idOf(event.stream);
+    const changed = await reduceStoredSignature(deps, identityId, cause(event));
+    if (changed) says({ identityId }, "its signature is reduced to what can be shown");
+  }
+
+  async function reduceDraft(event: Recorded): Promise<void> {
+    if (event.data.htmlRemoved !== undefined) return;
+    const draftId = idOf(event.stream);
+    const { state: draft } = await deps.load(draftDecider, event.stream);
+    if (draft.status !== "pending" && draft.status !== "approved") return;
+    if (draft.making.htmlRemoved !== undefined) return;
+    const changed = await refreshContent(deps, draftId, draft, cause(event)).catch(unlessDecided);
+    if (changed) says({ draftId }, "its HTML is reduced to what can be shown: the new version waits for a decision");
+  }
+
+  return {
+    name: "reduceStoredHtml",
+    categories: ["identity", "draft"],
+    keyOf: (event) => idOf(event.stream),
+    on: {
+      IdentityCreated: async (event) => {
+        if (event.data.signatureHtml && !event.data.htmlRemoved) await reduceSignature(event);
+      },
+      IdentityUpdated: async (event) => {
+        const { signatureHtml, htmlRemoved } = event.data.changes;
+        if (signatureHtml && !htmlRemoved) await reduceSignature(event);
+      },
+      DraftSubmitted: reduceDraft,
+      DraftEdited: reduceDraft,
+    },
+  };
+}
+
+/** Decided or edited in between: the send looks at it once more. */
+function unlessDecided(error: unknown): boolean {
+  if (error instanceof Rejected) return false;
+  throw error;
+}
