@@ -32,18 +32,20 @@ const allowed: sanitizeHtml.IOptions = {
     "*": ["dir", "lang"],
     td: ["colspan", "rowspan"],
     th: ["colspan", "rowspan"],
+    ol: ["start"],
     span: ["class", "data-href"],
   },
   disallowedTagsMode: "discard",
   transformTags: {
     a: (_, { href, dir, lang }) => ({
       tagName: "span",
-      attribs: { ...direction(dir, lang), ...(href ? { class: "link", "data-href": target(href) } : {}) },
+      attribs: { ...direction(dir, lang), ...(href ? { class: "link", "data-href": href.trim() } : {}) },
     }),
     img: (_, { alt }) => ({ tagName: "span", attribs: { class: "image" }, text: alt ? `[image: ${alt}]` : "[image]" }),
     span: (_, { dir, lang }) => ({ tagName: "span", attribs: direction(dir, lang) }),
     td: cell,
     th: cell,
+    ol: numbered,
   },
 };
 
@@ -52,13 +54,17 @@ function cell(tagName: string, { colspan, rowspan, dir, lang }: sanitizeHtml.Att
   return { tagName, attribs: { ...direction(dir, lang), ...(Object.fromEntries(spans) as sanitizeHtml.Attributes) } };
 }
 
+/** A list's first number is read with it. */
+function numbered(tagName: string, { start, dir, lang }: sanitizeHtml.Attributes): sanitizeHtml.Tag {
+  return {
+    tagName,
+    attribs: { ...direction(dir, lang), ...(/^-?\d{1,6}$/.test(start ?? "") && start ? { start } : {}) },
+  };
+}
+
 function direction(dir: string | undefined, lang: string | undefined): sanitizeHtml.Attributes {
   const sane = /^(ltr|rtl|auto)$/i.test(dir ?? "");
   return { ...(sane && dir ? { dir } : {}), ...(lang ? { lang } : {}) };
-}
-
-function target(href: string): string {
-  return (href.length > 2000 ? `${href.slice(0, 2000)}…` : href).trim();
 }
 
 class TooDeep extends Error {}

@@ -116,21 +116,22 @@ describe("the rendered mail", () => {
   });
 
   describe("bodies", () => {
-    it("signs text below its usual mark, and HTML inside the document", async () => {
+    it("signs text below its usual mark, and puts the HTML's own parts into a document that says nothing itself", async () => {
       const mail = await parsed({
-        body_html: "<html><body><p>Hi</p></body></html>",
+        body_html: "<p>Hi</p>\n<p>&nbsp;there</p>",
         signature_text: "Ann & Co",
-        signature_html: "<b>Ann</b>",
+        signature_html: '<p lang="sv"><b>Ann</b></p>',
       });
       expect(mail.text).to.equal("Hello Ann,\n\nit is on its way.\n\n-- \nAnn & Co\n");
-      expect(mail.html?.replace(/\s+/g, "")).to.equal("<html><body><p>Hi</p><br><b>Ann</b></body></html>");
-    });
-    it("makes the signature's missing form from the other", async () => {
-      const escaped = await parsed({ body_html: "<p>Hi</p>", signature_text: "Ann <&> Co\nLondon" });
-      expect(escaped.html?.replace(/\s+/g, "")).to.equal(
-        "<p>Hi</p><br>Ann&lt;&amp;&gt;Co<br>London".replace(/\s+/g, ""),
+      expect(mail.html).to.equal(
+        '<!doctype html><html><head><meta charset="utf-8"></head><body><p>Hi</p>\n<p>&nbsp;there</p><p lang="sv"><b>Ann</b></p></body></html>\n',
       );
-      expect((await parsed({ signature_html: "<p>Ann <b>Lee</b></p>" })).text).to.match(/\n-- \nAnn Lee\n$/);
+    });
+    it("makes neither form of the signature from the other: what was stored is what leaves", async () => {
+      const text = await parsed({ body_html: "<p>Hi</p>", signature_text: "Ann" });
+      expect(text.html).to.match(/<body><p>Hi<\/p><\/body>/);
+      const html = await parsed({ body_html: "<p>Hi</p>", signature_html: "<p>Ann</p>", signature_text: null });
+      expect(html.text).to.equal("Hello Ann,\n\nit is on its way.\n");
     });
     it("gives an HTML draft a text that can be read, and both as alternatives, text first", async () => {
       const { mime } = await render({

@@ -1,0 +1,111 @@
+import { readDeclarations } from "./declarations.ts";
+import { globalAttributes, keptAttributes } from "./names.ts";
+import { type CellStyle, meaningsOf, meaningsOfTable } from "./presentation.ts";
+import type { Tally } from "./removed.ts";
+import { judgeStyles, type Look, type Styling } from "./styles.ts";
+import type { Attribute, OpenTag } from "./tokens.ts";
+
+/** The attributes an element keeps, in their order. `asWritten`: nothing was taken away, added or changed. */
+export type Dressed = { attributes: Attribute[]; asWritten: boolean; look: Look };
+
+/** What is around an element: how it makes text look, and for a cell the table's wishes. `inherited`: attributes of an element that goes. */
+export type Around = { look: Look; cells: CellStyle | null; inherited: Attribute[] };
+
+/** Keeps of an element's attributes what says nothing of its own; presentational ones become styles. `name` is the element's new name. */
+export function dress(tag: OpenTag, name: string, around: Around, tally: Tally): Dressed {
+  const unique = firstOfEach(tag.attributes, tally);
+  const own = readDeclarations(unique.find((attribute) => attribute.name === "style")?.value ?? "");
+  const meanings = [
+    ...(around.cells && (name === "td" || name === "th") ? meaningsOfTable(around.cells) : []),
+    ...meaningsOf(tag.name, unique),
+  ];
+  const made = meanings.filter(({ property }) => property !== "").map(styling);
+  const judged = judgeStyles([...made, ...own], name, around.look);
+  countGone(judged.gone, judged.kept, tally);
+
+  const meant = new Set(meanings.map(({ from }) => from));
+  const style = styleText(unique, own, judged.kept);
+  const kept = unique.flatMap((attribute): Attribute[] => {
+    if (attribute.name === "style") return [];
+    if (isKept(name, attribute)) return [attribute];
+    const mended = mend(attribute);
+    if (mended) return [mended];
+    if (!meant.has(attribute.name)) tally.attribute(attribute.name);
+    return [];
+  });
+  const inherited = around.inherited.filter((attribute) => !kept.some((other) => other.name === attribute.name));
+  const attributes = [...kept, ...inherited];
+  const styleAt = unique.findIndex((attribute) => attribute.name === "style");
+  if (style !== null) attributes.splice(styleAt < 0 ? attributes.length : countBefore(unique, kept, styleAt), 0, style);
+  return { attributes, asWritten: isSame(attributes, tag.attributes), look: judged.look };
+}
+
+/** Of attributes of one name, programs disagree about which counts: the first does for browsers. */
+function firstOfEach(attributes: readonly Attribute[], tally: Tally): Attribute[] {
+  const names = new Set<string>();
+  return attributes.filter(({ name }) => {
+    if (names.has(name)) tally.attribute(name);
+    else return names.add(name);
+    return false;
+  });
+}
+
+const styling = ({ property, value, from }: { property: string; value: string; from: string }): Styling => ({
+  property,
+  value,
+  important: false,
+  source: `${property}:${value}`,
+  from,
+});
+
+/** What an attribute stood for and a style says otherwise is not lost: the style counted before, too. */
+function countGone(gone: readonly Styling[], kept: readonly Styling[], tally: Tally): void {
+  const said = new Set(kept.map(({ property }) => groupOf(property)));
+  const named = new Set<string>();
+  for (const { property, from } of gone) {
+    if (from === undefined) tally.style(property);
+    else if (from !== "" && !said.has(groupOf(property)) && !named.has(from)) {
+      named.add(from);
+      tally.attribute(from);
+    }
+  }
+}
+
+const groupOf = (property: string): string => (property === "background" ? "background-color" : property);
+
+/** The style attribute as it was written where all of it stays; otherwise made of what stays; null where nothing does. */
+function styleText(
+  attributes: readonly Attribute[],
+  own: readonly Styling[],
+  kept: readonly Styling[],
+): Attribute | null {
+  if (kept.length === 0) return null;
+  const written = attributes.find(({ name }) => name === "style");
+  const same = kept.length === own.length && kept.every((one, index) => one === own[index] && !one.important);
+  if (written && same) return written;
+  const text = kept.map((one) => (one.important ? `${one.property}:${one.value}` : one.source.trim()));
+  return { name: "style", value: text.join(";") };
+}
+
+function isKept(element: string, { name, value }: Attribute): boolean {
+  if (globalAttributes.has(name)) return (name === "dir" ? direction : language).test(value);
+  if (!keptAttributes.get(element)?.has(name)) return false;
+  if (name === "colspan" || name === "rowspan") return /^[1-9]\d?$/.test(value);
+  if (name === "start") return /^-?\d{1,6}$/.test(value);
+  return true;
+}
+
+const direction = /^(?:ltr|rtl|auto)$/;
+const language = /^[A-Za-z0-9-]{0,35}$/;
+
+/** A direction in capitals. */
+function mend({ name, value }: Attribute): Attribute | undefined {
+  const text = value.trim().toLowerCase();
+  return name === "dir" && direction.test(text) ? { name, value: text } : undefined;
+}
+
+const countBefore = (all: readonly Attribute[], kept: readonly Attribute[], at: number): number =>
+  all.slice(0, at).filter((attribute) => kept.some((one) => one.name === attribute.name)).length;
+
+const isSame = (a: readonly Attribute[], b: readonly Attribute[]): boolean =>
+  a.length === b.length && a.every((one, index) => one === b[index]);

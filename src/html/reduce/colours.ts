@@ -1,0 +1,44 @@
+import names from "color-name";
+
+export type Rgb = readonly [red: number, green: number, blue: number];
+
+export const black: Rgb = [0, 0, 0];
+export const white: Rgb = [255, 255, 255];
+
+/** How browsers show links and marked text where nothing else is said. */
+export const linkBlue: Rgb = [0, 0, 238];
+export const markYellow: Rgb = [255, 255, 0];
+
+/** A colour as hex of three or six digits, `rgb(r,g,b)` or by name; undefined for anything else, see-through colours too. */
+export function colourOf(value: string): Rgb | undefined {
+  const text = value.toLowerCase();
+  if (/^#[0-9a-f]{3}$/.test(text)) return hex([...text.slice(1)].map((digit) => digit + digit));
+  if (/^#[0-9a-f]{6}$/.test(text)) return hex([text.slice(1, 3), text.slice(3, 5), text.slice(5, 7)]);
+  const parts = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/.exec(text);
+  if (parts) {
+    const rgb = [Number(parts[1]), Number(parts[2]), Number(parts[3])] as const;
+    return rgb.every((part) => part <= 255) ? rgb : undefined;
+  }
+  return Object.hasOwn(names, text) ? names[text] : undefined;
+}
+
+const hex = ([red = "", green = "", blue = ""]: string[]): Rgb => [
+  Number.parseInt(red, 16),
+  Number.parseInt(green, 16),
+  Number.parseInt(blue, 16),
+];
+
+/** Contrast after WCAG 2: 1 for the same colour, 21 for black on white. */
+export function contrast(a: Rgb, b: Rgb): number {
+  const [darker = 0, lighter = 0] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+  return (lighter + 0.05) / (darker + 0.05);
+}
+
+function luminance([red, green, blue]: Rgb): number {
+  return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+}
+
+function linear(part: number): number {
+  const share = part / 255;
+  return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+}

@@ -1,0 +1,42 @@
+/** One declaration of a style attribute. `source` is what stands between the semicolons; `property` is in lower case. */
+export type Declaration = { property: string; value: string; important: boolean; source: string };
+
+/**
+ * The declarations of a style attribute (decoded), split at semicolons outside quotes and parentheses. What is none has the property "other"
+ * and no value.
+ */
+export function readDeclarations(style: string): Declaration[] {
+  return split(style)
+    .filter((part) => part.trim() !== "")
+    .map(declarationOf);
+}
+
+function split(style: string): string[] {
+  const parts: string[] = [];
+  let start = 0;
+  let quote = "";
+  let depth = 0;
+  for (let at = 0; at < style.length; at++) {
+    const character = style[at] as string;
+    if (quote) {
+      if (character === quote) quote = "";
+    } else if (character === '"' || character === "'") quote = character;
+    else if (character === "(") depth += 1;
+    else if (character === ")") depth = Math.max(0, depth - 1);
+    else if (character === ";" && depth === 0) {
+      parts.push(style.slice(start, at));
+      start = at + 1;
+    }
+  }
+  parts.push(style.slice(start));
+  return parts;
+}
+
+function declarationOf(source: string): Declaration {
+  const colon = source.indexOf(":");
+  const property = source.slice(0, colon < 0 ? 0 : colon).trim();
+  if (!/^-?[a-z][a-z-]*$/i.test(property)) return { property: "other", value: "", important: false, source };
+  const whole = source.slice(colon + 1).trim();
+  const value = whole.replace(/\s*!\s*important$/i, "");
+  return { property: property.toLowerCase(), value, important: value !== whole, source };
+}

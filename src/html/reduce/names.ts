@@ -1,0 +1,49 @@
+const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+
+/** Elements that a reduced body may have. Everything that tells what they show is in their text, or in `alt`. */
+export const keptElements = words(
+  "p div span br hr h1 h2 h3 h4 h5 h6 blockquote pre code kbd q ul ol li dl dt dd table caption colgroup col thead tbody tfoot tr th td a b strong i em u s sub sup small del ins mark img",
+);
+
+/** Elements that have no content and no end tag. */
+export const voidElements = words(
+  "area base basefont bgsound br col command embed frame hr image img input isindex keygen link meta param source track wbr",
+);
+
+/** Elements that start a line of their own, or a cell. */
+export const blockElements = words(
+  "p div hr h1 h2 h3 h4 h5 h6 blockquote pre ul ol li dl dt dd table caption colgroup col thead tbody tfoot tr th td address article aside body center details dialog dir fieldset figcaption figure footer form header hgroup html legend listing main menu nav search section summary",
+);
+
+export const headings = words("h1 h2 h3 h4 h5 h6");
+
+/** What may stand within a table but outside its cells. */
+export const tableParts = words("caption colgroup col thead tbody tfoot tr th td");
+
+/** Between their own parts, these hold nothing but blanks: programs disagree about where other content goes. */
+export const tableFrames = words("table colgroup thead tbody tfoot tr");
+
+/** Their content is apart from what is around the table. */
+export const cells = words("td th caption");
+
+/** Attributes of a kept element, besides `dir`, `lang` and `style`. */
+export const keptAttributes: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ["a", words("href")],
+  ["img", words("src alt")],
+  ["td", words("colspan rowspan")],
+  ["th", words("colspan rowspan")],
+  ["ol", words("start")],
+]);
+
+export const globalAttributes = words("dir lang style");
+
+/** Style properties that a reduced body may have, each within limits. */
+export const keptProperties = words(
+  "color background background-color font-family font-size font-weight font-style line-height text-align text-decoration vertical-align list-style-type width height max-width margin margin-top margin-right margin-bottom margin-left padding padding-top padding-right padding-bottom padding-left border border-top border-right border-bottom border-left border-collapse border-radius",
+);
+
+/** A deeper body is refused. */
+export const maxDepth = 100;
+
+/** Bytes. A larger reduced body is refused. */
+export const maxReducedBytes = 512 * 1024;

@@ -1,0 +1,109 @@
+import { keptProperties } from "./names.ts";
+
+/** Whether the raw value of an attribute (as it stands between its quotes) says how something looks or where it leads, and no more. */
+export function isPlainAttribute(element: string, name: string, raw: string): boolean {
+  const value = decoded(raw);
+  switch (name) {
+    case "alt":
+      return true;
+    case "dir":
+      return /^(?:ltr|rtl|auto)$/.test(raw);
+    case "lang":
+      return /^[A-Za-z0-9-]{0,35}$/.test(raw);
+    case "colspan":
+    case "rowspan":
+      return /^[1-9]\d?$/.test(raw);
+    case "start":
+      return /^-?\d{1,6}$/.test(raw);
+    case "src":
+      return /^cid:[0-9a-f]{64}$/.test(raw);
+    case "href":
+      return value !== undefined && isPlainTarget(value);
+    case "style":
+      return value !== undefined && isPlainStyle(element, value);
+    default:
+      return false;
+  }
+}
+
+/** Undefined where it has named references beyond the four of every markup. */
+function decoded(raw: string): string | undefined {
+  if (/&(?!(?:amp|lt|gt|quot);)[a-z][a-z0-9]*;/i.test(raw)) return undefined;
+  return raw.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot));?/gi, (whole, decimal, hex, name) => {
+    if (name) return named[name.toLowerCase()] ?? whole;
+    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16);
+    return code > 0x10ffff ? "\ufffd" : String.fromCodePoint(code);
+  });
+}
+
+const named: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
+
+const isPlainTarget = (target: string): boolean =>
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
+  /^[ \t\n\f\r]*(?:https?:\/\/|mailto:|tel:)[^\u0000-\u001f\\<>"]+[ \t\n\f\r]*$/i.test(target);
+
+function isPlainStyle(element: string, style: string): boolean {
+  const properties = new Set<string>();
+  for (const part of style.split(";").filter((one) => one.trim() !== "")) {
+    const [, written = "", value = ""] = /^\s*([a-z-]+)\s*:\s*([^:]*?)\s*$/i.exec(part) ?? [];
+    const property = written.toLowerCase() === "background" ? "background-color" : written.toLowerCase();
+    if (properties.has(property) || !keptProperties.has(property) || !isPlainDeclaration(property, value)) return false;
+    if ((element === "col" || element === "colgroup") && property !== "width") return false;
+    properties.add(property);
+  }
+  return properties.size > 0;
+}
+
+function isPlainDeclaration(property: string, value: string): boolean {
+  const kind = property.replace(/-(?:top|right|bottom|left)$/, "");
+  const pattern = patterns.get(kind);
+  if (pattern) return pattern.test(value);
+  const parts = value.split(/\s+/);
+  if (kind === "margin" || kind === "padding" || kind === "border-radius")
+    return parts.length <= 4 && parts.every((part) => (kind === "margin" && part === "auto") || isLength(part, 600));
+  if (kind === "border") {
+    const [width = "", style = "", ...colour] = parts;
+    if (/^(?:none|0)$/i.test(value)) return true;
+    return (
+      isLength(width, 600) &&
+      /^[a-z]{5,6}$/i.test(style) &&
+      style.toLowerCase() !== "hidden" &&
+      isColour(colour.join(" "))
+    );
+  }
+  if (/^(?:auto|(?:[1-9]?\d|100)(?:\.\d+)?%)$/i.test(value)) return kind !== "height" || value.toLowerCase() === "auto";
+  return isLength(value, 600);
+}
+
+/** In px and pt the largest is judged here; `em` depends on what is around. */
+function isLength(value: string, most: number): boolean {
+  const [, number, unit = ""] = /^(\d*\.?\d+)(px|pt|em|rem)?$/i.exec(value) ?? [];
+  if (number === undefined) return false;
+  const size = Number(number) * (unit.toLowerCase() === "pt" ? 4 / 3 : 1);
+  return unit === "" ? size === 0 : size <= most;
+}
+
+const colour =
+  /^(?:#[0-9a-f]{3}|#[0-9a-f]{6}|rgb\((?:\s*\d{1,3}\s*,){2}\s*\d{1,3}\s*\)|(?!transparent$|inherit$|initial$|unset$|revert|currentcolor$)[a-z]{3,20})$/i;
+const isColour = (value: string): boolean => colour.test(value);
+
+const patterns = new Map([
+  ["color", colour],
+  ["background-color", colour],
+  ["font-family", /^[\p{L}\p{N}\s"',.&_+-]+$/u],
+  [
+    "font-size",
+    /^(?:(?:xx?-)?(?:small|large)|smaller|larger|medium|(?!0+(?:\.0*)?[a-z%])\d*\.?\d+(?:px|pt|em|rem|%))$/i,
+  ],
+  ["font-weight", /^(?:normal|bold|bolder|lighter|[1-9]00)$/i],
+  ["font-style", /^(?:normal|italic|oblique)$/i],
+  ["line-height", /^(?:normal|(?!0+(?:\.0*)?(?:[a-z%]|$))\d*\.?\d+(?:px|pt|em|rem|%)?)$/i],
+  ["text-align", /^(?:left|right|center|justify|start|end)$/i],
+  ["text-decoration", /^(?:none|(?:underline|line-through|overline)(?:\s+(?:underline|line-through|overline))*)$/i],
+  ["vertical-align", /^(?:baseline|sub|super|top|middle|bottom|text-top|text-bottom)$/i],
+  [
+    "list-style-type",
+    /^(?:none|disc|circle|square|decimal|decimal-leading-zero|(?:lower|upper)-(?:alpha|latin|roman)|lower-greek)$/i,
+  ],
+  ["border-collapse", /^(?:collapse|separate)$/i],
+]);

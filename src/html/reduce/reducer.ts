@@ -1,0 +1,210 @@
+import { dress } from "./attributes.ts";
+import { isReadableSize } from "./lengths.ts";
+import { judgeLink } from "./links.ts";
+import { blockElements, keptElements, tableFrames, voidElements } from "./names.ts";
+import { OpenElements, TooDeep } from "./openElements.ts";
+import { type CellStyle, cellStyleOf } from "./presentation.ts";
+import type { NotReduced, Reduced } from "./reduceHtml.ts";
+import { Tally } from "./removed.ts";
+import { goneUnseen, goneWithContent, headContent, newNames } from "./replaced.ts";
+import { type Look, plainLook } from "./styles.ts";
+import { type Attribute, type OpenTag, readTokens, type TokenHandler } from "./tokens.ts";
+import { TooLarge, textSource, Writer } from "./writer.ts";
+
+/** The sha256 of a picture by its source; undefined where there is none. */
+export type PictureOf = (source: string) => string | undefined;
+
+/** Reads, judges and writes in one go; nothing is built of what is read, so that time grows with its length alone. */
+export function reduceWith(html: string, pictureOf: PictureOf): Reduced | NotReduced {
+  const reducer = new Reducer(pictureOf);
+  try {
+    readTokens(html, reducer);
+    return reducer.end();
+  } catch (error) {
+    if (error instanceof TooDeep) return { refused: "too_deep" };
+    if (error instanceof TooLarge) return { refused: "too_large" };
+    throw error;
+  }
+}
+
+class Reducer implements TokenHandler {
+  readonly #pictureOf: PictureOf;
+  readonly #tally = new Tally();
+  readonly #writer = new Writer();
+  readonly #open = new OpenElements(this.#writer);
+  readonly #pictures = new Set<string>();
+  #readable = false;
+  /** A document's head was seen and nothing of its body: blanks are no content yet. */
+  #prologue = false;
+  #bodySeen = false;
+  /** `dir` and `lang` of the html element; its body takes them over. */
+  #ofDocument: Attribute[] = [];
+
+  constructor(pictureOf: PictureOf) {
+    this.#pictureOf = pictureOf;
+  }
+
+  open(tag: OpenTag): void {
+    this.#writer.nothing();
+    const name = newNames.get(tag.name) ?? tag.name;
+    if (this.#open.dropping) {
+      if (this.#open.top?.name !== "head" || headContent.has(tag.name)) {
+        if (!voidElements.has(tag.name)) this.#push(tag.name, null, true);
+        return;
+      }
+      this.#open.close("head");
+    }
+    if (tag.name === "html") this.#startDocument(tag);
+    else if (tag.name === "body" && this.#bodySeen) return;
+    else if (goneWithContent.has(tag.name)) this.#drop(tag.name);
+    else if (!keptElements.has(name)) this.#unwrap(tag.name);
+    else if (name === "img") this.#picture(tag);
+    else if (name === "a" && !this.#isLink(tag)) this.#push(tag.name, null, false);
+    else this.#place(tag, name);
+  }
+
+  close(name: string): void {
+    this.#writer.nothing();
+    if (name === "html" || name === "body") return;
+    if (name === "br" && !this.#open.dropping) this.open({ name, attributes: [], source: "" });
+    else if (!this.#open.close(name) && name === "p" && !this.#open.dropping) this.#writer.line();
+  }
+
+  text(source: string, text: string, reference: boolean): void {
+    const blank = /^[ \t\n\f\r]*$/.test(text);
+    if (this.#open.dropping) {
+      if (blank || this.#open.top?.name !== "head") return;
+      this.#open.close("head");
+    }
+    if (blank && this.#prologue && this.#writer.empty) return;
+    if (!blank) this.#begin(this.#open.makeRoomForText());
+    else if (reference && tableFrames.has(this.#open.around?.out ?? "")) return;
+    this.#writer.text(source, text, reference);
+    this.#readable ||= isSeen(text);
+  }
+
+  comment(): void {
+    this.#writer.nothing();
+    if (!this.#open.dropping) this.#tally.comment();
+  }
+
+  doctype(): void {
+    this.#writer.nothing();
+    this.#prologue = true;
+  }
+
+  end(): Reduced {
+    this.#open.shrink(0);
+    return {
+      html: this.#writer.toString(),
+      removed: this.#tally.sorted(),
+      readable: this.#readable,
+      pictures: [...this.#pictures],
+    };
+  }
+
+  #startDocument(tag: OpenTag): void {
+    this.#prologue = true;
+    this.#ofDocument = tag.attributes.filter(
+      ({ name, value }) =>
+        (name === "dir" && /^(?:ltr|rtl)$/.test(value)) || (name === "lang" && /^[A-Za-z0-9-]{1,35}$/.test(value)),
+    );
+  }
+
+  #drop(name: string): void {
+    this.#tally.element(name);
+    if (name === "head") this.#prologue = true;
+    if (!goneUnseen.has(name)) this.#writer.blank();
+    if (!voidElements.has(name)) this.#push(name, null, true);
+  }
+
+  #unwrap(name: string): void {
+    this.#tally.element(name);
+    if (blockElements.has(name)) this.#writer.line();
+    if (!voidElements.has(name)) this.#push(name, null, false);
+  }
+
+  #isLink(tag: OpenTag): boolean {
+    const href = tag.attributes.find(({ name }) => name === "href")?.value;
+    const judged = href === undefined ? undefined : judgeLink(href);
+    if (judged?.kept && !this.#open.has("a")) return true;
+    if (judged === undefined || judged.kept) this.#tally.element("a");
+    else this.#tally.link(judged.scheme);
+    return false;
+  }
+
+  #picture(tag: OpenTag): void {
+    const source = tag.attributes.find(({ name }) => name === "src")?.value ?? "";
+    const alt = tag.attributes.find(({ name }) => name === "alt")?.value ?? "";
+    const sha256 = source === "" ? undefined : this.#pictureOf(source);
+    this.#readable ||= isSeen(alt);
+    if (sha256 !== undefined && /^[0-9a-f]{64}$/.test(sha256)) {
+      this.#begin(this.#open.makeRoom("img") ?? []);
+      this.#pictures.add(sha256);
+      const cid = `cid:${sha256}`;
+      const attributes = tag.attributes.map((one) => (one.name === "src" ? { ...one, value: cid } : one));
+      this.#keep(source === cid ? tag : { ...tag, attributes, source: "" }, "img");
+    } else this.#dropPicture(source, alt);
+  }
+
+  /** Its alternative text stays, as text. */
+  #dropPicture(source: string, alt: string): void {
+    if (/^\s*(?:cid|data|blob|file|about):/i.test(source) || source.trim() === "") this.#tally.element("img");
+    else this.#tally.remoteImage();
+    this.#writer.blank();
+    if (alt.trim() === "") return;
+    this.#begin(this.#open.makeRoomForText());
+    this.#writer.text(textSource(alt), alt, false);
+    this.#writer.blank();
+  }
+
+  #place(tag: OpenTag, name: string): void {
+    const implied = this.#open.makeRoom(name);
+    if (implied === null) this.#unwrap(tag.name);
+    else {
+      this.#begin(implied);
+      this.#keep(tag, name);
+    }
+  }
+
+  #keep(tag: OpenTag, name: string): void {
+    const inherited = tag.name === "body" ? this.#ofDocument : [];
+    if (tag.name === "body") this.#bodySeen = true;
+    const cells = this.#open.cellStyle;
+    const dressed = dress(tag, name, { look: this.#look, cells, inherited }, this.#tally);
+    if (shrinking.has(name) && !isReadableSize(Math.min(dressed.look.fontSize, 16))) {
+      this.#unwrap(tag.name);
+      return;
+    }
+    const source = dressed.asWritten && tag.name === name && isPlainlySpelled(tag.source) ? tag.source : undefined;
+    this.#writer.open(name, blockElements.has(name), dressed.attributes, source);
+    if (!voidElements.has(name))
+      this.#push(tag.name, name, false, dressed.look, name === "table" ? cellStyleOf(tag.attributes) : null);
+  }
+
+  /** Elements that the place asks for before text or another element can stand there. */
+  #begin(names: readonly string[]): void {
+    for (const name of names) this.#keep({ name, attributes: [], source: `<${name}>` }, name);
+  }
+
+  get #look(): Look {
+    return this.#open.top?.look ?? plainLook;
+  }
+
+  #push(name: string, out: string | null, drops: boolean, look = this.#look, cells: CellStyle | null = null): void {
+    this.#open.push({ name, out, drops, look, cells });
+  }
+}
+
+/** Elements that make text smaller. */
+const shrinking = new Set(["small", "sub", "sup", "h5", "h6"]);
+
+/** Targets and styles are spelled without references that a simple reader does not know (`https&colon;`). */
+const isPlainlySpelled = (source: string): boolean =>
+  !/&(?!(?:amp|lt|gt|quot);)[a-z][a-z0-9]*;/i.test(source.replace(/ alt="[^"]*"/, ""));
+
+/** Whether there is something to see: not only blanks and characters without a shape. */
+const isSeen = (text: string): boolean =>
+  /[\p{L}\p{N}\p{P}\p{S}]/u.test(
+    text.replace(/[\u115f\u1160\u3164\uffa0\u2800]|\p{Default_Ignorable_Code_Point}/gu, ""),
+  );

@@ -1,0 +1,47 @@
+/**
+ * What a reduction took away. `what` is `element:NAME`, `attribute:NAME`, `style:PROPERTY`, `comment`, `image:remote` or `link:SCHEME`,
+ * with `other` for a name that is too long or too odd, or one too many.
+ */
+export type Removed = { what: string; count: number };
+
+const maxKinds = 60;
+
+/** Counts what is taken away, in a bounded number of kinds whatever the input has. */
+export class Tally {
+  readonly #counts = new Map<string, number>();
+
+  element(name: string): void {
+    this.#count("element", name);
+  }
+  attribute(name: string): void {
+    this.#count("attribute", name);
+  }
+  style(property: string): void {
+    this.#count("style", property);
+  }
+  link(scheme: string): void {
+    this.#count("link", scheme);
+  }
+  remoteImage(): void {
+    this.#add("image:remote");
+  }
+  comment(): void {
+    this.#add("comment");
+  }
+
+  /** By name, so that the same removals read the same. */
+  sorted(): Removed[] {
+    return [...this.#counts]
+      .map(([what, count]) => ({ what, count }))
+      .sort((a, b) => (a.what < b.what ? -1 : a.what > b.what ? 1 : 0));
+  }
+
+  #count(kind: string, name: string): void {
+    const what = `${kind}:${/^[a-z0-9][a-z0-9:_.+-]{0,39}$/.test(name) ? name : "other"}`;
+    this.#add(this.#counts.has(what) || this.#counts.size < maxKinds ? what : `${kind}:other`);
+  }
+
+  #add(what: string): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + 1);
+  }
+}

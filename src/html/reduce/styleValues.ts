@@ -1,0 +1,69 @@
+import { colourOf } from "./colours.ts";
+import { isBoxLength, measured } from "./lengths.ts";
+
+/**
+ * Whether a value of such a property only says how something looks, and hides nothing. `em` in px. Sizes and colours of text depend on what
+ * is around them: styles.ts judges those.
+ */
+export function isPlainValue(property: string, value: string, em: number): boolean {
+  const side = /^(margin|padding|border)-(?:top|right|bottom|left)$/.exec(property);
+  return values.get(side?.[1] ?? property)?.(value.toLowerCase(), em, side !== null) ?? false;
+}
+
+type Judge = (value: string, em: number, side: boolean) => boolean;
+
+const among =
+  (words: string): Judge =>
+  (value) =>
+    words.split(" ").includes(value);
+
+const percentage = (value: string): boolean => {
+  const size = measured(value);
+  return size?.unit === "%" && size.number <= 100;
+};
+
+const box =
+  (judge: (part: string, em: number) => boolean): Judge =>
+  (value, em, side) => {
+    const parts = value.split(/\s+/);
+    return parts.length <= (side ? 1 : 4) && parts.every((part) => judge(part, em));
+  };
+
+const borderStyles = among("solid dashed dotted double groove ridge inset outset");
+
+function border(value: string, em: number): boolean {
+  if (value === "none" || value === "0") return true;
+  const [, width = "", style = "", colour = ""] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(value) ?? [];
+  return isBoxLength(width, em) && borderStyles(style, em, false) && colourOf(colour) !== undefined;
+}
+
+/** Fonts that show other signs than the letters they are given. */
+const symbolFonts =
+  /wing\s?dings|webdings|symbol|dingbat|mt extra|marlett|ornament|emoji|awesome|icon|glyph|barcode|braille/i;
+const familyName = /^\s*(?:-?[\p{L}_][\p{L}\p{N}_ -]*|"[\p{L}\p{N}_ .&+-]+"|'[\p{L}\p{N}_ .&+-]+')\s*$/u;
+
+const fontFamily: Judge = (value) =>
+  value.length <= 500 && !symbolFonts.test(value) && value.split(",").every((name) => familyName.test(name));
+
+const values = new Map<string, Judge>(
+  Object.entries({
+    "font-family": fontFamily,
+    "font-weight": among("normal bold bolder lighter 100 200 300 400 500 600 700 800 900"),
+    "font-style": among("normal italic oblique"),
+    "text-align": among("left right center justify start end"),
+    "text-decoration": (value) =>
+      value === "none" || value.split(/\s+/).every((part) => ["underline", "line-through", "overline"].includes(part)),
+    "vertical-align": among("baseline sub super top middle bottom text-top text-bottom"),
+    "list-style-type": among(
+      "disc circle square decimal decimal-leading-zero lower-alpha upper-alpha lower-latin upper-latin lower-roman upper-roman lower-greek none",
+    ),
+    width: (value, em) => value === "auto" || percentage(value) || isBoxLength(value, em),
+    "max-width": (value, em) => percentage(value) || isBoxLength(value, em),
+    height: (value, em) => value === "auto" || isBoxLength(value, em),
+    margin: box((part, em) => part === "auto" || isBoxLength(part, em)),
+    padding: box(isBoxLength),
+    border,
+    "border-collapse": among("collapse separate"),
+    "border-radius": box(isBoxLength),
+  }),
+);

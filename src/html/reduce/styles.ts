@@ -1,0 +1,103 @@
+import { black, colourOf, contrast, linkBlue, markYellow, type Rgb, white } from "./colours.ts";
+import type { Declaration } from "./declarations.ts";
+import { fontSizePx, isReadableLine, isReadableSize, lineHeightOf, rootSize } from "./lengths.ts";
+import { keptProperties } from "./names.ts";
+import { isPlainValue } from "./styleValues.ts";
+
+/** How text looks at a place, as far as that can hide it. Sizes in px; `lineHeight` is null where it grows with the text. */
+export type Look = { color: Rgb; background: Rgb; fontSize: number; lineHeight: number | null };
+
+export const plainLook: Look = { color: black, background: white, fontSize: rootSize, lineHeight: null };
+
+/** `from`: the attribute or element that a declaration was made of; undefined for one that was written as such. */
+export type Styling = Declaration & { from?: string };
+
+/** The element's own look before any style: browsers show some elements smaller, or in a colour of their own. */
+export function lookOf(element: string, around: Look): Look {
+  const scale = scales.get(element);
+  if (scale) return { ...around, fontSize: around.fontSize * scale };
+  if (element === "a") return { ...around, color: linkBlue };
+  if (element === "mark") return { ...around, color: black, background: markYellow };
+  return around;
+}
+
+const scales = new Map([
+  ["h1", 2],
+  ["h2", 1.5],
+  ["h3", 1.17],
+  ["h5", 0.83],
+  ["h6", 0.67],
+  ["small", 1 / 1.2],
+  ["sub", 1 / 1.2],
+  ["sup", 1 / 1.2],
+]);
+
+/** Colours that are nearer than this cannot be told apart with ease. */
+const leastContrast = 2;
+
+/** The declarations that may stay on an element, in their order, those that go, and how its content then looks. */
+export function judgeStyles(
+  stylings: readonly Styling[],
+  element: string,
+  around: Look,
+): { kept: Styling[]; gone: Styling[]; look: Look } {
+  const look = { ...lookOf(element, around) };
+  const kept = new Set(stylings.filter(({ property }) => isKept(property, element)));
+  const fits = (styling: Styling, judge: () => boolean): void => {
+    if (!judge()) kept.delete(styling);
+  };
+
+  for (const one of of(kept, "font-size")) fits(one, () => isReadableSize(fontSizePx(one.value, around.fontSize) ?? 0));
+  const size = onlyLast(kept, "font-size");
+  if (size) look.fontSize = fontSizePx(size.value, around.fontSize) ?? look.fontSize;
+
+  for (const one of of(kept, "line-height"))
+    fits(one, () => isReadableLine(lineHeightOf(one.value, look.fontSize)?.multiple ?? 0));
+  const line = onlyLast(kept, "line-height");
+  if (line) look.lineHeight = lineHeightOf(line.value, look.fontSize)?.px ?? null;
+  // Lines of a set height lie on each other where an inner text is much larger.
+  else if (size && look.lineHeight !== null && !isReadableLine(look.lineHeight / look.fontSize)) {
+    kept.delete(size);
+    look.fontSize = lookOf(element, around).fontSize;
+  }
+
+  for (const one of kept)
+    if (!judgedHere.has(one.property)) fits(one, () => isPlainValue(one.property, one.value, look.fontSize));
+  for (const property of new Set([...kept].map((one) => one.property)))
+    if (!judgedHere.has(property)) onlyLast(kept, property);
+
+  judgeColours(kept, look);
+  return { kept: stylings.filter((one) => kept.has(one)), gone: stylings.filter((one) => !kept.has(one)), look };
+}
+
+const judgedHere = new Set(["font-size", "line-height", "color", "background", "background-color"]);
+
+/** The text's colour goes where it cannot be read on its ground; then the ground, where it would hide the text around. */
+function judgeColours(kept: Set<Styling>, look: Look): void {
+  for (const one of of(kept, "color", "background", "background-color")) if (!colourOf(one.value)) kept.delete(one);
+  const text = onlyLast(kept, "color");
+  const ground = onlyLast(kept, "background", "background-color");
+  const background = (ground && colourOf(ground.value)) ?? look.background;
+  const color = text && colourOf(text.value);
+  if (text && color) {
+    if (contrast(color, background) < leastContrast) kept.delete(text);
+    else look.color = color;
+  }
+  if (ground && contrast(look.color, background) < leastContrast) kept.delete(ground);
+  else look.background = background;
+}
+
+/** A column shows its width and nothing else. */
+const isKept = (property: string, element: string): boolean =>
+  keptProperties.has(property) && (property === "width" || (element !== "col" && element !== "colgroup"));
+
+const of = (kept: Set<Styling>, ...properties: string[]): Styling[] =>
+  [...kept].filter((one) => properties.includes(one.property));
+
+/** Of declarations for the same, the one that counts stays: the last important one, or the last. */
+function onlyLast(kept: Set<Styling>, ...properties: string[]): Styling | undefined {
+  const all = of(kept, ...properties);
+  const last = all.filter((one) => one.important).at(-1) ?? all.at(-1);
+  for (const one of all) if (one !== last) kept.delete(one);
+  return last;
+}

@@ -1,0 +1,82 @@
+import { Tokenizer } from "htmlparser2";
+
+export type Attribute = { name: string; value: string };
+
+/** `name` and the attributes' names are in lower case, values decoded; `source` is the tag as it is written. */
+export type OpenTag = { name: string; attributes: Attribute[]; source: string };
+
+/** What a body consists of, in its order. */
+export type TokenHandler = {
+  open(tag: OpenTag): void;
+  close(name: string): void;
+  /** `text` is what it reads as. `reference`: it is one character reference (`&nbsp;`). */
+  text(source: string, text: string, reference: boolean): void;
+  /** Comments, conditional comments, CDATA and processing instructions. */
+  comment(): void;
+  doctype(): void;
+};
+
+/** Reads HTML as browsers split it into tags and text, without building anything of it. Takes time in proportion to its length. */
+export function readTokens(html: string, handler: TokenHandler): void {
+  /** Where the last token ended. */
+  let at = 0;
+  let tag: OpenTag = { name: "", attributes: [], source: "" };
+  let tagStart = 0;
+  let attribute: Attribute = { name: "", value: "" };
+  const endOfTag = (end: number): void => {
+    at = end + 1;
+    handler.open({ ...tag, source: html.slice(tagStart, at) });
+  };
+  const endOfComment = (_start: number, end: number): void => {
+    at = end + 1;
+    handler.comment();
+  };
+  const tokenizer = new Tokenizer(
+    {},
+    {
+      onopentagname(start, end) {
+        tagStart = start - 1;
+        tag = { name: html.slice(start, end).toLowerCase(), attributes: [], source: "" };
+      },
+      onattribname(start, end) {
+        attribute = { name: html.slice(start, end).toLowerCase(), value: "" };
+      },
+      onattribdata(start, end) {
+        attribute.value += html.slice(start, end);
+      },
+      onattribentity(codePoint) {
+        attribute.value += String.fromCodePoint(codePoint);
+      },
+      onattribend() {
+        tag.attributes.push(attribute);
+      },
+      onopentagend: endOfTag,
+      onselfclosingtag: endOfTag,
+      onclosetag(start, end) {
+        at = end + 1;
+        handler.close(html.slice(start, end).toLowerCase());
+      },
+      ontext(start, end) {
+        at = end;
+        const source = html.slice(start, end);
+        if (source) handler.text(source, source, false);
+      },
+      ontextentity(codePoint, end) {
+        // Some references stand for two characters: the second one has no source of its own.
+        const source = end === at ? "" : html.slice(html.lastIndexOf("&", end - 1), end);
+        at = end;
+        handler.text(source, String.fromCodePoint(codePoint), true);
+      },
+      oncomment: endOfComment,
+      oncdata: endOfComment,
+      onprocessinginstruction: endOfComment,
+      ondeclaration(_start, end) {
+        at = end + 1;
+        handler.doctype();
+      },
+      onend() {},
+    },
+  );
+  tokenizer.write(html);
+  tokenizer.end();
+}

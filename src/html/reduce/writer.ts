@@ -1,0 +1,124 @@
+import { maxReducedBytes, voidElements } from "./names.ts";
+import type { Attribute } from "./tokens.ts";
+
+/** The reduced form would be larger than is kept. */
+export class TooLarge extends Error {}
+
+/** A tag in the form that a reduced body has: lower case, attributes in double quotes. */
+const written = /^<[a-z][a-z0-9]*(?:[ \t\n\f\r]+[a-z]+="[^"<]*")*[ \t\n\f\r]*(\/?)>$/;
+
+/** Writes the reduced form, and sees to it that words which something stood between stay apart. */
+export class Writer {
+  readonly #parts: string[] = [];
+  #length = 0;
+  /** The last thing written is text, and markup that left nothing came after it. */
+  #seam = false;
+  #lastText: { reference: boolean } | undefined;
+  /** Text or a picture stands directly before this place. */
+  #inline = false;
+  #endsBlank = true;
+  #apart: "" | "line" | "blank" = "";
+
+  get empty(): boolean {
+    return this.#parts.length === 0;
+  }
+
+  /** A kept element begins. `source` is its tag as written where nothing of it has to change. */
+  open(name: string, block: boolean, attributes: readonly Attribute[], source: string | undefined): void {
+    if (block || name === "br") this.#boundaryKept();
+    else this.#separate("");
+    const [whole, slash] = (source !== undefined && written.exec(source)) || [];
+    if (whole !== undefined && (slash === "" || voidElements.has(name))) this.#push(whole);
+    else this.#push(`<${name}${attributes.map((one) => ` ${one.name}="${quoted(one.value)}"`).join("")}>`);
+    this.#lastText = undefined;
+    if (name === "img") this.#shown(false);
+  }
+
+  close(name: string, block: boolean): void {
+    if (block) this.#boundaryKept();
+    this.#push(`</${name}>`);
+    this.#lastText = undefined;
+  }
+
+  /** `source` as written, `text` as read. */
+  text(source: string, text: string, reference: boolean): void {
+    const blank = /^[ \t\n\f\r]*$/.test(text);
+    if (!blank) this.#separate(text);
+    this.#mendSeam();
+    this.#push(source.replace(/</g, "&lt;"));
+    this.#lastText = { reference };
+    if (blank) this.#endsBlank = true;
+    else this.#shown(/[ \t\n\f\r]$/.test(text));
+  }
+
+  /** Something went that stood on a line of its own. */
+  line(): void {
+    this.#seam = true;
+    if (this.#inline) this.#apart = "line";
+  }
+
+  /** Something went that stood within a line. */
+  blank(): void {
+    this.#seam = true;
+    if (this.#inline && this.#apart === "") this.#apart = "blank";
+  }
+
+  /** Markup went that was not seen. */
+  nothing(): void {
+    this.#seam = true;
+  }
+
+  toString(): string {
+    const html = this.#parts.join("");
+    if (Buffer.byteLength(html) > maxReducedBytes) throw new TooLarge();
+    return html;
+  }
+
+  #boundaryKept(): void {
+    this.#inline = false;
+    this.#endsBlank = true;
+    this.#apart = "";
+  }
+
+  #shown(endsBlank: boolean): void {
+    this.#inline = true;
+    this.#endsBlank = endsBlank;
+  }
+
+  #separate(text: string): void {
+    const apart = this.#apart;
+    this.#apart = "";
+    if (apart === "line") {
+      this.#push("<br>");
+      this.#lastText = undefined;
+      this.#boundaryKept();
+    } else if (apart === "blank" && !this.#endsBlank && !/^[ \t\n\f\r]/.test(text)) {
+      this.#mendSeam();
+      this.#push(" ");
+      this.#lastText = { reference: false };
+      this.#endsBlank = true;
+    }
+  }
+
+  /** Two texts that come together must not read as a reference (`&` and `lt;`) that neither of them had. */
+  #mendSeam(): void {
+    const last = this.#parts.length - 1;
+    if (this.#seam && this.#lastText) {
+      const part = this.#parts[last] as string;
+      if (!this.#lastText.reference) this.#parts[last] = part.replace(/&(?=[#\w]*$)/, "&amp;");
+      else if (part !== "" && !part.endsWith(";")) this.#parts[last] = `${part};`;
+    }
+    this.#seam = false;
+  }
+
+  #push(part: string): void {
+    this.#parts.push(part);
+    this.#length += part.length;
+    if (this.#length > maxReducedBytes) throw new TooLarge();
+  }
+}
+
+/** Text as it stands in an element. */
+export const textSource = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+
+const quoted = (value: string): string => textSource(value).replace(/"/g, "&quot;");

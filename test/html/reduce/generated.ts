@@ -1,0 +1,172 @@
+import fc from "fast-check";
+
+/** HTML for tests: pieces of the real and of the hostile, and HTML that has nothing to reduce. */
+
+/** The sha256 of a picture, and where it is found. */
+export const logo = "a1".repeat(32);
+export const pictures: ReadonlyMap<string, string> = new Map([
+  ["cid:logo@x", logo],
+  [`cid:${logo}`, logo],
+]);
+
+const names =
+  "p div span br hr h1 h2 h5 blockquote pre q ul ol li dl dt dd table caption colgroup col thead tbody tr th td a b i sub small img font center section form label body html o:p tt strike input".split(
+    " ",
+  );
+const dropping = "head title style script textarea select option svg template noscript xmp".split(" ");
+const declarations =
+  "color:red|color:#fff|background:black|background-color:#123|font-size:7px|font-size:.5em|font-size:30px|line-height:1|line-height:9px|width:50%|margin:0 auto|padding:1em|border:1px solid red|border-top:0|position:absolute|background:url(x)|COLOR:Blue|font-family:'A B',c|color:white!important|vertical-align:top|list-style-type:none| |/*|x:(".split(
+    "|",
+  );
+const attribute = fc.oneof(
+  fc.array(fc.constantFrom(...declarations), { maxLength: 4 }).map((all) => `style="${all.join(";")}"`),
+  fc.constantFrom(
+    ...[
+      'class="x"',
+      'href="https://x.example/?a&amp;b"',
+      "href=java&#9;script:x",
+      'href="https&colon;//x.example"',
+      'href="#x"',
+      'src="cid:logo@x"',
+      `src="cid:${logo}"`,
+      "src=//x",
+      'alt="a > b"',
+      "alt='x\"<'",
+      "width=100",
+      'height="5"',
+      "bgcolor=black",
+      'bgcolor="#fff"',
+      "color=white",
+      "size=1",
+      "size=+4",
+      "align=center",
+      "valign=top",
+      "border",
+      "border=2",
+      "cellpadding=5",
+      "cellspacing=0",
+      "dir=RTL",
+      'dir="rtl"',
+      'lang="he"',
+      'colspan="2"',
+      'start="3"',
+      "/",
+    ],
+  ),
+);
+const tag = fc
+  .tuple(
+    fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...names) }, fc.constantFrom(...dropping)),
+    fc.array(attribute, { maxLength: 3 }),
+  )
+  .map(([name, all]) => `<${[name, ...all].join(" ")}>`);
+const piece = fc.oneof(
+  { weight: 4, arbitrary: tag },
+  { weight: 4, arbitrary: fc.constantFrom(...names, ...dropping).map((name) => `</${name}>`) },
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(
+      ...[
+        "word",
+        "Zwei",
+        "&",
+        "&lt",
+        "lt;",
+        ";",
+        "&nbsp;",
+        "&#32;",
+        " ",
+        "\n",
+        "<",
+        "</",
+        "<!-- a -->",
+        "<!--[if mso]>",
+        "<![endif]-->",
+        "<![CDATA[",
+        "]]>",
+      ],
+      ...[">", '"', "#60;", "<!doctype html>", "&#x202e;", "\u200b", "&NotEqualTilde;", "<![if !mso]>", "<![endif]>"],
+    ),
+  },
+);
+
+/** Tags, broken and whole, text and references in any order. */
+export const anyHtml = fc.array(piece, { maxLength: 40, size: "max" }).map((pieces) => pieces.join(""));
+
+const text = fc.constantFrom(
+  "a",
+  "Zwei ",
+  " ",
+  "\n",
+  "&nbsp;",
+  "&#8212;",
+  "&amp;",
+  "1 > 0",
+  "é",
+  "שלום",
+  "👍",
+  "x&y",
+  "\u200b",
+);
+const dressed = fc.constantFrom(
+  ...[
+    "",
+    "",
+    "",
+    ' dir="rtl"',
+    ' lang="de-AT"',
+    ' style="color: #333; margin:0 0 12px"',
+    '  style="font-family:&quot;A B&quot;,serif;"',
+  ],
+  ...[' style="text-align:center" dir="auto"', '\n lang="sv"'],
+);
+
+type Inner = { inline: string; block: string };
+const { block } = fc.letrec<Inner>((tie) => ({
+  inline: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    { weight: 4, arbitrary: text },
+    fc.constantFrom(
+      "<br>",
+      "<br/>",
+      "<br />",
+      `<img src="cid:${logo}" alt="a &gt; &nbsp;b">`,
+      '<a href="https://x.example/?a=1&b=2">x</a>',
+    ),
+    fc
+      .tuple(
+        fc.constantFrom(..."b strong i em u s sub sup small del ins mark span code kbd q".split(" ")),
+        dressed,
+        tie("inline"),
+      )
+      .map(([name, attributes, inner]) =>
+        name === "mark" || name === "small" || name.startsWith("su")
+          ? `<${name}>${name}</${name}>`
+          : `<${name}${attributes}>${inner}</${name}>`,
+      ),
+  ),
+  block: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    { weight: 3, arbitrary: text },
+    fc
+      .tuple(fc.constantFrom("p", "h2", "pre", "dt"), dressed, fc.array(tie("inline"), { maxLength: 4 }))
+      .map(([name, attributes, inner]) =>
+        name === "dt"
+          ? `<dl>\n<dt${attributes}>${inner.join("")}</dt></dl>`
+          : `<${name}${attributes}>${inner.join("")}</${name}>`,
+      ),
+    fc
+      .tuple(fc.constantFrom("div", "blockquote"), dressed, fc.array(tie("block"), { maxLength: 3 }))
+      .map(([name, attributes, inner]) => `<${name}${attributes}>${inner.join("")}</${name}>`),
+    fc
+      .tuple(fc.constantFrom("ul", "ol", 'ol start="4"'), fc.array(tie("block"), { maxLength: 3 }))
+      .map(([name, items]) => `<${name}>${items.map((item) => `<li>${item}</li>\n`).join("")}</${name.slice(0, 2)}>`),
+    fc
+      .array(tie("block"), { maxLength: 3 })
+      .map((all) => `<table>\n<tr>${all.map((one) => `<td colspan="2">${one}</td>`).join(" ")}</tr></table>`),
+    fc.constant('<hr style="width:50%"/>'),
+  ),
+}));
+
+/** HTML that a reduction leaves as it is. */
+export const subsetHtml = fc.array(block, { maxLength: 6 }).map((all) => all.join(""));

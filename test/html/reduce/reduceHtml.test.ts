@@ -1,0 +1,317 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { picturesNamed, type Reduced, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
+import { anyHtml, logo, pictures, subsetHtml } from "./generated.ts";
+
+const reduced = (html: string): Reduced => {
+  const result = reduceHtml(html, pictures);
+  if ("refused" in result) throw new Error(result.refused);
+  return result;
+};
+const made = (html: string): string => reduced(html).html;
+const removed = (html: string): string[] => reduced(html).removed.map(({ what, count }) => `${what} ${count}`);
+
+describe("reduceHtml", () => {
+  describe("takes away, with its content, what some programs show and the page does not", () => {
+    const gone: [html: string, what: string][] = [
+      ["<textarea>secret</textarea>", "element:textarea 1"],
+      ["<select><option>secret<option>more</select>", "element:select 1"],
+      ["<option>secret</option>", "element:option 1"],
+      ['<input value="secret" placeholder="secret">', "element:input 1"],
+      ["<button>secret</button>", "element:button 1"],
+      ["<!-- secret -->", "comment 1"],
+      ["<!--[if mso]>secret<![endif]-->", "comment 1"],
+      ["<style>p::after{content:'secret'}</style>", "element:style 1"],
+      ["<template>secret</template>", "element:template 1"],
+      ["<iframe srcdoc='secret'>secret</iframe>", "element:iframe 1"],
+      ["<object data=x>secret</object>", "element:object 1"],
+      ["<svg><text>secret</text><style>secret</style></svg>", "element:svg 1"],
+      ["<math><mtext>secret</mtext></math>", "element:math 1"],
+      ["<noembed>secret</noembed>", "element:noembed 1"],
+      ["<xmp><b>secret</b></xmp>", "element:xmp 1"],
+      ["<video poster=x>secret</video>", "element:video 1"],
+      ["<canvas>secret</canvas>", "element:canvas 1"],
+      ["<![CDATA[secret]]>", "comment 1"],
+      ["<?secret ?>", "comment 1"],
+      ["<head><title>secret</title></head>", "element:head 1"],
+    ];
+    for (const [html, what] of gone) {
+      it(html, () => {
+        expect(made(`<p>a</p>${html}<p>b</p>`)).to.equal("<p>a</p><p>b</p>");
+        expect(removed(`<p>a</p>${html}<p>b</p>`)).to.deep.equal([what]);
+      });
+    }
+    it("and everything after one that does not end", () => {
+      for (const name of ["textarea", "select", "plaintext", "svg", "object", "style"])
+        expect(made(`<p>a</p><${name}>secret`), name).to.equal("<p>a</p>");
+    });
+    it("but not what an open conditional comment stands around", () => {
+      expect(made("<![if !mso]><p>a</p><![endif]>")).to.equal("<p>a</p>");
+      expect(made("<!--[if !mso]><!--><p>a</p><!--<![endif]-->")).to.equal("<p>a</p>");
+    });
+  });
+
+  it("takes away attributes that a program may show or act on, and counts them", () => {
+    expect(removed('<p title="x" class="y" id=z onclick=a() aria-label="b" title="again">t</p>')).to.deep.equal([
+      "attribute:aria-label 1",
+      "attribute:class 1",
+      "attribute:id 1",
+      "attribute:onclick 1",
+      "attribute:title 2",
+    ]);
+  });
+
+  it("keeps words apart where a block goes", () => {
+    expect(made("a<section>b</section>c")).to.equal("a<br>b<br>c");
+    expect(made("<article><header>a</header>\n<b>b</b></article>")).to.equal("a\n<br><b>b</b>");
+    expect(made("<section><p>a</p></section><footer>b</footer>")).to.equal("<p>a</p>b");
+    expect(made("<td>a</td><td>b</td>")).to.equal("a<br>b");
+    expect(made("a</p>b")).to.equal("a<br>b");
+    expect(made("one<select><option>x</select>two")).to.equal("one two");
+    expect(made("wo<o:p></o:p>rd wo<wbr>rd")).to.equal("word word");
+  });
+
+  it("lets two texts that come together not make a reference that neither had", () => {
+    expect(made("&<x>lt;b>")).to.equal("&amp;lt;b>");
+    expect(made("&lt<x>;")).to.equal("&lt;;");
+    expect(made("&<!-- -->#60;")).to.equal("&amp;#60;");
+  });
+
+  it("leaves links to the web, to an address and to a number, by what their target reads as", () => {
+    for (const href of [
+      "https://x.example/?a=1&b=2",
+      "HTTP://x.example",
+      "mailto:a@x.example?subject=Hi there",
+      "tel:+46123",
+    ])
+      expect(made(`<a href="${href}">t</a>`)).to.equal(`<a href="${href}">t</a>`);
+    const gone: [href: string, what: string][] = [
+      ["java&#9;script:alert(1)", "link:javascript 1"],
+      ["&#1;javascript:x", "link:javascript 1"],
+      ["java\nscript:x", "link:javascript 1"],
+      ["#top", "link:fragment 1"],
+      ["/path", "link:relative 1"],
+      ["//x.example", "link:relative 1"],
+      ["data:text/html,x", "link:data 1"],
+      ["https://x.example/\\@y.example", "link:https 1"],
+      ["https://x.example/&lt;b&gt;", "link:https 1"],
+      ["https://x.example/&#10;y", "link:https 1"],
+      ["https:x.example", "link:https 1"],
+      [`${"x".repeat(100)}:y`, "link:other 1"],
+    ];
+    for (const [href, what] of gone) {
+      expect(made(`<a href="${href}">t</a>`), href).to.equal("t");
+      expect(removed(`<a href="${href}">t</a>`), href).to.deep.equal([what]);
+    }
+    expect(made('<a href="https://x.example">a<a href="https://y.example">b</a></a>')).to.equal(
+      '<a href="https://x.example">ab</a>',
+    );
+    expect(made('<a href="https&colon;//x.example">t</a>')).to.equal('<a href="https://x.example">t</a>');
+  });
+
+  it("binds pictures by their bytes, and leaves the alternative text of others", () => {
+    const result = reduced(
+      '<img src="cid:logo@x" alt="Logo" width=120><img src="https://t.example/p" alt="a < b">c<img src=data:x>',
+    );
+    expect(result.html).to.equal(`<img src="cid:${logo}" alt="Logo" style="width:120px"> a &lt; b c`);
+    expect(result.pictures).to.deep.equal([logo]);
+    expect(result.removed).to.deep.equal([
+      { what: "element:img", count: 1 },
+      { what: "image:remote", count: 1 },
+    ]);
+    expect(made(`<img src="cid:${"b".repeat(64)}">`)).to.equal("");
+    expect(
+      picturesNamed('<img src="data:a,&amp;"><img src=x><svg><img src=z></svg><img src=x><!--<img src=y>-->'),
+    ).to.deep.equal(["data:a,&", "x"]);
+  });
+
+  it("says whether something is left to read", () => {
+    for (const html of [
+      "",
+      " \n&nbsp;",
+      "<p>&#x200b;\u2060</p>",
+      "<hr><br>",
+      "<style>x</style>",
+      "&#x3164;",
+      `<img src="cid:logo@x" alt=" ">`,
+    ])
+      expect(reduced(html).readable, html).to.equal(false);
+    for (const html of ["a", "<p>1</p>", "👍", '<img src="cid:logo@x" alt="Logo">', '<img src="https://x" alt="Logo">'])
+      expect(reduced(html).readable, html).to.equal(true);
+  });
+
+  describe("judges colours and sizes by what is around them", () => {
+    const cases: [html: string, after: string][] = [
+      ['<p style="color:#fff">a</p>', "<p>a</p>"],
+      ['<p style="color:#ffe">a</p>', "<p>a</p>"],
+      ['<p style="background-color:#000;color:#fff">a</p>', '<p style="background-color:#000;color:#fff">a</p>'],
+      ['<div style="background:#000">a</div>', "<div>a</div>"],
+      [
+        '<div style="color:navy"><span style="background:#004">a</span></div>',
+        '<div style="color:navy"><span>a</span></div>',
+      ],
+      ['<a href="https://x.example" style="background:blue">a</a>', '<a href="https://x.example">a</a>'],
+      ['<mark style="color:yellow">a</mark>', "<mark>a</mark>"],
+      ['<p style="font-size:7px">a</p>', "<p>a</p>"],
+      ['<p style="font-size:41px">a</p>', "<p>a</p>"],
+      [
+        '<div style="font-size:.7em"><p style="font-size:.7em">a</p></div>',
+        '<div style="font-size:.7em"><p>a</p></div>',
+      ],
+      ['<p style="font-size:8px"><small>a</small></p>', '<p style="font-size:8px">a</p>'],
+      [
+        '<div style="font-size:10px;line-height:10px"><p style="font-size:40px">a</p></div>',
+        '<div style="font-size:10px;line-height:10px"><p>a</p></div>',
+      ],
+      ['<p style="font-size:20px;line-height:10px">a</p>', '<p style="font-size:20px">a</p>'],
+      ['<p style="color:transparent">a</p>', "<p>a</p>"],
+      ['<p style="color:rgba(0,0,0,.1)">a</p>', "<p>a</p>"],
+      ['<p style="color:#0000">a</p>', "<p>a</p>"],
+    ];
+    for (const [html, after] of cases) it(html, () => expect(made(html)).to.equal(after));
+    it("leaves white text on a dark ground where the text around can be read too", () => {
+      const html = '<div style="color:#ccc;background:#333"><p style="color:#fff">a</p></div>';
+      expect(made(html)).to.equal(html);
+    });
+  });
+
+  describe("leaves of a style what only dresses", () => {
+    const goes =
+      "display:none;visibility:hidden;opacity:0;position:absolute;overflow:hidden;text-indent:-99px;margin:-1px;margin:601px;width:101%;height:50%;font-size:0;line-height:0;line-height:.1;background:url(x);background:red url(x);color:red/**/;color:\\72 ed;width:calc(1px);border:1px solid rgba(0,0,0,0);list-style-type:'x';font-family:Wingdings;vertical-align:-99px;content:'x';color:var(--x);border:solid;color:inherit;text-align:expression(x);@import:x;float:left;mso-hide:all;text-decoration:blink;font:0/0 a";
+    for (const declaration of goes.split(";"))
+      it(`not ${declaration}`, () => expect(made(`<p style="${declaration}">a</p>`)).to.equal("<p>a</p>"));
+    const stays =
+      "color:red|COLOR: Red|background-color:rgb(1, 2,3);color:white|font-family:'Segoe UI',\"A-b\",sans-serif|font-size:11.0pt|font-size:1.2rem|font-weight:600|line-height:150%|line-height:20px|text-decoration:underline line-through|margin:0 auto|margin-left:40px|padding:1em 2pt|border:1px solid #ccc|border-top:none|border-radius:4px|width:100%|max-width:600px|height:auto|vertical-align:middle|list-style-type:lower-roman|border-collapse:collapse|font-family:ＭＳ ゴシック";
+    for (const declaration of stays.split("|").filter((one) => !one.includes("color:white")))
+      it(declaration, () => {
+        const html = `<p style="${declaration.replaceAll('"', "&quot;")}">a</p>`;
+        expect(made(html)).to.equal(html);
+        expect(removed(html)).to.deep.equal([]);
+      });
+    it("of two for the same the one that counts, and no !important", () => {
+      expect(made('<p style="color:red;color:blue">a</p>')).to.equal('<p style="color:blue">a</p>');
+      expect(made('<p style="color:red !important;color:blue">a</p>')).to.equal('<p style="color:red">a</p>');
+      expect(made('<p style="width:100%;width:calc(1px)">a</p>')).to.equal('<p style="width:100%">a</p>');
+      expect(removed('<p style="color:red !important">a</p>')).to.deep.equal([]);
+    });
+    it("and reads past semicolons in quotes and parentheses", () => {
+      expect(made(`<p style="background:url(';color:red;');content:';color:red;';color:green">a</p>`)).to.equal(
+        '<p style="color:green">a</p>',
+      );
+    });
+  });
+
+  it("refuses what is nested deeper than 100, and what would grow beyond 512 KB", () => {
+    const nested = (depth: number) => `${"<div>".repeat(depth)}x${"</div>".repeat(depth)}`;
+    expect(made(nested(100))).to.equal(nested(100));
+    for (const html of [nested(101), "<b>".repeat(200_000), `<svg>${"<g>".repeat(100)}`, "<x>".repeat(101)])
+      expect(reduceHtml(html, pictures)).to.deep.equal({ refused: "too_deep" });
+    expect(reduceHtml(`<table cellpadding=5 border=1>${"<td>".repeat(60_000)}`, pictures)).to.deep.equal({
+      refused: "too_large",
+    });
+    expect(made("é".repeat(262_144))).to.have.length(262_144);
+    expect(reduceHtml("é".repeat(262_145), pictures)).to.deep.equal({ refused: "too_large" });
+  });
+
+  it("names a bounded number of kinds in names of a bounded length", () => {
+    const attributes = Array.from({ length: 10_000 }, (_, n) => `a${n}=""`).join(" ");
+    const { removed } = reduced(`<p ${attributes} ${"y".repeat(500)}>x</p><${"z".repeat(500)}>`);
+    expect(removed.length).to.be.lessThan(70);
+    expect(Math.max(...removed.map(({ what }) => what.length))).to.be.lessThan(60);
+    expect(removed.reduce((sum, { count }) => sum + count, 0)).to.equal(10_002);
+    expect(removed.map(({ what }) => what)).to.deep.equal(removed.map(({ what }) => what).sort());
+  });
+
+  it("takes time in proportion to the length, whatever it is given", function () {
+    this.timeout(20_000);
+    const hostile = [
+      "<",
+      "&",
+      "</p>",
+      "<p>",
+      "a<!--",
+      "<b></b>",
+      "&<x></x>",
+      "<img>",
+      "<td>",
+      '<a href="',
+      "<p style='(",
+      "<svg><g>",
+    ];
+    for (const piece of [
+      ...hostile,
+      `<p ${"a ".repeat(1000)}>`,
+      `<p style="${"color:red;".repeat(100)}">`,
+      `${"<b>".repeat(50)}</i></i></i>${"</b>".repeat(50)}`,
+    ]) {
+      const html = piece.repeat(Math.floor((256 * 1024) / piece.length));
+      const began = performance.now();
+      reduceHtml(html, pictures);
+      expect(performance.now() - began, piece).to.be.lessThan(3_000);
+    }
+  });
+
+  it("leaves what is within the limits as it is, byte for byte", () => {
+    fc.assert(
+      fc.property(subsetHtml, (html) => {
+        expect(reduced(html)).to.include({ html });
+        expect(removed(html)).to.deep.equal([]);
+        expect(isWithinSubset(html)).to.equal(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it("is done after once, whatever it is given", () => {
+    fc.assert(
+      fc.property(anyHtml, (html) => {
+        const first = reduceHtml(html, pictures);
+        if ("refused" in first) return;
+        expect(isWithinSubset(first.html)).to.equal(true);
+        expect(reduceHtml(first.html, pictures)).to.deep.equal({ ...first, removed: [] });
+      }),
+      { numRuns: 600 },
+    );
+  });
+});
+
+describe("isWithinSubset", () => {
+  const outside = [
+    "<P>a</P>",
+    "<p>a",
+    "a</p>",
+    "<p>a</b></p>",
+    '<p class="x">a</p>',
+    "<p dir='rtl'>a</p>",
+    "<p dir=rtl>a</p>",
+    "<textarea>a</textarea>",
+    "<!-- a -->",
+    "a < b",
+    "<p><div>a</div></p>",
+    "<p><b><p>a</p></b></p>",
+    "<h1><h2>a</h2></h1>",
+    "<li>a</li>",
+    "<table>a</table>",
+    "<table><td>a</td></table>",
+    "<tr><td>a</td></tr>",
+    '<a href="javascript:x">a</a>',
+    '<a href="java&#9;script:x">a</a>',
+    "<a>a</a>",
+    "<img>",
+    '<img src="https://x">',
+    '<p style="">a</p>',
+    '<p style="display:none">a</p>',
+    '<p style="background:url(x)">a</p>',
+    '<p style="color:red;color:blue">a</p>',
+    '<p style="margin:-1px">a</p>',
+    '<p style="font-size:0">a</p>',
+    '<p style="color:red!important">a</p>',
+    '<p dir="ltr" dir="rtl">a</p>',
+    "<p/>",
+    "<section>a</section>",
+    `${"<b>".repeat(101)}${"</b>".repeat(101)}`,
+    '<a href="https://x.example"><b><a href="https://y.example">a</a></b></a>',
+  ];
+  for (const html of outside) it(`is not ${html.slice(0, 60)}`, () => expect(isWithinSubset(html)).to.equal(false));
+});
