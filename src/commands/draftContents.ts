@@ -1,5 +1,5 @@
 import type { Blobs } from "#src/blobs/blobs.ts";
-import { htmlOfText, textOfBody } from "#src/html/reduce/readings.ts";
+import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
 import type { DraftContent } from "#streams/draft/content.ts";

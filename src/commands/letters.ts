@@ -1,4 +1,4 @@
-import { textOfBody } from "#src/html/reduce/readings.ts";
+import { textOfBody } from "#src/html/textOfHtml.ts";
 import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
