@@ -23,6 +23,7 @@ import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { endStale } from "./sends.ts";
+import { shownPictures } from "./shownPictures.ts";
 import { loadThread, noteDraft } from "./threads.ts";
 
 export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
@@ -79,7 +80,8 @@ async function find(deps: Dependencies, token: string): Promise<LinkedApproval |
   await deps.projected(position);
   const view = await approvalView(deps, draftId, draft, asked.version, asked.expiresAt);
   const { contentSha256, decision: action } = asked;
-  return { ...view, contentSha256, superseded: asked.version !== draft.version, action };
+  const pictures = await shownPictures(deps, view.content);
+  return { ...view, pictures, contentSha256, superseded: asked.version !== draft.version, action };
 }
 
 async function decide(deps: Dependencies, request: DecideRequest): Promise<DecisionResult> {

@@ -1,6 +1,6 @@
 import type { Blobs } from "#src/blobs/blobs.ts";
-import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";

@@ -1,5 +1,5 @@
-import { textOfBody } from "#src/html/textOfHtml.ts";
 import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { textOfBody } from "#src/html/textOfHtml.ts";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
 import type { DraftContent, Making, Picture } from "#streams/draft/content.ts";

@@ -22,12 +22,12 @@ export const page = ({ title, main }: { title: string; main: Value }): string =>
 </html>
 `.markup;
 
-/** Sanitised HTML in a frame of its own: an opaque origin, no script, no form, no load, no way out. It inherits the page's policy as well. */
+/** Sanitised HTML in a frame of its own: an opaque origin, no script, no form, nothing loaded, no way out. It inherits the page's policy as well. */
 export const frame = (sanitised: string, title: string): Markup =>
   html`<iframe class="letter-frame" sandbox="" title="${title}" srcdoc="${framed(sanitised)}"></iframe>`;
 
 const framed = (sanitised: string): string =>
-  html`<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src ${hashOf(frameStyle)}"><title>Letter</title><style>${trusted(frameStyle)}</style></head><body dir="auto">${trusted(sanitised)}</body></html>`
+  html`<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src ${hashOf(frameStyle)}"><title>Letter</title><style>${trusted(frameStyle)}</style></head><body dir="auto">${trusted(sanitised)}</body></html>`
     .markup;
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -35,6 +35,8 @@ const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(
 /** What such a page may do: show itself and its frame, with these two stylesheets, and post its form back. */
 const policy = [
   "default-src 'none'",
+  // A mail's own pictures stand in the page itself.
+  "img-src data:",
   `style-src ${hashOf(pageStyle)} ${hashOf(frameStyle)}`,
   "form-action 'self'",
   "frame-ancestors 'none'",

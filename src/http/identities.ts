@@ -1,7 +1,12 @@
 import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
 import { maskedChannel } from "#src/commands/approvalChannels.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities.ts";
-const compareReadings = (_h: string, _t: string): null | { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml: string[]; linksOnlyText: string[] } => null; // WIP
+
+const compareReadings = (
+  _h: string,
+  _t: string,
+): null | { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml: string[]; linksOnlyText: string[] } => null; // WIP
+
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./route.ts";

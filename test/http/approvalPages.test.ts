@@ -88,8 +88,9 @@ describe("approval pages", () => {
       expect(headers.get("set-cookie")).to.equal(null);
       const policy = headers.get("content-security-policy")?.split("; ") ?? [];
       expect(policy[0]).to.equal("default-src 'none'");
-      expect(policy[1]).to.match(/^style-src 'sha256-\S{44}' 'sha256-\S{44}'$/);
-      expect(policy.slice(2)).to.deep.equal(["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"]);
+      expect(policy[1]).to.equal("img-src data:");
+      expect(policy[2]).to.match(/^style-src 'sha256-\S{44}' 'sha256-\S{44}'$/);
+      expect(policy.slice(3)).to.deep.equal(["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"]);
       expect(body).not.to.match(/<script|<link|<img|\son\w+=/i);
     });
 

@@ -57,6 +57,8 @@ describe("http identities", function () {
         reply_to_email: null,
         signature_text: null,
         signature_html: null,
+        html_removed: [],
+        signature_difference: null,
         thread_history_depth: 10,
         status: "active",
         approval_channel: null,

@@ -2,6 +2,7 @@ import type { AnsweredMessage, ApprovalView, NewerMessage } from "#src/channels/
 import type { Letter } from "#src/channels/letter.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
+import { withPictures } from "#src/html/sanitise.ts";
 import { readableTime } from "#src/html/times.ts";
 import { visibleLine } from "#src/html/visible.ts";
 
@@ -13,18 +14,18 @@ export const letterSection = (
 ): Markup => html`<section aria-labelledby="letter">
 <h2 id="letter">${title}</h2>
 <dl>${letter.head.map(({ label, values }) => html`<dt>${label}</dt><dd class="${label === "Subject" && "subject"}">${values.map((value) => html`<bdi lang="">${value}</bdi>`)}</dd>`)}</dl>
-${letterBodies(letter)}
+${letterBodies(letter, view.pictures)}
 ${technicalDetails(view)}
 </section>`;
 
-function letterBodies({ text, html: formatted }: Letter): Markup {
+function letterBodies({ text, html: formatted }: Letter, pictures: ApprovalView["pictures"] = new Map()): Markup {
   if (formatted === null) return writing(text);
   if (formatted === "unreadable") {
     return html`<p>It has HTML that is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
   }
   return html`<h3>As most mail programs show it</h3>
-<p class="meta">Without its colours and images. Links are written out in brackets and cannot be followed here.</p>
-${frame(formatted.sanitised, "The letter as most mail programs show it")}
+<p class="meta">Without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers get who see no pictures.</p>
+${frame(withPictures(formatted.sanitised, pictures), "The letter as most mail programs show it")}
 <h3>As programs without HTML show it</h3>
 ${writing(text)}`;
 }
