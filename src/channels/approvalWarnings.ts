@@ -1,3 +1,4 @@
+import type { Difference } from "#src/html/compare/compareReadings.ts";
 import { hasUnseen, shortLine, visibleLine } from "#src/html/visible.ts";
 import type { ApprovalView } from "./approvalView.ts";
 import type { Letter } from "./letter.ts";
@@ -8,13 +9,20 @@ const nameLength = 100;
 /** More addresses than an answer to a person usually has. */
 const manyRecipients = 5;
 
-/** What an approver should know before deciding, most important first: those that follow from what the view holds, then the view's own. */
-export function approvalWarnings(view: ApprovalView, letter: Letter): string[] {
-  const found = rules.map((rule) => rule(view, letter)).filter((warning) => warning !== undefined);
+/**
+ * What an approver should know before deciding, most important first: those that follow from what the view holds, then the view's own.
+ * `shown`: how words of the letter itself are written, where a mail program would make links of them.
+ */
+export function approvalWarnings(
+  view: ApprovalView,
+  letter: Letter,
+  shown = (words: string): string => words,
+): string[] {
+  const found = rules.map((rule) => rule(view, letter, shown)).filter((warning) => warning !== undefined);
   return [...new Set([...found, ...view.warnings])];
 }
 
-type Rule = (view: ApprovalView, letter: Letter) => string | undefined;
+type Rule = (view: ApprovalView, letter: Letter, shown: (words: string) => string) => string | undefined;
 
 const newerMessage: Rule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
@@ -62,10 +70,30 @@ const lookalikes: Rule = ({ content }) => {
     : `The address ${visibleLine(odd)} has letters outside the plain Latin alphabet: read it closely.`;
 };
 
-const twoVersions: Rule = (_, letter) =>
-  letter.versionsDiffer
-    ? "Its HTML and its plain text do not say the same words. Readers see one of the two: read both."
-    : undefined;
+const twoVersions: Rule = (_, { difference }, shown) =>
+  difference === null
+    ? undefined
+    : [
+        "Its HTML and its plain text do not say the same words. Readers see one of the two: read both.",
+        ...differences(difference).map(shown),
+      ].join(" ");
+
+/** In what two versions differ: at most three of each, since a warning is read whole. */
+function differences({ onlyHtml, onlyText, linksOnlyHtml, linksOnlyText }: Difference): string[] {
+  const kinds: [string, string[]][] = [
+    ["Only the HTML says", onlyHtml],
+    ["Only the plain text says", onlyText],
+    ["Only the HTML links to", linksOnlyHtml],
+    ["Only the plain text names the link", linksOnlyText],
+  ];
+  return kinds.filter(([, found]) => found.length > 0).map(([label, found]) => `${label}: ${listed(found)}.`);
+}
+
+const listed = (found: string[]): string =>
+  `${found
+    .slice(0, 3)
+    .map((one) => `“${shortLine(one, nameLength)}”`)
+    .join(", ")}${found.length > 3 ? " and more" : ""}`;
 
 const unreadableHtml: Rule = (_, letter) =>
   letter.html === "unreadable" ? "It has HTML that is too large or too deeply nested to be shown here." : undefined;

@@ -1,5 +1,6 @@
+import { compareReadings, type Difference } from "#src/html/compare/compareReadings.ts";
 import { sanitise } from "#src/html/sanitise.ts";
-import { textOfSanitised, wordsIn, wordsOfSanitised } from "#src/html/textOfHtml.ts";
+import { textOfSanitised } from "#src/html/textOfHtml.ts";
 import { visibleLine } from "#src/html/visible.ts";
 import { composeBodies } from "#src/mail/out/bodies.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -14,20 +15,29 @@ export type Letter = {
   text: string;
   /** The HTML: sanitised for a frame, and as text. `unreadable`: too large or too deep to be shown. Null where the draft has none. */
   html: { sanitised: string; asText: string } | "unreadable" | null;
-  /** HTML and plain text say different words. Mail programs show one of them, so that an approver has to see both. */
+  /** HTML and plain text say different things. Mail programs show one of them, so that an approver has to see both. */
   versionsDiffer: boolean;
+  /** In what, signatures left aside; null where they do not. */
+  difference: Difference | null;
 };
 
-export function letterOf(content: DraftContent): Letter {
+/** `textDerived`: the plain text was made of the HTML, so there is nothing to compare. */
+export function letterOf(
+  content: DraftContent,
+  { textDerived }: { textDerived: boolean } = { textDerived: false },
+): Letter {
   const bodies = composeBodies(content);
-  const clean = bodies.html === null ? null : sanitise(bodies.html);
   const head = letterHead(content);
-  if (clean === null) return { head, text: bodies.text, html: null, versionsDiffer: false };
-  if ("refused" in clean) return { head, text: bodies.text, html: "unreadable", versionsDiffer: false };
-  const html = { sanitised: clean.html, asText: textOfSanitised(clean.html) };
-  const versionsDiffer = content.body_text !== null && wordsOfSanitised(clean.html) !== wordsIn(bodies.text);
-  return { head, text: bodies.text, html, versionsDiffer };
+  const difference = textDerived ? null : differenceOf(content);
+  const written = { head, text: bodies.text, versionsDiffer: difference !== null, difference };
+  if (bodies.html === null) return { ...written, html: null };
+  const clean = sanitise(bodies.html);
+  if ("refused" in clean) return { ...written, html: "unreadable" };
+  return { ...written, html: { sanitised: clean.html, asText: textOfSanitised(clean.html) } };
 }
+
+const differenceOf = ({ body_html, body_text }: DraftContent): Difference | null =>
+  body_html === null || body_text === null ? null : compareReadings(body_html, body_text);
 
 /** Who would send it, who would get it, and what it would be called. Fields without a value are left out. */
 function letterHead(content: DraftContent): HeadField[] {

@@ -41,6 +41,19 @@ const target: FormatCallback = (element, walk, builder) => {
   builder.addInline(` [${element.attribs["data-href"]}]`);
 };
 
+/** Its target, where it does not show it itself. */
+const link: FormatCallback = (element, walk, builder) => {
+  let shown = "";
+  builder.pushWordTransform((word) => {
+    shown += word;
+    return word;
+  });
+  walk(element.children, builder);
+  builder.popWordTransform();
+  const href = String(element.attribs.href ?? "").replace(/^mailto:/i, "");
+  if (href !== "" && href !== shown) builder.addInline(` [${href}]`, { noWordTransform: true });
+};
+
 const alternative: FormatCallback = (element, _walk, builder) => {
   const text = (element.attribs.alt ?? "").trim();
   if (text) builder.addInline(`[${text}]`);
@@ -59,7 +72,7 @@ const common = {
   wordwrap: false as const,
   // Escaping makes at most five bytes of one, and the depth is bounded already.
   limits: { maxInputLength: 5 * maxHtmlBytes, maxDepth: 2 * maxHtmlDepth },
-  formatters: { cell, quotation, target, alternative },
+  formatters: { cell, quotation, target, link, alternative },
 };
 
 const convertSanitised = compile({
@@ -69,11 +82,9 @@ const convertSanitised = compile({
 
 const convertBody = compile({
   ...common,
-  selectors: [
-    ...structure,
-    { selector: "img", format: "alternative" },
-    { selector: "a", options: { hideLinkHrefIfSameAsText: true } },
-  ],
+  // Without the character that has no width, which is shown by its number.
+  whitespaceCharacters: " \t\r\n\f",
+  selectors: [...structure, { selector: "img", format: "alternative" }, { selector: "a", format: "link" }],
 });
 
 /** Only the words of sanitised HTML, in lower case: neither targets of links nor images. For comparing. */

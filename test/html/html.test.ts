@@ -1,8 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { html, trusted } from "#src/html/html.ts";
+import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { sanitise } from "#src/html/sanitise.ts";
-import { textOfSanitised, wordsOfSanitised } from "#src/html/textOfHtml.ts";
+import { htmlOfText, textOfBody, textOfSanitised } from "#src/html/textOfHtml.ts";
 import { readableTime } from "#src/html/times.ts";
 import { hasUnseen, shortLine, visible, visibleLine } from "#src/html/visible.ts";
 
@@ -173,7 +174,17 @@ describe("sanitise", () => {
     expect(textOfSanitised(letter)).to.equal(
       "Hi\n\nSee here [https://x.example] & now\n\nAtlas | 0 EUR\nMap | 9 EUR\n\n[image: logo]",
     );
-    expect(wordsOfSanitised(letter)).to.equal("hi see here now atlas 0 eur map 9 eur");
+  });
+
+  it("reads the numbers of lists, quotations, terms and whole targets", () => {
+    const target = `https://x.example/${"y".repeat(3000)}`;
+    expect(
+      textOfSanitised(
+        clean(
+          `<ol start="4"><li>four</li><li>five<ul><li>in</li></ul></li></ol><p>He said <q>no</q> <a href="${target}">l</a></p><dl><dt>term</dt><dd>what</dd></dl>`,
+        ),
+      ),
+    ).to.equal(` 4. four\n 5. five\n    * in\n\nHe said “no” l [${target}]\n\nterm\nwhat`.trim());
   });
 });
 
@@ -181,5 +192,34 @@ describe("readableTime", () => {
   it("reads in UTC, and shows what is no time as it is", () => {
     expect(readableTime("2026-11-21T00:05:00+01:00")).to.equal("20 Nov 2026, 23:05 UTC");
     expect(readableTime("soon")).to.equal("soon");
+  });
+});
+
+describe("texts made at submission", () => {
+  it("reads HTML as plain text: numbers, targets, alternative texts, cells", () => {
+    expect(
+      textOfBody(
+        '<h1>Hi</h1><ol start="2"><li>a</li></ol><p>See <a href="https://x.example">here</a>, <a href="mailto:a@x.example">a@x.example</a></p><table><tr><td>A</td><td>1</td></tr></table><img src="cid:x" alt="Logo"><img src="cid:y">',
+      ),
+    ).to.equal("Hi\n\n 2. a\n\nSee here [https://x.example], a@x.example\n\nA | 1\n\n[Logo]");
+  });
+
+  it("cuts nothing of a long body", () => {
+    const deep = `${"<div>".repeat(100)}deep${"</div>".repeat(100)}`;
+    const long = `${"<p>word</p>".repeat(40_000)}${deep}`;
+    expect(textOfBody(long))
+      .to.match(/deep$/)
+      .and.to.have.length(40_000 * 6 + 4);
+  });
+
+  it("writes plain text as HTML that is within the limits", () => {
+    expect(htmlOfText("Ann & <Co>\r\nLondon\n\n\nx  y\n")).to.equal("<p>Ann &amp; &lt;Co&gt;<br>London</p><p>x  y</p>");
+    expect(htmlOfText(" \n")).to.equal("");
+    fc.assert(
+      fc.property(fc.string({ unit: "binary" }), (text) => {
+        const html = htmlOfText(text);
+        expect(reduceHtml(html, new Map())).to.include({ html }).and.to.deep.include({ removed: [] });
+      }),
+    );
   });
 });

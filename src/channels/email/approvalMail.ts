@@ -40,7 +40,7 @@ export function approvalMail(view: ApprovalView, links: ApprovalLinks): Approval
     ),
     title: view.answers ? "Send this reply?" : "Send this mail?",
     lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${shortLine(view.identity.displayName, 100)}. Nothing leaves before you decide.`,
-    warnings: approvalWarnings(view, letter),
+    warnings: approvalWarnings(view, letter, unlinked),
     head: letter.head,
     parts: partsOf(letter),
     rationale: view.rationale ? said(view.rationale, limits.rationale) : null,

@@ -1,0 +1,87 @@
+import { diffArrays } from "diff";
+import { sanitise } from "../sanitise.ts";
+import { shortLine, visible } from "../visible.ts";
+import { readHtml, readText } from "./readings.ts";
+import { digitsOf } from "./targets.ts";
+import type { Word } from "./words.ts";
+
+/** Where two versions of a body say different things: a few short runs of words and a few targets, fit to be shown. */
+export type Difference = { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml: string[]; linksOnlyText: string[] };
+
+const most = { runs: 6, runLength: 120, links: 6, linkLength: 200, edits: 1500 };
+
+/**
+ * How what a reader of the HTML reads differs from what a reader of the plain text reads; null where it does not. Case, layout and markup
+ * do not count; amounts, the numbers of lists and the targets of links do. Null too for HTML that cannot be shown (the page says so).
+ */
+export function compareReadings(html: string, text: string): Difference | null {
+  const clean = sanitise(html);
+  if ("refused" in clean) return null;
+  const formatted = readHtml(clean.html);
+  const plain = readText(visible(text), new Set(formatted.targets.keys()));
+  const { removed, added } = wordsThatDiffer(formatted.words, plain.words);
+  const numbers = new Set([...formatted.targets.keys()].filter((key) => key.startsWith("tel:")).map(digitsOf));
+  const neutral = (run: Word[]): boolean =>
+    run.every(({ key }) => formatted.alternatives.has(key)) ||
+    numbers.has(digitsOf(run.map(({ key }) => key).join("")));
+  const difference = {
+    onlyHtml: shownRuns(removed),
+    onlyText: shownRuns(added.filter((run) => !neutral(run))),
+    linksOnlyHtml: shownLinks(formatted.targets, (key) => plain.targets.has(key) || saysNumber(text, key)),
+    linksOnlyText: shownLinks(plain.targets, (key) => formatted.targets.has(key)),
+  };
+  return Object.values(difference).some((found) => found.length > 0) ? difference : null;
+}
+
+/** A number to call may stand in a text with blanks and without `tel:`. */
+const saysNumber = (text: string, key: string): boolean =>
+  key.startsWith("tel:") && (text.match(/\d[\d \u00a0()./-]*/g) ?? []).some((run) => digitsOf(run) === digitsOf(key));
+
+type Runs = { removed: Word[][]; added: Word[][] };
+
+function wordsThatDiffer(before: Word[], after: Word[]): Runs {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start]?.key === after[start]?.key) start++;
+  let end = 0;
+  const shorter = Math.min(before.length, after.length) - start;
+  while (end < shorter && before.at(-1 - end)?.key === after.at(-1 - end)?.key) end++;
+  return differingRuns(before.slice(start, before.length - end), after.slice(start, after.length - end));
+}
+
+/** Where they differ too much to be laid side by side, all of it is one run. */
+function differingRuns(before: Word[], after: Word[]): Runs {
+  const changes = diffArrays(keys(before), keys(after), { maxEditLength: most.edits });
+  if (!changes) return { removed: [before], added: [after] };
+  const runs: Runs = { removed: [], added: [] };
+  let old = 0;
+  let next = 0;
+  for (const { value, removed, added } of changes) {
+    if (removed) runs.removed.push(before.slice(old, old + value.length));
+    else if (added) runs.added.push(after.slice(next, next + value.length));
+    if (!added) old += value.length;
+    if (!removed) next += value.length;
+  }
+  return runs;
+}
+
+const keys = (words: Word[]): string[] => words.map(({ key }) => key);
+
+const shownRuns = (runs: Word[][]): string[] =>
+  runs
+    .filter((run) => run.length > 0)
+    .slice(0, most.runs)
+    .map((run) =>
+      shortLine(
+        run
+          .slice(0, most.runLength)
+          .map(({ shown }) => shown)
+          .join(" "),
+        most.runLength,
+      ),
+    );
+
+const shownLinks = (targets: Map<string, string>, isKnown: (key: string) => boolean): string[] =>
+  [...targets]
+    .filter(([key]) => !isKnown(key))
+    .slice(0, most.links)
+    .map(([, written]) => shortLine(written, most.linkLength));
