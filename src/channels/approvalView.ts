@@ -53,6 +53,8 @@ export type ApprovalView = {
   /** Who would send it. */
   identity: { displayName: string; address: string };
   content: DraftContent;
+  /** Its plain text was made of its HTML. */
+  textDerived: boolean;
   /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out where no picture can be shown. */
   pictures?: ReadonlyMap<string, string>;
   rationale: string | null;

@@ -86,10 +86,10 @@ function differences({ onlyHtml, onlyText, linksOnlyHtml, linksOnlyText }: Diffe
     ["Only the HTML links to", linksOnlyHtml],
     ["Only the plain text names the link", linksOnlyText],
   ];
-  return kinds.filter(([, found]) => found.length > 0).map(([label, found]) => `${label}: ${listed(found)}.`);
+  return kinds.filter(([, found]) => found.length > 0).map(([label, found]) => `${label}: ${examplesOf(found)}.`);
 }
 
-const listed = (found: string[]): string =>
+const examplesOf = (found: string[]): string =>
   `${found
     .slice(0, 3)
     .map((one) => `“${shortLine(one, nameLength)}”`)

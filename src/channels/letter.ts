@@ -22,10 +22,7 @@ export type Letter = {
 };
 
 /** `textDerived`: the plain text was made of the HTML, so there is nothing to compare. */
-export function letterOf(
-  content: DraftContent,
-  { textDerived }: { textDerived: boolean } = { textDerived: false },
-): Letter {
+export function letterOf(content: DraftContent, { textDerived }: { textDerived: boolean }): Letter {
   const bodies = composeBodies(content);
   const head = letterHead(content);
   const difference = textDerived ? null : differenceOf(content);

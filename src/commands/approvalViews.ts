@@ -1,6 +1,7 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from "#projections/messages/queries.ts";
 import type { AnsweredMessage, ApprovalView, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
+import type { Making } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft/events.ts";
@@ -20,7 +21,7 @@ export async function approvalView(
   expiresAt: string,
 ): Promise<ApprovalView> {
   const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
-  const stored = version === draft.version ? draft.stored : await storedContentOf(deps, draftId, version);
+  const { stored, making } = version === draft.version ? draft : await versionOf(deps, draftId, version);
   const row = await draftById(deps.reads, draft.workspaceId, draftId);
   const answered =
     draft.basedOnMessageId === null
@@ -36,6 +37,7 @@ export async function approvalView(
     status: draft.status,
     identity: { displayName: identity.displayName, address: identity.emailAddress },
     content: await loadContent(deps.blobs, stored),
+    textDerived: making.textDerived === true,
     rationale: draft.rationale,
     answers: answered ? await answeredMessage(deps, answered) : null,
     participants: (await loadThread(deps, draft.threadId)).state.participants,
@@ -47,12 +49,18 @@ export async function approvalView(
   };
 }
 
-/** The content of an earlier version, from the log. */
-async function storedContentOf(deps: Dependencies, draftId: string, version: number): Promise<StoredContent> {
+/** An earlier version, from the log. */
+async function versionOf(
+  deps: Dependencies,
+  draftId: string,
+  version: number,
+): Promise<{ stored: StoredContent; making: Making }> {
   const events = (await deps.store.read(draftStream(draftId))) as unknown as DraftEvent[];
   for (const event of events) {
-    if (event.type === "DraftSubmitted" && version === 1) return event.data;
-    if (event.type === "DraftEdited" && event.data.version === version) return event.data;
+    const isIt =
+      (event.type === "DraftSubmitted" && version === 1) ||
+      (event.type === "DraftEdited" && event.data.version === version);
+    if (isIt) return { stored: event.data, making: event.data };
   }
   throw new Error(`${draftDecider.category} ${draftId} has no version ${version}`);
 }

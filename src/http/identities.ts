@@ -2,11 +2,7 @@ import { type IdentityRow, identityById, listIdentities } from "#projections/ide
 import { maskedChannel } from "#src/commands/approvalChannels.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities.ts";
 
-const compareReadings = (
-  _h: string,
-  _t: string,
-): null | { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml: string[]; linksOnlyText: string[] } => null; // WIP
-
+import { compareReadings } from "#src/html/compare/compareReadings.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { type Route, route } from "./route.ts";

@@ -30,7 +30,7 @@ export type ApprovalLinks = { approve: string; reject: string };
 const limits = { letter: 6000, rationale: 1500, message: 3000, subject: 120 };
 
 export function approvalMail(view: ApprovalView, links: ApprovalLinks): ApprovalMail {
-  const letter = letterOf(view.content);
+  const letter = letterOf(view.content, view);
   const to = view.content.to.map(visibleLine).join(", ");
   const label = approveLabel(view);
   return {

@@ -164,4 +164,4 @@ const outcomePage = ({ tone, title, sentences, more }: Outcome): string =>
   });
 
 const shownDraft = (view: ApprovalView): Markup =>
-  html`<details><summary>Show the draft</summary>${letterSection(view, letterOf(view.content), "The draft")}</details>`;
+  html`<details><summary>Show the draft</summary>${letterSection(view, letterOf(view.content, view), "The draft")}</details>`;

@@ -13,7 +13,7 @@ export type ReviewOptions = { first: Decision; nonces: Record<Decision, string>;
 
 /** The whole draft and a button for each choice. */
 export function reviewPage(view: ApprovalView, options: ReviewOptions): string {
-  const letter = letterOf(view.content);
+  const letter = letterOf(view.content, view);
   const noun = view.answers ? "reply" : "mail";
   const question =
     options.first === "reject"

@@ -27,6 +27,7 @@ export const ordinary: ApprovalView = {
   status: "pending",
   identity: { displayName: "Harbour Books Support", address: "support@agents.harbour.example" },
   content,
+  textDerived: false,
   rationale:
     "The photo shows a torn cover. Our policy replaces damaged books under 80 EUR without a return; this one cost 42 EUR.",
   answers: {
