@@ -126,21 +126,10 @@ async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: bo
   return deps.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft: data }, cause);
 }
 
-const maxChanges = 3;
-
 /** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
-  for (let changes = 0; ; changes++) {
-    try {
-      // How a first run ended says nothing of a version that is newer.
-      const own = changes === 0 ? cause : { ...cause, repeated: false };
-      const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", own);
-      return { threadId, position, queuedAt };
-    } catch (error) {
-      const changed = error instanceof Rejected && error.code === "content_changed";
-      if (!changed || changes >= maxChanges) throw error;
-    }
-  }
+  const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", cause, { wroteIt: true });
+  return { threadId, position, queuedAt };
 }
 
 /** Who gets no answer may repeat the call under its Idempotency-Key; without one nobody will. */

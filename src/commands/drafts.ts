@@ -107,14 +107,18 @@ export async function rejectDraft(
   return notePosition(deps, draftId, handled, "rejected", cause);
 }
 
-/** Queues a pending or approved draft for delivery; sending a pending one is the key's own authorisation (decisions 2). */
+/**
+ * Queues a pending or approved draft for delivery; sending a pending one is the key's own authorisation. `ifVersion`: the version the key
+ * means, which also decides on one that the service made after an approval; null where it names none. Throws Rejected as queueSend does.
+ */
 export async function sendDraft(
   deps: Dependencies,
-  { workspaceId, draftId }: { workspaceId: string; draftId: string },
+  { workspaceId, draftId, ifVersion = null }: { workspaceId: string; draftId: string; ifVersion?: number | null },
   cause: Cause,
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
   await loadDraft(deps, workspaceId, draftId);
-  const { position, threadId, queuedAt } = await queueSend(deps, draftId, "api_key", cause);
+  const word = ifVersion === null ? {} : { ifVersion };
+  const { position, threadId, queuedAt } = await queueSend(deps, draftId, "api_key", cause, word);
   return { position, threadId, queuedAt };
 }
 

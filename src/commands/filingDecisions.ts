@@ -32,7 +32,7 @@ export async function decideFilings(
   lastNumber: number,
   page: readonly Unfiled[],
 ): Promise<FilingDecision[]> {
-  const ids = [...new Set(page.flatMap(({ headers }) => [headers.messageId, ...namedIds(headers)]))];
+  const ids = [...new Set(page.flatMap(({ headers }) => [headers.messageId, ...namedIds(deps, identityId, headers)]))];
   const known = await chainsOf(deps.reads, identityId, ids);
   const chains: Chains = {
     threadOf: known.threadOf,
@@ -55,10 +55,18 @@ export async function decideFilings(
   });
 }
 
-const namedIds = (headers: MailHeaders): string[] =>
-  headers.classification === "bounce" && headers.reportedMessageIds.length > 0
-    ? headers.reportedMessageIds
-    : headers.threadIds;
+/**
+ * The ids by which a mail belongs to a thread. A bounce belongs where the mail of ours is that it reports, else where its References say. An id
+ * that it reports and that is not ours counts only where it names nothing else, and then the first alone: several could join threads that
+ * have nothing to do with each other. The headers alone decide, never what is known so far: else the order of arrival would count.
+ */
+function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders): string[] {
+  const { classification, reportedMessageIds, threadIds } = headers;
+  if (classification !== "bounce") return threadIds;
+  const own = reportedMessageIds.filter((id) => ownMail(deps, identityId, [id]) !== undefined);
+  if (own.length > 0) return own;
+  return threadIds.length > 0 ? threadIds : reportedMessageIds.slice(0, 1);
+}
 
 async function newerDecisions(deps: Dependencies, identityId: string, revision: number): Promise<FilingDecision[]> {
   const events: Recorded[] = await deps.store.read(filingStream(identityId), revision + 1);
@@ -95,8 +103,9 @@ function decideFiling(
   const sameId = chains.messages.filter((known) => known.rfcMessageId === rfcMessageId);
   const again = sameId.find((known) => known.contentDigest === contentDigest);
   const own = headers.messageIdDerived ? [] : [rfcMessageId];
-  const chainIds = [...new Set([rfcMessageId, ...namedIds(headers)])];
-  const threads = threadsOf(deps, identityId, [...own, ...namedIds(headers)], chains);
+  const named = namedIds(deps, identityId, headers);
+  const chainIds = [...new Set([rfcMessageId, ...named])];
+  const threads = threadsOf(deps, identityId, [...own, ...named], chains);
   const [oldest, ...absorbs] = threads;
   const common = { number, deliveryId, inboxRevision, inboxPosition, rfcMessageId, contentDigest };
   if (again) {

@@ -1,3 +1,4 @@
+import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
@@ -11,7 +12,8 @@ import { noteDraft } from "./threads.ts";
 
 /**
  * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, or its
- * HTML is from before that was reduced, the draft gets a new version and needs a new approval. True where it did.
+ * HTML is from before that was reduced, the draft gets a new version and needs a new approval. True where the draft has a newer version now
+ * than the given one.
  */
 export async function refreshContent(
   deps: Dependencies,
@@ -36,9 +38,29 @@ export async function refreshContent(
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  // Decided or queued meanwhile: its status says how it goes on, and a queued one has the hash that was approved.
-  if (!handled.changed) return false;
+  // Decided or queued meanwhile: its status says how it goes on, and a queued one has the hash that was approved. Or it has this very
+  // content already, in a version that somebody else made.
+  if (!handled.changed) return handled.state.version !== draft.version;
   const { threadId } = draft;
   await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: handled.revision }, cause);
   return true;
+}
+
+const maxChanges = 10;
+
+/**
+ * A draft as it would leave now: an open one is brought up to date with its identity first. Its status, and whether anybody decided on
+ * what that made of it, are the caller's to judge.
+ */
+export async function upToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
+  for (let changes = 0; ; changes++) {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.status !== "pending" && draft.status !== "approved") return draft;
+    try {
+      if (!(await refreshContent(deps, draftId, draft, cause))) return draft;
+    } catch (error) {
+      // Somebody else made a newer version in between: that one is looked at.
+      if (!(error instanceof Rejected) || error.code !== "version_mismatch" || changes >= maxChanges) throw error;
+    }
+  }
 }

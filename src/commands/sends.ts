@@ -5,12 +5,13 @@ import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type Draft, requireStatus } from "#streams/draft/draft.ts";
 import { type Authorisation, draftStream } from "#streams/draft/events.ts";
+import { requireDecided } from "#streams/draft/sending.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "./quotas.ts";
-import { refreshContent } from "./refreshContent.ts";
-import { contentChanged, outcomeOfFirst, type Queued } from "./repeatedSend.ts";
+import { upToDate } from "./refreshContent.ts";
+import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
 import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
 import { noteDraft, onThread } from "./threads.ts";
 
@@ -26,7 +27,7 @@ type Attempt = { attemptId: string; quotaStream: string; reservationId: string; 
 /**
  * Queues a draft for delivery (design: the send path, 1 to 4): barrier, claim on the thread, quota, queue. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
- * human_approval_required, content_changed, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
+ * human_approval_required, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
  * end; each attempt is fenced by an id of its own.
  */
 export async function queueSend(
@@ -34,14 +35,15 @@ export async function queueSend(
   draftId: string,
   kind: Authorisation["kind"],
   cause: Cause,
+  word: SendersWord = {},
 ): Promise<Queued> {
   const { repeated = false, ...once } = cause;
   const deadline = deps.clock.monotonic() + (repeated ? recoveryMs : competitorMs);
   for (;;) {
-    const earlier = repeated ? await outcomeOfFirst(deps, draftId, cause) : undefined;
+    const earlier = repeated ? await outcomeOfFirst(deps, draftId, cause, word) : undefined;
     if (earlier) return earlier;
     try {
-      return await queueOnce(deps, draftId, kind, once);
+      return await queueOnce(deps, draftId, kind, once, word);
     } catch (error) {
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
       if (!(error instanceof Rejected) || error.code !== "send_in_progress") throw error;
@@ -62,15 +64,16 @@ async function queueOnce(
   draftId: string,
   kind: Authorisation["kind"],
   cause: Cause,
+  word: SendersWord,
 ): Promise<Queued> {
-  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  const decides = decidesOnChange(word);
+  const draft = await upToDate(deps, draftId, cause);
   requireStatus(draft, "sent", "pending", "approved");
+  requireNamedVersion(draft, word);
+  requireDecided(draft, decides);
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
   await requirePersonsWord(deps, draftId, draft, cause);
   await requireSendingAllowed(deps, draft);
-  if (await refreshContent(deps, draftId, draft, cause)) {
-    throw contentChanged();
-  }
   const attempt = await claim(deps, draftId, draft, null, cause);
   try {
     crashPoint("send:claimed");
@@ -87,7 +90,8 @@ async function queueOnce(
       contentSha256,
       authorisation: { ...authorisation, approvedVersion: version },
     };
-    const handled = await deps.handle(draftDecider, draftStream(draftId), { type: "QueueDraft", queued }, cause);
+    const command = { type: "QueueDraft", queued, decides } as const;
+    const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
     crashPoint("send:queued");
     const { threadId } = attempt;
     const noted = await noteDraft(

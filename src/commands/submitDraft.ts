@@ -10,6 +10,7 @@ import { identityStream } from "#streams/identity/events.ts";
 import { requireNoLoop } from "#streams/thread/sending.ts";
 import { answerOf, machineAddresses } from "./answers.ts";
 import { requireAssistantActive } from "./assistants.ts";
+import { waitForFiling } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
@@ -35,7 +36,8 @@ export type SubmitDraftRequest = {
 };
 
 /**
- * Records an agent's draft. A newer message does not block it, it only warns (interface 4). Throws Rejected not_found naming the
+ * Records an agent's draft. A newer message does not block it, it only warns (interface 4). One that was acknowledged
+ * before counts, filed or not: the submission waits for its filing, at most 2 s. Throws Rejected not_found naming the
  * field, invalid_request, and plan_limit_reached for an auto-approved one over the quota: then nothing was created.
  */
 export async function submitDraft(
@@ -50,7 +52,8 @@ export async function submitDraft(
     if (state.exists) return { draftId, position };
   }
   const { thread, message } = await requireSubjects(deps, request);
-  const threadId = thread.merged_into ?? thread.id;
+  // A mail acknowledged before this submission may be a newer word, and may join the thread to another.
+  await waitForFiling(deps, request.identityId);
   const { state: identity } = await deps.load(identityDecider, identityStream(request.identityId));
   await requireAssistantActive(deps, identity);
   const autoApproved = identity.autoApproveReplies && !identity.requireHumanApproval;
@@ -59,7 +62,7 @@ export async function submitDraft(
   const content = contentOf(request, letter, identity, thread, message);
   requireDistinctRecipients(content);
   const basedOnNumber = message.filing_number ?? 0;
-  const { state: current } = await loadThread(deps, threadId);
+  const { state: current, threadId } = await loadThread(deps, thread.id);
   const answersMachine = machineAddresses(message, content.to);
   requireNoLoop(current, { draftId: "", ...answersMachine });
   const draft = {
@@ -100,10 +103,17 @@ async function requireSubjects(
   if (thread.identity_id !== identity.id) {
     throw invalid("identity_id", "expected the identity of the thread");
   }
-  if (message.direction !== "inbound" || message.thread_id !== (thread.merged_into ?? thread.id)) {
+  if (message.direction !== "inbound" || !(await isOneThread(deps, message.thread_id, thread.id))) {
     throw invalid("based_on_message_id", "expected an inbound message of the thread");
   }
   return { thread, message };
+}
+
+/** By the streams: a merge may have come between the look at the message and the one at the thread. */
+async function isOneThread(deps: Dependencies, oneId: string, otherId: string): Promise<boolean> {
+  if (oneId === otherId) return true;
+  const [one, other] = await Promise.all([loadThread(deps, oneId), loadThread(deps, otherId)]);
+  return one.threadId === other.threadId;
 }
 
 function contentOf(

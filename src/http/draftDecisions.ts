@@ -51,13 +51,15 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       limit: "send",
       summary: "Send a pending or approved draft",
       description:
-        "Queues it for delivery. A message that is newer than the one it answers makes it stale: reject it and submit a new one.",
+        'Queues it for delivery. A message that is newer than the one it answers makes it stale: reject it and submit a new one. Where the identity\'s name, reply-to or signature changed after an approval, the draft has a new version that nobody decided on: 409 content_changed with its `version` and `content_sha256`, until it is approved, or sent with `If-Match: "<version>"` under a new Idempotency-Key. A pending draft that was never approved is brought up to date and sent. With If-Match only the version it names is sent.',
       answers: DraftSending,
       status: 202,
+      ifMatch: true,
       errors: [
         "plan_limit_reached",
         "stale_draft",
         "content_changed",
+        "version_mismatch",
         "invalid_status",
         "identity_not_active",
         "sending_paused",
@@ -66,8 +68,9 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
       ],
       load: loadDraft(deps),
     },
-    async ({ workspaceId, params, cause }) => {
-      const sent = await shownOnRefusal(deps, () => sendDraft(deps, { workspaceId, draftId: params.id }, cause));
+    async ({ workspaceId, params, ifMatch, cause }) => {
+      const send = { workspaceId, draftId: params.id, ifVersion: ifMatch ?? null };
+      const sent = await shownOnRefusal(deps, () => sendDraft(deps, send, cause));
       await deps.readAfter(sent.position, params.id);
       return { draft_id: params.id, thread_id: sent.threadId, status: "sending", queued_at: sent.queuedAt };
     },

@@ -31,7 +31,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       limit: "write",
       summary: "Submit a draft reply",
       description:
-        "A newer inbound message does not block it: stale_warning says that there is one. An identity with auto_approve_replies queues it at once.",
+        "A newer inbound message does not block it: stale_warning says that there is one. A mail that was acknowledged before counts: the submission waits up to 2 s until it is filed. An identity with auto_approve_replies queues it at once.",
       body: CreateDraft,
       bodyLimit: attachmentBodyLimit,
       answers: Draft,

@@ -38,7 +38,16 @@ export type ErrorCode = keyof typeof statuses;
 const wireNames: Record<string, ErrorCode> = { send_in_progress: "invalid_status" };
 
 /** What of a refusal's details a caller gets to see, beside the code and the sentence. */
-const publicDetails = ["upgrade_url", "new_message_id", "field", "status", "version", "recorded", "id"];
+const publicDetails = [
+  "upgrade_url",
+  "new_message_id",
+  "field",
+  "status",
+  "version",
+  "content_sha256",
+  "recorded",
+  "id",
+];
 
 /** Seconds after which a dependency that was down is worth another try. */
 const retryAfterSeconds = 2;

@@ -20,6 +20,8 @@ const initial: Draft = {
   messageId: "",
   status: "pending",
   version: 0,
+  authoredVersion: 0,
+  approvedVersion: 0,
   contentSha256: "",
   stored: { content: null, contentBlob: null },
   making: {},
@@ -56,19 +58,22 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         making: makingOf(event.data),
         exists: true,
         version: 1,
+        authoredVersion: 1,
+        approvedVersion: autoApproved ? 1 : 0,
         status,
         sendRequested: autoApproved,
         autoApproved,
       };
     }
     case "DraftEdited": {
-      const { version, contentSha256, rationale, content, contentBlob } = event.data;
+      const { version, contentSha256, rationale, content, contentBlob, because } = event.data;
       const stored = { content, contentBlob };
       return {
         ...draft,
         stored,
         making: makingOf(event.data),
         version,
+        authoredVersion: because === "edit" ? version : draft.authoredVersion,
         contentSha256,
         rationale,
         status: "pending",
@@ -79,10 +84,11 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
       };
     }
     case "DraftApproved": {
-      const { sendRequested, tokenSha256 } = event.data;
+      const { version, sendRequested, tokenSha256 } = event.data;
       return {
         ...draft,
         status: "approved",
+        approvedVersion: version,
         sendRequested,
         approvedByPerson: tokenSha256 !== null,
         autoApproved: false,

@@ -23,6 +23,10 @@ export type Draft = {
   messageId: string;
   status: DraftStatus;
   version: number;
+  /** The newest version that somebody wrote: the submission or an edit. The service itself makes the others, after an identity's change. */
+  authoredVersion: number;
+  /** The newest version that was approved, by anybody and in any way; 0 before any. */
+  approvedVersion: number;
   contentSha256: string;
   stored: StoredContent;
   making: Making;
@@ -54,6 +58,22 @@ export type Notified = {
   open: Readonly<Record<string, Asked>>;
   answered: readonly string[];
 };
+
+/**
+ * An earlier version was approved, the service itself made a newer one, and nobody has decided on that: a key's plain send was never
+ * meant for it.
+ */
+export const isUndecidedChange = ({ version, authoredVersion, approvedVersion }: Draft): boolean =>
+  approvedVersion > 0 && approvedVersion < version && authoredVersion < version;
+
+/** Rejected content_changed, with the version and hash that have to be decided on now. */
+export function contentChanged({ version, contentSha256 }: Pick<Draft, "version" | "contentSha256">): Rejected {
+  return new Rejected(
+    "content_changed",
+    `the identity changed after this draft was approved: review version ${version}, then approve it, or send it with If-Match: "${version}" under a new Idempotency-Key`,
+    { version, content_sha256: contentSha256 },
+  );
+}
 
 /** Refuses, in the contract's words, an operation on a draft whose status does not allow it. */
 export function requireStatus(draft: Draft, operation: string, ...allowed: DraftStatus[]): void {

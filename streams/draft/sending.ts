@@ -1,10 +1,15 @@
 import { Rejected } from "../decider.ts";
-import { type Draft, requireStatus } from "./draft.ts";
+import { contentChanged, type Draft, isUndecidedChange, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 
 /** A draft on its way out. Who may hand over is decided by the claim on the thread and the delivery's own stream. */
 export type SendingCommand =
-  | { type: "QueueDraft"; queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"] }
+  | {
+      type: "QueueDraft";
+      queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"];
+      /** The send is itself a decision on the version that the service made last: its key named that, or wrote the mail by this very call. */
+      decides?: boolean;
+    }
   | { type: "RequeueDraft"; attemptId: string; replaces: string; tries: number }
   | { type: "AbandonSend"; attemptId: string; because: string }
   | { type: "HoldSend"; code: string; message: string }
@@ -19,7 +24,7 @@ export type SendingCommand =
 export function decideSending(command: SendingCommand, draft: Draft): DraftEvent[] {
   switch (command.type) {
     case "QueueDraft":
-      return queue(command.queued, draft);
+      return queue(command, draft);
     case "RequeueDraft":
       if (draft.attemptId === command.attemptId) return [];
       requireStatus(draft, "queued again", "sending");
@@ -68,19 +73,42 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
   }
 }
 
-function queue(queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"], draft: Draft): DraftEvent[] {
+/**
+ * Refuses a plain send of what nobody decided on: it answers the same whether the service made the new version before the send or during
+ * it. Throws Rejected content_changed.
+ */
+export function requireDecided(draft: Draft, decides: boolean): void {
+  if (!decides && isUndecidedChange(draft)) throw contentChanged(draft);
+}
+
+function queue(
+  { queued, decides = false }: Extract<SendingCommand, { type: "QueueDraft" }>,
+  draft: Draft,
+): DraftEvent[] {
   if (draft.attemptId === queued.attemptId) return [];
   requireStatus(draft, "sent", "pending", "approved");
   if (draft.abandoned.includes(queued.attemptId)) {
     throw new Rejected("send_in_progress", "this attempt was given up");
   }
-  // The claim and the quota stand for one version and hash. A newer version has to be claimed, and approved, as such.
-  if (queued.version !== draft.version || queued.contentSha256 !== draft.contentSha256) {
-    throw new Rejected("content_changed", "this draft changed a moment ago: review the new version");
-  }
+  requireDecided(draft, decides);
+  requireClaimed(queued, draft);
   const approved = draft.status === "approved";
   if (queued.authorisation.kind !== "api_key" && !approved) {
     throw new Rejected("invalid_status", "this draft is not approved any more", { status: draft.status });
   }
   return [{ type: "DraftQueued", data: queued }];
+}
+
+/** The claim and the quota stand for one version and hash. A newer version has to be claimed, and judged, as such. */
+function requireClaimed(queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"], draft: Draft): void {
+  if (queued.version === draft.version && queued.contentSha256 === draft.contentSha256) return;
+  if (queued.version < draft.version && draft.authoredVersion <= queued.version) {
+    // Nobody edited it: the send is for this draft as its identity is now, and is judged anew on that.
+    throw new Rejected("send_in_progress", "the service brought this draft up to date a moment ago");
+  }
+  const { version, contentSha256 } = draft;
+  throw new Rejected("content_changed", `this draft changed a moment ago: review version ${version}`, {
+    version,
+    content_sha256: contentSha256,
+  });
 }

@@ -9,25 +9,31 @@ import { threadStream } from "#streams/thread/events.ts";
 import { cause, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 
-/** A mail that names others, by number; mail 1 is there before. */
-export type Sent = { number: number; names: number[] };
+/** A mail that names others, by number; mail 1 is there before. `reports`: it is a bounce, of these, which are not ours. */
+export type Sent = { number: number; names: number[]; reports?: number[] | undefined };
 
 export const seed = 20260101;
 const id = (number: number) => `<${number}@customer.example>`;
 
+const numbers = fc.array(fc.integer({ min: 2, max: 12 }), { maxLength: 3 });
+
 export const graph = fc
-  .array(fc.array(fc.integer({ min: 2, max: 12 }), { maxLength: 3 }), { minLength: 1, maxLength: 9 })
-  .chain((named) => {
-    const mails = named.map((names, index): Sent => ({ number: index + 2, names }));
+  .array(fc.record({ names: numbers, reports: fc.option(numbers, { freq: 4, nil: undefined }) }), {
+    minLength: 1,
+    maxLength: 9,
+  })
+  .chain((sent) => {
+    const mails = sent.map((mail, index): Sent => ({ ...mail, number: index + 2 }));
     // Some come again, and they come in any order.
     return fc.shuffledSubarray([...mails, ...mails.slice(0, 3)], { minLength: mails.length });
   });
 
 export async function receive(world: SendWorld, mails: readonly Sent[]): Promise<void> {
-  for (const { number, names } of mails) {
+  for (const { number, names, reports } of mails) {
     const rawSha256 = await world.node.blobs.put(Buffer.from(`mail ${number}`));
     const mail = mailReceived({ number, references: names.map(id), identityId, workspaceId, rawSha256 });
-    const delivered = { ...mail, deliveryId: systemIds.uuid() };
+    const bounce = reports && { classification: "bounce" as const, reportedMessageIds: reports.map(id) };
+    const delivered = { ...mail, headers: { ...mail.headers, ...bounce }, deliveryId: systemIds.uuid() };
     await world.node.handle(inboxDecider, inboxStream(identityId), { type: "ReceiveMail", mail: delivered }, cause);
   }
 }
@@ -39,7 +45,10 @@ function expectedPartition(mails: readonly Sent[]): number[][] {
     const up = parent.get(n) ?? n;
     return up === n ? n : root(up);
   };
-  for (const { number, names } of mails) for (const name of names) parent.set(root(name), root(number));
+  for (const { number, names, reports = [] } of mails) {
+    // A bounce goes by what it reports only where it names nothing else, and then by the first.
+    for (const name of names.length > 0 ? names : reports.slice(0, 1)) parent.set(root(name), root(number));
+  }
   const groups = new Map<number, number[]>();
   for (const number of new Set([1, ...mails.map((mail) => mail.number)])) {
     groups.set(root(number), [...(groups.get(root(number)) ?? []), number]);
@@ -69,11 +78,16 @@ export async function expectFiled(world: SendWorld, mails: readonly Sent[]): Pro
     expect(number, `filing numbers of ${event.stream}`).to.be.above(newest.get(event.stream) ?? 0);
     newest.set(event.stream, number);
   }
-  await expectSurvivorsKnow(world, groups);
+  const bounces = new Set(mails.filter(({ reports }) => reports !== undefined).map(({ number }) => number));
+  await expectSurvivorsKnow(world, groups, bounces);
 }
 
-/** A survivor is the thread opened first, and knows the newest word of all it absorbed. */
-async function expectSurvivorsKnow(world: SendWorld, groups: Map<string, number[]>): Promise<void> {
+/** A survivor is the thread opened first, and knows the newest word of all it absorbed. A bounce is nobody's word. */
+async function expectSurvivorsKnow(
+  world: SendWorld,
+  groups: Map<string, number[]>,
+  bounces: ReadonlySet<number>,
+): Promise<void> {
   const decided = world.log.all
     .filter((event) => event.type === "FilingDecided")
     .map((event) => event.data as unknown as FilingDecision)
@@ -82,7 +96,10 @@ async function expectSurvivorsKnow(world: SendWorld, groups: Map<string, number[
     const { state } = await world.node.load(threadDecider, threadStream(threadId));
     const of = decided.filter(({ rfcMessageId }) => members.some((number) => id(number) === rfcMessageId));
     expect(state.newestNumber).to.equal(Math.max(...of.map(({ number }) => number)));
-    expect(state.newestWord?.number).to.equal(state.newestNumber);
+    const words = decided.filter(({ rfcMessageId }) =>
+      members.some((number) => !bounces.has(number) && id(number) === rfcMessageId),
+    );
+    expect(state.newestWord?.number ?? 0).to.equal(Math.max(0, ...words.map(({ number }) => number)));
     const [oldest] = of.filter(({ opensThread }) => opensThread).sort((a, b) => a.number - b.number);
     expect(threadId, "the oldest survives").to.equal(oldest!.threadId);
   }

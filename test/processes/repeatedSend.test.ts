@@ -1,11 +1,12 @@
 import { expect } from "chai";
+import { approveDraft } from "#src/commands/drafts.ts";
 import { queueSend } from "#src/commands/sends.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
-import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";
 
 const operation = { ...cause, operation: "o1" };
 const repetition = { ...operation, repeated: true };
@@ -16,6 +17,20 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     () => "none",
     (error) => (error instanceof Rejected ? error.code : error.name),
   );
+async function refusalOf(work: Promise<unknown>): Promise<Rejected> {
+  const error = await work.then(
+    () => undefined,
+    (refused: unknown) => refused,
+  );
+  if (error instanceof Rejected) return error;
+  throw error ?? new Error("not refused");
+}
+async function renameIdentity(world: World, displayName: string): Promise<void> {
+  const command = { type: "UpdateIdentity", changes: { displayName }, mayLoosen: true } as const;
+  await world.node.handle(identityDecider, identityStream(identityId), command, cause);
+}
+const approveByKey = (world: World, draftId: string) =>
+  approveDraft(world.node, { workspaceId, draftId, ifVersion: null }, cause);
 const typesOf = (world: World, type: string) => world.log.all.filter((event) => event.type === type);
 
 /** A send that was cut off and is asked for again, as under an Idempotency-Key. */
@@ -37,14 +52,35 @@ describe("a repeated send", () => {
   it("is refused for the content that changed, although its new version could be sent now", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
-    const command = { type: "UpdateIdentity", changes: { displayName: "Another" }, mayLoosen: true } as const;
-    await world.node.handle(identityDecider, identityStream(identityId), command, cause);
-    expect(await codeOf(queueSend(world.node, draftId, "api_key", operation))).to.equal("content_changed");
-    expect(await codeOf(queueSend(world.createNode(), draftId, "api_key", repetition))).to.equal("content_changed");
-    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    await approveByKey(world, draftId);
+    await renameIdentity(world, "Another");
+    const first = await refusalOf(queueSend(world.node, draftId, "api_key", operation));
+    await approveByKey(world, draftId);
+    const again = await refusalOf(queueSend(world.createNode(), draftId, "api_key", repetition));
+    expect([again.code, again.details]).to.deep.equal([first.code, first.details]);
+    const { version, contentSha256, status } = await world.state.draft(draftId);
+    expect([again.code, again.details, status]).to.deep.equal([
+      "content_changed",
+      { version: 2, content_sha256: contentSha256 },
+      "approved",
+    ]);
+    expect(version).to.equal(2);
     expect(await codeOf(queueSend(world.createNode(), draftId, "api_key", { ...cause, operation: "o2" }))).to.equal(
       "none",
     );
+  });
+
+  it("goes on where the first was cut off after it had brought the draft up to date", async () => {
+    for (const when of ["before", "after"] as const) {
+      const world = await createSendWorld({ tickMs: 500 });
+      const draftId = await world.submit();
+      await renameIdentity(world, "Another");
+      const crashing = world.createNode({ at: when === "before" ? 2 : 1, when, how: "crash" });
+      expect(await codeOf(queueSend(crashing, draftId, "api_key", operation))).to.equal("Crashed");
+      expect((await world.state.draft(draftId)).version, "the first made the new version").to.equal(2);
+      await queueSend(world.createNode(), draftId, "api_key", repetition);
+      expect(typesOf(world, "DraftQueued").map(({ data }) => data.version)).to.deep.equal([2]);
+    }
   });
 
   for (const when of ["before", "after"] as const) {

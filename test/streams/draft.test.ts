@@ -1,3 +1,5 @@
+import { expect } from "chai";
+import { fold, Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { ReviewCommand } from "#streams/draft/review.ts";
@@ -8,6 +10,7 @@ import {
   failed,
   markedStale,
   queued,
+  refreshed,
   rejected,
   requeued,
   sent,
@@ -111,6 +114,52 @@ describe("a draft", () => {
     for (const last of [rejected(1), markedStale, sent(), failed()]) {
       draft(submitted(), last).when(queue(1, byKey)).thenRejected("invalid_status");
     }
+  });
+
+  describe("with a version that the service made", () => {
+    const byKeyAt = (version: number) =>
+      queue(version, { authorisation: { kind: "api_key", approvedVersion: version } });
+    const decidingAt = (version: number) => ({ ...byKeyAt(version), decides: true }) as SendingCommand;
+
+    it("is not sent by a key where an earlier one was approved, until somebody decided on this one", () => {
+      const changed = [submitted(), approved(1), refreshed(2)];
+      draft(...changed)
+        .when(byKeyAt(2))
+        .thenRejected("content_changed");
+      draft(...changed)
+        .when(decidingAt(2))
+        .thenTypes("DraftQueued");
+      draft(...changed, approved(2))
+        .when(queue(2))
+        .thenTypes("DraftQueued");
+      draft(...changed, edited(3))
+        .when(byKeyAt(3))
+        .thenTypes("DraftQueued");
+      draft(...changed, edited(3), refreshed(4))
+        .when(byKeyAt(4))
+        .thenRejected("content_changed");
+      draft(...changed, refreshed(3))
+        .when(byKeyAt(3))
+        .thenRejected("content_changed");
+      const auto = submitted({ autoApproved: true });
+      draft(auto, refreshed(2)).when(byKeyAt(2)).thenRejected("content_changed");
+    });
+
+    it("refuses with the version and the hash that have to be decided on", () => {
+      const changed = fold(draftDecider, [submitted(), approved(1), refreshed(2)]);
+      expect(() => draftDecider.decide(byKeyAt(2), changed))
+        .to.throw(Rejected)
+        .with.property("details")
+        .that.deep.equals({ version: 2, content_sha256: "hash 2" });
+    });
+
+    it("is sent by a key where none was ever approved; what was claimed before is judged anew", () => {
+      draft(submitted(), refreshed(2)).when(byKeyAt(2)).thenTypes("DraftQueued");
+      draft(submitted(), refreshed(2)).when(byKeyAt(1)).thenRejected("send_in_progress");
+      draft(submitted(), edited(2), refreshed(3)).when(byKeyAt(1)).thenRejected("content_changed");
+      draft(submitted(), approved(1), refreshed(2)).when(byKeyAt(1)).thenRejected("content_changed");
+      draft(submitted(), approved(1), refreshed(2)).when(decidingAt(1)).thenRejected("send_in_progress");
+    });
   });
 
   it("refuses an attempt that was given up, and does not give up a queued one", () => {

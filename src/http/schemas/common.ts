@@ -83,7 +83,10 @@ export const ErrorBody = Type.Object(
     upgrade_url: Type.Optional(Type.String()),
     new_message_id: Type.Optional(Type.String()),
     status: Type.Optional(Type.String({ description: "The draft's, where that is what stands in the way." })),
-    version: Type.Optional(Type.Integer({ description: "The version that is there, where another one was named." })),
+    version: Type.Optional(
+      Type.Integer({ description: "The version that is there, where another one was named or approved." }),
+    ),
+    content_sha256: Type.Optional(Type.String({ description: "Of that version's content, with content_changed." })),
     recorded: Type.Optional(Type.Boolean({ description: "True where the write happened and only reading it lags." })),
     id: Type.Optional(Type.String()),
   },

@@ -25,7 +25,7 @@ export const submitted = (different: Partial<Data<"DraftSubmitted">> = {}): Of<"
   },
 });
 
-export const edited = (version: number): Of<"DraftEdited"> => ({
+export const edited = (version: number, different: Partial<Data<"DraftEdited">> = {}): Of<"DraftEdited"> => ({
   type: "DraftEdited",
   data: {
     ...stored,
@@ -34,8 +34,13 @@ export const edited = (version: number): Of<"DraftEdited"> => ({
     rationale: null,
     changedFields: ["subject"],
     because: "edit",
+    ...different,
   },
 });
+
+/** A version that the service itself made, after its identity's change. */
+export const refreshed = (version: number): Of<"DraftEdited"> =>
+  edited(version, { changedFields: ["identity"], because: "identity_changed" });
 
 export const approved = (version: number, different: Partial<Data<"DraftApproved">> = {}): Of<"DraftApproved"> => ({
   type: "DraftApproved",
