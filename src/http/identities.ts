@@ -118,6 +118,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   auto_approve_replies: "autoApproveReplies",
   require_human_approval: "requireHumanApproval",
   send_on_channel_approval: "sendOnChannelApproval",
+  covered_recipients: "coveredRecipients",
 });
 
 /** The Identity of the contract: the secrets of its channels masked. */

@@ -16,4 +16,5 @@ export const defaultSettings: IdentitySettings = {
   autoApproveReplies: false,
   requireHumanApproval: false,
   sendOnChannelApproval: true,
+  coveredRecipients: [],
 };
