@@ -1,5 +1,5 @@
 import { asksWho } from "../rule/content.ts";
-import { isInDoubt, type Turn, turnsOf } from "./doubt.ts";
+import { maySetStatus, type Turn, turnsOf } from "./doubt.ts";
 import type { RuleResult } from "./events.ts";
 import { basesOf, type Exchange, grants, type Walk, wantsPerson } from "./grants.ts";
 import { hadItsSay, planRun, type WalkedRule } from "./plan.ts";
@@ -95,10 +95,7 @@ const unprovenManual = ({ name }: WalkedRule): string =>
  */
 function overlookedManuals([received, created]: readonly [Walk<WalkedRule>, Walk<WalkedRule>]): boolean[][] {
   const first = turnsOf(received.rules, received.facts, asksWho);
-  const statusMoved = received.rules.some(
-    ({ actions }, index) =>
-      isInDoubt(first[index] as Turn) && actions.some((action) => action.type === "set_thread_status"),
-  );
+  const statusMoved = maySetStatus(received.rules, received.facts, asksWho);
   const unsure = (field: string) => asksWho(field) || (statusMoved && field === "thread.status");
   const second = turnsOf(created.rules, created.facts, unsure);
   const overlooked = ({ rules }: Walk<WalkedRule>, turns: readonly Turn[]) =>

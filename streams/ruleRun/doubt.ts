@@ -17,8 +17,22 @@ const maxStates = 64;
  * followed: a rule that may match may end the walk, and change the thread's status or the contact's tags for those after it.
  */
 export function turnsOf(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): Turn[] {
+  return follow(rules, facts, isUnsure).turns;
+}
+
+/** Whether such a walk may leave the thread with one status or another. */
+export function maySetStatus(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): boolean {
+  const { states } = follow(rules, facts, isUnsure);
+  return states.length > maxStates || new Set(states.map((state) => String(state.facts.get("thread.status")))).size > 1;
+}
+
+function follow(
+  rules: readonly Walked[],
+  facts: Facts,
+  isUnsure: (field: string) => boolean,
+): { turns: Turn[]; states: readonly State[] } {
   let states: readonly State[] = [{ facts, ended: false }];
-  return rules.map((rule) => {
+  const turns = rules.map((rule) => {
     if (states.length > maxStates) return { surely: false, maybe: true };
     const matches = states.map(({ facts: known, ended }) =>
       ended ? never : possibilities(rule.conditions, known, isUnsure),
@@ -31,6 +45,7 @@ export function turnsOf(rules: readonly Walked[], facts: Facts, isUnsure: (field
     );
     return { surely: matches.every(({ surely }) => surely), maybe: matches.some(({ maybe }) => maybe) };
   });
+  return { turns, states };
 }
 
 export const isInDoubt = ({ surely, maybe }: Turn): boolean => maybe && !surely;
@@ -63,4 +78,4 @@ function distinct(states: readonly State[]): State[] {
 }
 
 const keyOf = ({ facts, ended }: State): string =>
-  ended ? "ended" : JSON.stringify([facts.get("thread.status"), [...(facts.get("contact.tag") ?? [])].sort()]);
+  JSON.stringify([ended, facts.get("thread.status"), [...(facts.get("contact.tag") ?? [])].sort()]);

@@ -88,12 +88,13 @@ export function refusalOf({ needsProof, fromAlone }: Basis, exchange: Exchange):
     if (stranger !== undefined) return notCovered(`the proof of the message does not cover ${stranger}`);
   }
   if (!fromAlone) return null;
-  const from = folded(mail?.from ? [mail.from] : []);
+  if (mail === null) return notCovered("the draft answers no message");
+  const from = folded(mail.from === null ? [] : [mail.from]);
   const other = recipients.to.find((address) => !from.has(address.toLowerCase()));
   if (other !== undefined) {
     return notCovered(`what a stranger wrote grants an answer to the message's From alone, not to ${other}`);
   }
-  const took = folded([...from, ...(mail?.to ?? []), ...(mail?.cc ?? [])]);
+  const took = folded([...from, ...mail.to, ...mail.cc]);
   const added = [...recipients.cc, ...recipients.bcc].find((address) => !took.has(address.toLowerCase()));
   if (added === undefined) return null;
   return notCovered(`what a stranger wrote grants nothing to ${added}, who neither sent nor got the message`);
