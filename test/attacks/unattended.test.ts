@@ -185,66 +185,60 @@ describe("attacks on what leaves without a person [d14 grants]", function () {
       await world.rulesApplied(id);
     };
 
-    it("the switch: resumed, a person is asked", async () => {
-      const world = await rules.world({ autoApproveReplies: true });
-      await paused(world, true);
-      const { id } = await world.draft(await world.mail());
-      await held(world, id);
-      const json = { auto_approve_replies: false };
-      const off = await world.ask(`PATCH /v1/identities/${world.identity.id}`, { json });
-      expect(off.status, off.text).to.equal(200);
-      await paused(world, false);
-      await world.becomes(id, "pending");
-      await staysPending(world, id);
-    });
+    const path = (world: World) => `PATCH /v1/identities/${world.identity.id}`;
 
-    for (const [what, json] of [
-      ["deleted", null],
-      ["switched off", { status: "inactive" }],
-      ["narrowed", { conditions: when("contact.tag", "vip") }],
-    ] as const) {
-      it(`the rule, ${what}: resumed, a person is asked`, async () => {
+    it("resumed, a person is asked, by the switch, by a rule, and once its identity is not disabled any more", async () => {
+      const bySwitch = async () => {
+        const world = await rules.world({ autoApproveReplies: true });
+        await paused(world, true);
+        const { id } = await world.draft(await world.mail());
+        await held(world, id);
+        const off = await world.ask(path(world), { json: { auto_approve_replies: false } });
+        expect(off.status, off.text).to.equal(200);
+        return { world, id };
+      };
+      const byRule = async (line: string, json?: object) => {
         const world = await rules.world();
         await world.contact("trusted");
         const rule = await world.rule("draft.created", skip, { conditions: trusted });
         await paused(world, true);
         const { id } = await world.draft(await world.mail());
         await held(world, id);
-        const line = json === null ? "DELETE" : "PATCH";
-        const changed = await world.ask(`${line} /v1/rules/${rule.id}`, json === null ? {} : { json });
+        const changed = await world.ask(`${line} /v1/rules/${rule.id}`, json ? { json } : {});
         expect(changed.status, changed.text).to.equal(200);
+        return { world, id };
+      };
+      const disabled = async () => {
+        const { world, id } = await bySwitch();
+        await world.ask(path(world), { json: { status: "disabled" } });
         await paused(world, false);
-        await world.becomes(id, "pending");
-        await staysPending(world, id);
-      });
-    }
+        await world.becomesHeld(id, "identity_not_active");
+        expect(await world.status(id)).to.equal("approved");
+        await world.ask(path(world), { json: { status: "active" } });
+        return { world, id };
+      };
+      const narrowed = { conditions: when("contact.tag", "vip") };
+      const changed = [bySwitch(), byRule("DELETE"), byRule("PATCH", narrowed), disabled()];
+      await Promise.all(
+        changed.map(async (prepared) => {
+          const { world, id } = await prepared;
+          await paused(world, false);
+          await world.becomes(id, "pending");
+          await staysPending(world, id);
+        }),
+      );
+    });
 
-    it("nothing: resumed, it leaves", async () => {
+    it("but what is granted still leaves, also once its identity is not disabled any more", async () => {
       const world = await rules.world({ autoApproveReplies: true });
       await paused(world, true);
       const { id } = await world.draft(await world.mail());
       await held(world, id);
+      await world.ask(path(world), { json: { status: "disabled" } });
       await paused(world, false);
+      await world.becomesHeld(id, "identity_not_active");
+      await world.ask(path(world), { json: { status: "active" } });
       await world.becomes(id, "sent");
-    });
-
-    it("its identity disabled: it waits, is asked again when that is active, and goes to a person or leaves", async () => {
-      for (const [changes, status] of [
-        [{ auto_approve_replies: false }, "pending"],
-        [{}, "sent"],
-      ] as const) {
-        const world = await rules.world({ autoApproveReplies: true });
-        await paused(world, true);
-        const { id } = await world.draft(await world.mail());
-        await held(world, id);
-        const path = `PATCH /v1/identities/${world.identity.id}`;
-        await world.ask(path, { json: { status: "disabled" } });
-        await paused(world, false);
-        await world.becomesHeld(id, "identity_not_active");
-        expect(await world.status(id)).to.equal("approved");
-        await world.ask(path, { json: { status: "active", ...changes } });
-        await world.becomes(id, status);
-      }
     });
   });
 });
