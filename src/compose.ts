@@ -13,6 +13,7 @@ import { measured } from "./eventStore/measured.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
+import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
 import { createMailParser } from "./mail/in/parse.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
@@ -58,7 +59,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser({ workers: 1 });
   const resolver = createNodeResolver({ servers: config.dnsServers });
-  const authenticator = createMailAuthenticator(resolver, clock);
+  const authenticator = withProvenDomains(createMailAuthenticator(resolver, clock), config.devProvenDomains);
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {

@@ -149,6 +149,8 @@ function settingsFrom({ read, given }: Reader) {
       number,
     ]),
     webhookAllowedHosts: read("WEBHOOK_ALLOWED_HOSTS", listOf(hostName), []),
+    /** From domains whose mail counts as proven where it is handed in on this machine. Development only. */
+    devProvenDomains: read("DEV_PROVEN_DOMAINS", listOf(domainName), []),
     crashAt: read("CRASH_AT", crashAt, undefined),
   };
 }
@@ -191,4 +193,5 @@ function requireConsistent(settings: ReturnType<typeof settingsFrom>, { given, w
   if (!given("MAIL_PROVIDER"))
     wrong("MAIL_PROVIDER has to be set in production: mail is caught in the outbox only where that is asked for.");
   if (given("CRASH_AT")) wrong("CRASH_AT is refused in production.");
+  if (given("DEV_PROVEN_DOMAINS")) wrong("DEV_PROVEN_DOMAINS is refused in production.");
 }

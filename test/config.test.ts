@@ -134,12 +134,24 @@ describe("the configuration", () => {
   });
 
   it("in production refuses what is for development", () => {
-    const message = refusal({ NODE_ENV: "production", SECRETS_KEYS: "", CRASH_AT: "send:claimed" });
+    const message = refusal({
+      NODE_ENV: "production",
+      SECRETS_KEYS: "",
+      CRASH_AT: "send:claimed",
+      DEV_PROVEN_DOMAINS: "x.example",
+    });
     expect(message).to.match(/SECRETS_KEYS has to be set/);
     expect(message).to.match(/MAIL_PROVIDER has to be set/);
     expect(message).to.match(/CRASH_AT is refused/);
+    expect(message).to.match(/DEV_PROVEN_DOMAINS is refused/);
     const config = loadConfig({ NODE_ENV: "production", SECRETS_KEYS: ring, MAIL_PROVIDER: "outbox" });
     expect(config).to.include({ production: true, sandboxDomain: null });
+  });
+
+  it("takes domains whose mail from this machine counts as proven in development", () => {
+    const { devProvenDomains } = loadConfig({ SECRETS_KEYS: ring, DEV_PROVEN_DOMAINS: "customer.example, shop.test" });
+    expect(devProvenDomains).to.deep.equal(["customer.example", "shop.test"]);
+    expect(refusal({ DEV_PROVEN_DOMAINS: "not a domain" })).to.match(/DEV_PROVEN_DOMAINS/);
   });
 
   it("takes a crash point with and without a count", () => {

@@ -22,6 +22,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   autoApproveReplies: "auto_approve_replies",
   requireHumanApproval: "require_human_approval",
   sendOnChannelApproval: "send_on_channel_approval",
+  coveredRecipients: "covered_recipients",
 };
 
 const columns = ["id", ...Object.values(columnOf), "created_at", "updated_at", "deleted_at"];
@@ -31,7 +32,13 @@ type Row = { id: string } & Record<string, unknown>;
 function apply(row: Row, event: IdentityEvent, at: string): Row {
   switch (event.type) {
     case "IdentityCreated":
-      return { ...row, ...underColumns(columnOf, event.data), created_at: at, deleted_at: null };
+      return {
+        ...row,
+        covered_recipients: [],
+        ...underColumns(columnOf, event.data),
+        created_at: at,
+        deleted_at: null,
+      };
     case "IdentityUpdated":
       return { ...row, ...underColumns(columnOf, event.data.changes) };
     case "IdentitySecretsResealed":

@@ -28,6 +28,7 @@ export type IdentityRow = {
   auto_approve_replies: boolean;
   require_human_approval: boolean;
   send_on_channel_approval: boolean;
+  covered_recipients: string[];
   created_at: Date;
   updated_at: Date;
 };
@@ -35,7 +36,7 @@ export type IdentityRow = {
 const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_address, display_name, reply_to_email,
   signature_text, signature_html, html_removed, thread_history_depth, status, approval_channel, secondary_approval_channel,
   escalation_delay_minutes, can_send_cold, auto_approve_replies, require_human_approval, send_on_channel_approval,
-  created_at, updated_at`;
+  covered_recipients, created_at, updated_at`;
 
 export const identityById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<IdentityRow>(reads, workspaceId, id, { select: columns, from: "identities", where: "deleted_at is null" });

@@ -19,6 +19,7 @@ create table identities (
   auto_approve_replies boolean not null,
   require_human_approval boolean not null,
   send_on_channel_approval boolean not null,
+  covered_recipients json not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz

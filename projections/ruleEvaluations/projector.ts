@@ -59,27 +59,37 @@ const evaluationsOf = (event: Recorded & Of<"RulesEvaluated">): Row[] =>
     evaluated_at: event.metadata.at,
   }));
 
-function taken(row: Row, { index, outcome, reason }: Of<"RuleActionTaken">["data"]): Row {
+type Change = { runId: string; ruleId: string; index: number } & Pick<ShownAction, "outcome" | "reason">;
+
+/** What an event says of one action; null where it says nothing. */
+function changeOf(event: Recorded & RuleRunEvent): Change | null {
+  const runId = idOf(event.stream);
+  if (event.type === "RuleActionTaken") return { runId, ...event.data };
+  if (event.type !== "ApprovalModeUsed" || event.data.suppressed === undefined) return null;
+  return { runId, ...event.data.suppressed, outcome: "suppressed" };
+}
+
+function withOutcome(row: Row, { index, outcome, reason }: Change): Row {
   const actions = row.actions.map((action, place) => (place === index ? { ...action, outcome, reason } : action));
   return { ...row, actions };
 }
 
 async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<string, Row>> {
-  const touched = events.filter((event) => event.type === "RuleActionTaken");
+  const touched = events.flatMap((event) => changeOf(event as Recorded & RuleRunEvent) ?? []);
   if (touched.length === 0) return new Map();
   const { rows } = await tx.query<Row>(
     `select ${columns.join(", ")} from rule_evaluations
      where (run_id, rule_id) in (select * from unnest($1::uuid[], $2::uuid[]))`,
-    [touched.map((event) => idOf(event.stream)), touched.map((event) => event.data.ruleId)],
+    [touched.map(({ runId }) => runId), touched.map(({ ruleId }) => ruleId)],
   );
   return new Map(rows.map((row) => [keyOf(row.run_id, row.rule_id), row]));
 }
 
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
-  version: 1,
+  version: 2,
   tables: ["rule_runs", "rule_evaluations"],
-  handles: ["RulesEvaluated", "RuleActionTaken"],
+  handles: ["RulesEvaluated", "RuleActionTaken", "ApprovalModeUsed"],
   async project(tx, events) {
     const rows = await rowsBefore(tx, events);
     const runs = new Map<string, Record<string, unknown>>();
@@ -89,10 +99,11 @@ export const ruleEvaluations: Projection = {
         runs.set(idOf(event.stream), runOf(change));
         for (const row of evaluationsOf(change)) rows.set(keyOf(row.run_id, row.rule_id), row);
       }
-      if (change.type !== "RuleActionTaken") continue;
-      const key = keyOf(idOf(event.stream), change.data.ruleId);
+      const changed = changeOf(change);
+      if (changed === null) continue;
+      const key = keyOf(changed.runId, changed.ruleId);
       const row = rows.get(key);
-      if (row) rows.set(key, taken(row, change.data));
+      if (row) rows.set(key, withOutcome(row, changed));
     }
     await upsertRows(tx, "rule_runs", ["id"], runColumns, [...runs.values()]);
     await upsertRows(tx, "rule_evaluations", ["run_id", "rule_id"], columns, [...rows.values()]);

@@ -34,7 +34,9 @@ export async function takeAction(
   const cause: Cause = { ...because, actor: actorOf(rule) };
   try {
     if (action.type === "notify_channel") return await notifyByRule(deps, provider, { ...toTake, evaluated, action });
-    await change(deps, evaluated.triggerEvent === "draft.created", evaluated.subject, action, cause);
+    const { triggerEvent, subject } = evaluated;
+    const grantedBy = { runId: toTake.runId, ruleId: rule.ruleId };
+    await change(deps, triggerEvent === "draft.created", { ...subject, grantedBy }, action, cause);
     return done;
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
@@ -42,7 +44,7 @@ export async function takeAction(
   }
 }
 
-export const actorOf = ({ ruleId, ruleName }: RuleResult): Cause["actor"] => ({
+export const actorOf = ({ ruleId, ruleName }: Pick<RuleResult, "ruleId" | "ruleName">): Cause["actor"] => ({
   kind: "rule",
   id: ruleId,
   name: ruleName,
@@ -51,7 +53,7 @@ export const actorOf = ({ ruleId, ruleName }: RuleResult): Cause["actor"] => ({
 async function change(
   deps: Dependencies,
   isSubmission: boolean,
-  subject: RuleSubject,
+  subject: RuleSubject & Granted,
   action: Exclude<RuleAction, { type: "notify_channel" }>,
   cause: Cause,
 ): Promise<void> {
@@ -74,18 +76,23 @@ async function change(
   }
 }
 
+/** The run that planned it, and the rule: what an approval by a rule is asked by, whenever it is to be sent. */
+type Granted = { grantedBy: { runId: string; ruleId: string } };
+
 /** What a rule says about a draft that was just submitted: `manual` is carried out together with the record that its rules ran. */
 export async function decideSubmission(
   deps: Dependencies,
-  subject: Pick<RuleSubject, "draftId" | "draftVersion">,
+  subject: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
   mode: "manual" | "auto",
   cause: Cause,
+  /** Why a person is asked, where it is not for the rule's own sake. */
+  because?: string,
 ): Promise<void> {
   if (mode === "auto") return approveByRule(deps, subject, cause);
   const { state: draft } = await deps.load(draftDecider, draftStream(subject.draftId as string));
   // It may have been sent by hand, or have gone stale, before its rules had their turn.
   if (!draft.rulesApplied) requireStatus(draft, "returned to a person", "pending", "approved");
-  await applyRules(deps, subject.draftId as string, "manual", cause);
+  await applyRules(deps, subject.draftId as string, "manual", cause, because);
 }
 
 /** Records, once, that the rules of a draft's creation have run: an auto-approved draft waits for it. */
@@ -94,15 +101,15 @@ export async function applyRules(
   draftId: string,
   mode: "auto" | "manual" | null,
   cause: Cause,
+  because: string = `the rule ${cause.actor.name ?? cause.actor.id} asks for a person's approval`,
 ): Promise<void> {
-  const because = `the rule ${cause.actor.name ?? cause.actor.id} asks for a person's approval`;
   await deps.handle(draftDecider, draftStream(draftId), { type: "ApplyRules", mode, because }, cause);
 }
 
 /** Approves the version that was judged, and queues it: the send path carries that out, with its own checks. */
 async function approveByRule(
   deps: Dependencies,
-  { draftId, draftVersion }: Pick<RuleSubject, "draftId" | "draftVersion">,
+  { draftId, draftVersion, grantedBy }: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
   cause: Cause,
 ): Promise<void> {
   if (draftId === null) throw new Rejected("invalid_status", "there is no draft");
@@ -117,6 +124,7 @@ async function approveByRule(
     contentSha256: null,
     sendRequested: true,
     tokenSha256: null,
+    grantedBy,
   } as const;
   const { revision } = await deps.handle(draftDecider, stream, command, cause);
   const { threadId } = draft;

@@ -12,7 +12,7 @@ import type { Cause } from "./handle.ts";
 import { derivedId } from "./ids.ts";
 import { capOf } from "./plans.ts";
 import { takeAction } from "./ruleActions.ts";
-import type { About } from "./ruleFacts.ts";
+import { type About, keptFacts } from "./ruleFacts.ts";
 
 /** One trigger event, as its rules are run. `runId` comes out the same on every repetition. */
 export type RuleTrigger = {
@@ -20,8 +20,6 @@ export type RuleTrigger = {
   runId: string;
   triggerEventId: string;
   workspaceId: string;
-  /** The inbound message in question is proven to be from its sender (decisions 8). */
-  proven: boolean;
 };
 
 /** A message's rules run once, whatever makes sure of it. */
@@ -50,21 +48,27 @@ export async function evaluateRules(
   cause: Cause,
 ): Promise<RuleRun | null> {
   const stream = ruleRunStream(trigger.runId);
-  const known = await deps.load(ruleRunDecider, stream);
-  if (known.state.evaluated) return known.state;
+  const earlier = await deps.load(ruleRunDecider, stream);
+  if (earlier.state.evaluated) return earlier.state;
   const rules = await rulesFor(deps, trigger.workspaceId, trigger.trigger);
   if (rules.length === 0) return null;
-  const { subject, facts, assistantId, humanRequired } = await about();
-  const inScope = rules.filter((rule) => isInScope(rule, subject.identityId, assistantId));
+  const known = await about();
+  const { subject, facts, humanRequired, exchange } = known;
+  const inScope = walkedRules(rules, known);
   if (inScope.length === 0) return null;
   const chain = await chainOf(deps, trigger, subject.draftId ?? subject.messageId, cause);
-  const { trigger: triggerEvent, triggerEventId, workspaceId, proven } = trigger;
-  const circumstances = { trigger: triggerEvent, facts, proven, humanRequired, ...chain };
-  const results = planRun(inScope.map(walked), circumstances);
-  const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results };
+  const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
+  const results = planRun(inScope, { trigger: triggerEvent, facts, exchange, humanRequired, ...chain });
+  const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results, facts: keptFacts(facts) };
   const { state } = await deps.handle(ruleRunDecider, stream, { type: "RecordEvaluation", evaluated }, cause);
   return state;
 }
+
+/** Of a workspace's rules those that are to be walked on a subject, as a walk takes them. */
+export const walkedRules = (
+  rules: readonly RuleRow[],
+  { subject, assistantId }: Pick<About, "subject" | "assistantId">,
+): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
 
 export const isInScope = (
   rule: Pick<RuleRow, "identity_id" | "assistant_id">,

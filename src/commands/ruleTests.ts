@@ -5,7 +5,7 @@ import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "./dependencies.ts";
-import { type About, aboutDraft, aboutMessage, isProof } from "./ruleFacts.ts";
+import { type About, aboutDraft, aboutMessage } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
 import { requireOutside } from "./ruleSecrets.ts";
 import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
@@ -39,26 +39,24 @@ export async function tryRule(
   for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {
     const some = past.slice(first, first + atOnce);
     const found = await Promise.all(some.map((trigger) => lookUp(deps, workspaceId, rule.triggerEvent, trigger)));
-    for (const [index, known] of found.entries()) {
-      if (!known || !triggers(rule, known.about)) continue;
+    for (const [index, about] of found.entries()) {
+      if (!about || !triggers(rule, about)) continue;
       const { at } = some[index] as PastTrigger;
-      tried.push({ at, subject: known.about.subject, ...walk(rule, known) });
+      tried.push({ at, subject: about.subject, ...walk(rule, about) });
     }
   }
   return { triggerEvent: rule.triggerEvent, tried };
 }
-
-type Known = { about: About; proven: boolean };
 
 async function lookUp(
   deps: Dependencies,
   workspaceId: string,
   trigger: TriggerEvent,
   { draft_id, message_id }: PastTrigger,
-): Promise<Known | undefined> {
+): Promise<About | undefined> {
   if (draft_id === null) {
     const message = await messageById(deps.reads, workspaceId, message_id as string);
-    return message && { about: await aboutMessage(deps, message), proven: isProof(message.authentication) };
+    return message && aboutMessage(deps, message);
   }
   const row = await draftById(deps.reads, workspaceId, draft_id);
   if (!row) return undefined;
@@ -70,9 +68,7 @@ async function lookUp(
     version: row.version,
     stored: { content: row.content, contentBlob: row.content_blob },
   };
-  const message =
-    row.based_on_message_id === null ? undefined : await messageById(deps.reads, workspaceId, row.based_on_message_id);
-  return { about: await aboutDraft(deps, trigger, draft_id, draft), proven: isProof(message?.authentication) };
+  return aboutDraft(deps, trigger, draft_id, draft);
 }
 
 /** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */
@@ -82,10 +78,12 @@ function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): b
   return isInScope(scope, subject.identityId, assistantId);
 }
 
-function walk(rule: RuleSettings, { about, proven }: Known): { matched: boolean; actions: PlannedAction[] } {
-  const { facts, humanRequired } = about;
+function walk(
+  rule: RuleSettings,
+  { facts, humanRequired, exchange }: About,
+): { matched: boolean; actions: PlannedAction[] } {
   const circumstances = {
-    ...{ trigger: rule.triggerEvent, facts, proven, humanRequired },
+    ...{ trigger: rule.triggerEvent, facts, exchange, humanRequired },
     ...{ ranBefore: new Set<string>(), chainEnded: false },
   };
   const [result] = planRun([{ ...rule, id: "", version: 0 }], circumstances);

@@ -14,6 +14,8 @@ import { capOf } from "./plans.ts";
 import { requireOutside, sealActions } from "./ruleSecrets.ts";
 import { type HolderState, takeSlot } from "./slots.ts";
 
+export { warningsOf } from "#streams/ruleRun/grants.ts";
+
 /** Bytes of conditions, and of actions, as JSON.stringify writes them (interface 8, decisions 0). */
 const maxJsonBytes = 10_240;
 

@@ -3,9 +3,10 @@ import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
-import { type Draft, requireStatus } from "#streams/draft/draft.ts";
+import { type Draft, isSomebodysWord, requireStatus } from "#streams/draft/draft.ts";
 import { type Authorisation, draftStream } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
+import { withdrawApproval, withdrawalOf } from "./approvalStanding.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -74,13 +75,15 @@ async function queueOnce(
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
   await requirePersonsWord(deps, draftId, draft, cause);
   await requireSendingAllowed(deps, draft);
+  // A key that sends gives its own word, whoever approved before.
+  if (kind !== "api_key") await requireStanding(deps, draftId, draft, cause);
   const attempt = await claim(deps, draftId, draft, null, cause);
   try {
     crashPoint("send:claimed");
     await reserveQuota(deps, draft.workspaceId, attempt, cause);
     crashPoint("send:reserved");
     const { identityId, messageId, version, contentSha256, stored } = draft;
-    const authorisation = { kind: draft.status === "approved" && kind === "api_key" ? "approval" : kind } as const;
+    const authorisation = { kind: isSomebodysWord(draft.approval) && kind === "api_key" ? "approval" : kind } as const;
     const queued = {
       ...stored,
       ...attempt,
@@ -107,9 +110,20 @@ async function queueOnce(
   }
 }
 
+/** What approved without a person has to do so still: else the draft goes back to a person. Throws Rejected approval_withdrawn. */
+async function requireStanding(deps: Dependencies, draftId: string, draft: Draft, cause: Cause): Promise<void> {
+  const because = await withdrawalOf(deps, draftId, draft);
+  if (because === null) return;
+  const { changed, revision } = await withdrawApproval(deps, draftId, draft, because, cause);
+  const { threadId } = draft;
+  if (changed) await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: revision }, cause);
+  throw new Rejected("approval_withdrawn", because);
+}
+
 /**
  * Claims the draft anew in the place of an older attempt that is closed, and queues it under the new one. Used by every later try:
- * retry, pause, recovery. May end stale: then the draft is, and Rejected stale_draft is thrown.
+ * retry, pause, recovery. May end stale: then the draft is, and Rejected stale_draft is thrown. Throws Rejected approval_withdrawn before any
+ * claim where what approved it without a person does so no more: nothing was handed over, and the caller ends it.
  */
 export async function requeueSend(
   deps: Dependencies,
@@ -122,6 +136,8 @@ export async function requeueSend(
 ): Promise<void> {
   const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
   if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
+  const because = await withdrawalOf(deps, draftId, draft);
+  if (because !== null) throw new Rejected("approval_withdrawn", because);
   const attempt = await claim(deps, draftId, draft, replaces, cause, newAttemptId);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;

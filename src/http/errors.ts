@@ -35,7 +35,10 @@ export const statuses = {
 export type ErrorCode = keyof typeof statuses;
 
 /** Refusals that commands know by a finer name than the wire does. */
-const wireNames: Record<string, ErrorCode> = { send_in_progress: "invalid_status" };
+const wireNames: Record<string, ErrorCode> = {
+  send_in_progress: "invalid_status",
+  approval_withdrawn: "invalid_status",
+};
 
 /** What of a refusal's details a caller gets to see, beside the code and the sentence. */
 const publicDetails = [

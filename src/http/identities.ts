@@ -120,6 +120,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   auto_approve_replies: "autoApproveReplies",
   require_human_approval: "requireHumanApproval",
   send_on_channel_approval: "sendOnChannelApproval",
+  covered_recipients: "coveredRecipients",
 });
 
 /** What a reader of one form of the signature is told and a reader of the other is not; null where both say the same, or there is one. */

@@ -2,7 +2,7 @@ import type { Static } from "typebox";
 import { listEvaluations } from "#projections/ruleEvaluations/queries.ts";
 import { listRules, type RuleRow, ruleById } from "#projections/rules/queries.ts";
 import { maskedActions } from "#src/commands/ruleSecrets.ts";
-import { createRule, deleteRule, type GivenRule, updateRule } from "#src/commands/rules.ts";
+import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules.ts";
 import { maxTested, type Tried, tryRule } from "#src/commands/ruleTests.ts";
 import type { HttpDependencies } from "./dependencies.ts";
 import { timestamp } from "./present/times.ts";
@@ -157,6 +157,7 @@ const newRule = (body: Static<typeof CreateRule>): GivenRule => ({
 const shown = (deps: HttpDependencies, row: RuleRow) => ({
   ...row,
   actions: maskedActions(deps, row.workspace_id, row.actions),
+  warnings: warningsOf(row),
 });
 
 const shownTry = (triggerEvent: string, { at, subject, matched, actions }: Tried) => ({

@@ -22,13 +22,16 @@ export type Outcome =
   /** It may have been taken or not. Never sent again by the service. */
   | { kind: "unknown"; message: string };
 
+/** Whether the mail may still leave. Its answer may take a moment: nothing is written meanwhile. */
+export type MayWrite = () => boolean | Promise<boolean>;
+
 /** A connection that is open and ready, so that nothing slow stands between a claim and its use. Good for one mail. */
 export type ReadyConnection = {
   /**
-   * Hands over once. `mayWrite` is asked right before the first byte of content (DATA, or the HTTP request): where it says no,
+   * Hands over once. `mayWrite` is asked right before the first byte of content (DATA, or the HTTP request): where it says no, or fails,
    * nothing is written and the outcome is `not_handed_over`. Never throws.
    */
-  handOver(mail: OutgoingMail, mayWrite: () => boolean): Promise<Outcome>;
+  handOver(mail: OutgoingMail, mayWrite: MayWrite): Promise<Outcome>;
   /** Closes it unused. */
   discard(): void;
 };

@@ -42,6 +42,9 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
     const outcome = await mails.handOver(draftId, draft, cause);
     if (outcome === "claim_too_old") return tryPrepared(draftId, draft, cause);
+    if (outcome !== "recorded" && outcome.code === "approval_withdrawn") {
+      return failUnsent(draftId, draft, outcome.code, outcome.message, cause, context);
+    }
     if (outcome !== "recorded") return retry(draftId, draft, outcome, cause, context);
     const after = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
     return conclude(draftId, draft, after.state, cause, context);
@@ -68,6 +71,10 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     try {
       await requeueSend(deps, draftId, attemptId, tries, cause, newAttemptId);
     } catch (error) {
+      // The old attempt is closed and no other was begun.
+      if (error instanceof Rejected && error.code === "approval_withdrawn") {
+        return fail(draftId, draft, error.code, error.message, cause);
+      }
       if (!(error instanceof Rejected) || !["stale_draft", "send_in_progress", "invalid_status"].includes(error.code)) {
         throw error;
       }
@@ -113,6 +120,8 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       case "accepted":
         return endAccepted(deps, draftId, draft, delivery, cause);
       case "not_handed_over":
+        // Kept back by the service itself: whether it may leave is asked at the next claim, and no try is counted.
+        if (delivery.withheld) return tryAgain(draftId, draft, draft.tries, cause);
         return retry(draftId, draft, unavailable(delivery.message), cause, context);
       case "refused":
         if (delivery.retryable) return retry(draftId, draft, unavailable(delivery.message), cause, context);

@@ -1,3 +1,4 @@
+import { withdrawalOf } from "#src/commands/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { loadContent } from "#src/commands/draftContents.ts";
 import type { Cause } from "#src/commands/handle.ts";
@@ -18,11 +19,18 @@ const claimUsableForMs = 10_000;
 /** Mails kept in memory between their writing and their claim. */
 const maxPrepared = 4;
 
+/** Nothing was handed over, and nothing will be: what approved the mail without a person does so no more. */
+export type Withdrawn = { code: "approval_withdrawn"; message: string };
+
 /** Why there was nobody to hand over to, as the draft's failure code and in words. */
 export type NotConnected = { code: "provider_unavailable" | "provider_credentials"; message: string };
 
 export type HandOver = {
-  handOver(draftId: string, draft: Draft, cause: Cause): Promise<"recorded" | "claim_too_old" | NotConnected>;
+  handOver(
+    draftId: string,
+    draft: Draft,
+    cause: Cause,
+  ): Promise<"recorded" | "claim_too_old" | NotConnected | Withdrawn>;
   /** Writes the mail of an attempt before it is claimed: a large one takes longer than a claim is good for. */
   prepare(draft: Draft, attemptId: string): Promise<void>;
 };
@@ -44,6 +52,11 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     let mail: Frozen;
     try {
       mail = prepared.get(attemptId) ?? (await freeze(draft, attemptId));
+      const because = await withdrawalOf(deps, draftId, draft);
+      if (because !== null) {
+        connection.discard();
+        return { code: "approval_withdrawn", message: because } as const;
+      }
       prepared.delete(attemptId);
       if (deps.freshClaims.age(attemptId) > claimGoodForMs) {
         connection.discard();
@@ -57,15 +70,28 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
       throw error;
     }
     crashPoint("deliver:started");
-    const mayWrite = () => deps.freshClaims.age(attemptId) <= claimUsableForMs;
+    const isUsable = () => deps.freshClaims.age(attemptId) <= claimUsableForMs;
+    let withheld = false;
+    const mayWrite = async () => {
+      if (!isUsable()) return false;
+      withheld = !(await isStanding(draftId, draft));
+      return !withheld && isUsable();
+    };
     const { envelope, mime, messageId } = mail;
     const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, mayWrite);
     deps.freshClaims.forget(attemptId);
     crashPoint("deliver:handed-over");
-    await record(attemptId, outcome, cause);
+    await record(attemptId, outcome, withheld, cause);
     crashPoint("deliver:recorded");
     return "recorded";
   }
+
+  /** Where that cannot be found out, nothing is written: it is tried again. */
+  const isStanding = (draftId: string, draft: Draft): Promise<boolean> =>
+    withdrawalOf(deps, draftId, draft).then(
+      (because) => because === null,
+      () => false,
+    );
 
   async function connect(): Promise<ReadyConnection | NotConnected> {
     try {
@@ -117,8 +143,8 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
   }
 
   /** An answer must not get lost because the log is away for a while: it is all the evidence there is. */
-  async function record(attemptId: string, outcome: Outcome, cause: Cause): Promise<void> {
-    const command = { type: "RecordOutcome", outcome: outcomeEvent(outcome) } as const;
+  async function record(attemptId: string, outcome: Outcome, withheld: boolean, cause: Cause): Promise<void> {
+    const command = { type: "RecordOutcome", outcome: outcomeEvent(outcome, withheld) } as const;
     for (;;) {
       try {
         await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
@@ -141,7 +167,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
   };
 }
 
-function outcomeEvent(outcome: Outcome) {
+function outcomeEvent(outcome: Outcome, withheld: boolean) {
   switch (outcome.kind) {
     case "accepted": {
       const { response, providerId = null, rejectedRecipients = [] } = outcome;
@@ -152,7 +178,10 @@ function outcomeEvent(outcome: Outcome) {
       return { type: "DeliveryRefused", data: { retryable, code, message } } as const;
     }
     case "not_handed_over":
-      return { type: "DeliveryNotHandedOver", data: { message: outcome.message } } as const;
+      return {
+        type: "DeliveryNotHandedOver",
+        data: { message: outcome.message, ...(withheld && { withheld }) },
+      } as const;
     case "unknown":
       return { type: "DeliveryUnknown", data: { message: outcome.message } } as const;
   }

@@ -3,7 +3,7 @@ import { messageById } from "#projections/messages/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import { type About, aboutDraft, aboutMessage, isProof } from "#src/commands/ruleFacts.ts";
+import { type About, aboutDraft, aboutMessage } from "#src/commands/ruleFacts.ts";
 import { carryOut, caughtUp, evaluateRules, receivedRunId } from "#src/commands/ruleRuns.ts";
 import { noteSent } from "#src/commands/sentMail.ts";
 import { noteDraft } from "#src/commands/threads.ts";
@@ -39,13 +39,13 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   async function run(
     trigger: TriggerEvent,
     event: Recorded,
-    { runId, proven, about }: { runId: string; proven: boolean; about: () => Promise<About> },
+    { runId, about }: { runId: string; about: () => Promise<About> },
     { timers }: Pick<ProcessContext, "timers">,
     key: string,
   ): Promise<void> {
     const workspaceId = event.metadata.workspaceId as string;
     const cause = causedBy(event, name);
-    const at = { trigger, runId, triggerEventId: event.id, workspaceId, proven };
+    const at = { trigger, runId, triggerEventId: event.id, workspaceId };
     if ((await evaluateRules(deps, at, about, cause)) === null) return;
     await carryOut(deps, provider, runId, "quick", cause);
     await tellPeople(key, runId, 0, cause, timers);
@@ -66,7 +66,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   }
 
   async function onReceived(event: Recorded, context: Pick<ProcessContext, "timers">): Promise<void> {
-    const { messageId, classification, contactStatus, authentication } = event.data as Authenticated;
+    const { messageId, classification, contactStatus } = event.data as Authenticated;
     if (!isWord(classification) || contactStatus === "blocked") return;
     await caughtUp(deps, event.position);
     const workspaceId = event.metadata.workspaceId as string;
@@ -76,7 +76,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       return aboutMessage(deps, message);
     };
     const runId = receivedRunId(messageId);
-    await run("email.received", event, { runId, proven: isProof(authentication), about }, context, messageId);
+    await run("email.received", event, { runId, about }, context, messageId);
   }
 
   /** `noted`: what the draft's thread has to know of it first, so that rules find, and may change, what came of it. */
@@ -94,17 +94,15 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   ): Promise<void> {
     await caughtUp(deps, event.position);
     const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
-    const { threadId, workspaceId, basedOnMessageId } = draft;
+    const { threadId } = draft;
     const about = async (): Promise<About> => {
       const cause = causedBy(event, name);
       if (noted) await noteDraft(deps, { threadId, draftId, outcome: noted, draftRevision: event.revision }, cause);
       else await noteSent(deps, draftId, cause);
       return aboutDraft(deps, trigger, draftId, draft);
     };
-    const message = basedOnMessageId && (await messageById(deps.reads, workspaceId, basedOnMessageId));
-    const proven = isProof(message ? message.authentication : null);
     const runId = derivedId("rules", trigger, event.id);
-    await run(trigger, event, { runId, proven, about }, context, draftId);
+    await run(trigger, event, { runId, about }, context, draftId);
   }
 
   /** The provider may confirm a delivery before the draft is recorded as sent. */

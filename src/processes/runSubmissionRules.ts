@@ -1,9 +1,9 @@
 import { messageById } from "#projections/messages/queries.ts";
+import { createdRunId, decideNow } from "#src/commands/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { derivedId } from "#src/commands/ids.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/ruleActions.ts";
-import { aboutDraft, isProof } from "#src/commands/ruleFacts.ts";
+import { aboutDraft } from "#src/commands/ruleFacts.ts";
 import { carryOut, caughtUp, evaluateRules, receivedRunId, rulesFor } from "#src/commands/ruleRuns.ts";
 import { loadThread, noteDraft } from "#src/commands/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -12,8 +12,6 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { ruleDecider } from "#streams/rule/decider.ts";
-import { ruleStream } from "#streams/rule/events.ts";
 import { actionKey, approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
 import { type RuleResult, ruleRunStream } from "#streams/ruleRun/events.ts";
 import { isAboutApproval } from "#streams/ruleRun/plan.ts";
@@ -43,25 +41,19 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const draftId = idOf(event.stream);
     await caughtUp(deps, event.position);
     const { state: draft } = await deps.load(draftDecider, event.stream);
-    const proof = await proofOf(draft);
-    if (proof === "pending" && deps.clock.now() < until && (await isAwaited(draft))) {
+    const isAuthenticated = await authenticated(draft);
+    if (!isAuthenticated && deps.clock.now() < until && (await isAwaited(draft))) {
       const due = new Date(Math.min(until.getTime(), deps.clock.now().getTime() + lookEveryMs));
       await context.timers.set(keyOf(event), `created:${draftId}`, due, { kind: "created", draftId, until });
       return;
     }
     const cause = causedBy(event, "runRules");
     // The rules of its message, which may ask for a person, still wait for that proof: an approval by nobody does not stand without them.
-    if (proof === "pending" && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
+    if (!isAuthenticated && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
     await ensureReceived(draft, context);
-    const runId = derivedId("rules", "draft.created", event.id);
+    const runId = createdRunId(event.id);
     const { workspaceId, threadId } = draft;
-    const trigger = {
-      trigger: "draft.created",
-      runId,
-      triggerEventId: event.id,
-      workspaceId,
-      proven: proof === "proven",
-    } as const;
+    const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
     const about = async () => {
       const outcome = event.data.autoApproved || event.data.approvedAtOnce ? "approved" : "pending";
       await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
@@ -70,17 +62,19 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const run = await evaluateRules(deps, trigger, about, cause);
     if (run) await carryOut(deps, provider, runId, "quick", cause);
     const own = run && (await ownMode(runId));
-    const fromMessage = await modeOfMessage(draftId, draft, cause);
-    const mode = own ? own.mode : await apply(draftId, fromMessage, cause);
+    const fromMessage = await modeOfMessage(draftId, draft);
+    // The draft's own rules come later in the order: what they say is said instead.
+    if (own && fromMessage) await takeMode(draftId, fromMessage, cause);
+    const mode = own ? own.mode : await settle(draftId, draft, fromMessage, cause);
     await applyRules(deps, draftId, mode, cause);
     if (run) await beside.tellPeople(keyOf(event), runId, 0, cause, context.timers);
   }
 
-  async function proofOf({ workspaceId, basedOnMessageId }: Draft): Promise<"proven" | "unproven" | "pending"> {
-    if (basedOnMessageId === null) return "unproven";
+  /** Whether it is known what the message proves, if anything. */
+  async function authenticated({ workspaceId, basedOnMessageId }: Draft): Promise<boolean> {
+    if (basedOnMessageId === null) return true;
     const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
-    if (message?.authentication === null) return "pending";
-    return isProof(message?.authentication) ? "proven" : "unproven";
+    return message?.authentication !== null;
   }
 
   /** Whether the proof can make a difference. */
@@ -122,31 +116,59 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     return { mode: isDone ? decision.mode : null };
   }
 
-  type FromMessage = { mode: "auto" | "manual"; cause: Cause } | null;
+  type FromMessage = { mode: "auto" | "manual"; rule: RuleResult; index: number; runId: string } | null;
 
-  /** The mode that the message's rules left for the next draft based on it: the first one that asks. */
-  async function modeOfMessage(draftId: string, { basedOnMessageId }: Draft, cause: Cause): Promise<FromMessage> {
+  /** The mode that the message's rules left for the next draft based on it: the last one that they set. */
+  async function modeOfMessage(draftId: string, { basedOnMessageId }: Draft): Promise<FromMessage> {
     if (basedOnMessageId === null) return null;
-    const stream = ruleRunStream(receivedRunId(basedOnMessageId));
-    const { state } = await deps.load(ruleRunDecider, stream);
+    const runId = receivedRunId(basedOnMessageId);
+    const { state } = await deps.load(ruleRunDecider, ruleRunStream(runId));
     const found = approvalModeOf(state);
-    if (!found || (state.modeUsedBy !== null && state.modeUsedBy !== draftId)) return null;
-    if (found.mode === "auto" && !(await stillStands(found.rule))) return null;
-    const { state: used } = await deps.handle(ruleRunDecider, stream, { type: "UseMode", draftId }, cause);
-    return used.modeUsedBy === draftId ? { mode: found.mode, cause: { ...cause, actor: actorOf(found.rule) } } : null;
+    return found && (state.modeUsedBy === null || state.modeUsedBy === draftId) ? { ...found, runId } : null;
   }
 
-  /** A draft may come long after its message: a rule that was changed or taken back since grants nothing any more. */
-  async function stillStands({ ruleId, version }: RuleResult): Promise<boolean> {
-    const { state: rule } = await deps.load(ruleDecider, ruleStream(ruleId));
-    return rule.exists && !rule.deleted && rule.status === "active" && rule.version === version;
+  type Suppressed = { ruleId: string; index: number; reason: string };
+
+  /** False where another draft was faster. */
+  async function takeMode(draftId: string, { runId }: NonNullable<FromMessage>, cause: Cause, suppressed?: Suppressed) {
+    const command = { type: "UseMode", draftId, ...(suppressed && { suppressed }) } as const;
+    const { state: used } = await deps.handle(ruleRunDecider, ruleRunStream(runId), command, cause);
+    return used.modeUsedBy === draftId;
   }
 
-  async function apply(draftId: string, found: FromMessage, cause: Cause): Promise<Mode> {
-    if (!found) return null;
+  /** Where the draft's own rules say nothing of its approval: what the message's rules and the switch say, judged now that it is known who is answered. */
+  async function settle(draftId: string, draft: Draft, found: FromMessage, cause: Cause): Promise<Mode> {
+    if (found?.mode === "manual") {
+      return (await takeMode(draftId, found, cause)) ? apply(draftId, found, "manual", cause) : null;
+    }
+    if (found === null && !draft.autoApproved) return null;
+    const { decision } = await decideNow(deps, draftId, { ...draft, version: 1 }, draft.autoApproved);
+    if (found !== null) {
+      // A rule that was changed or taken back since its message came grants nothing any more.
+      if (decision.by.some((source) => source.kind === "rule" && source.ruleId === found.rule.ruleId)) {
+        return (await takeMode(draftId, found, cause)) ? apply(draftId, found, "auto", cause) : null;
+      }
+      const { ruleId } = found.rule;
+      const refused = decision.refused.find((each) => each.ruleId === ruleId && each.index === found.index);
+      if (refused) await takeMode(draftId, found, cause, refused);
+    }
+    if (!draft.autoApproved || decision.manual === null) return null;
+    const { reason, ...rule } = decision.manual;
+    return apply(draftId, { rule, runId: "" }, "manual", cause, reason);
+  }
+
+  async function apply(
+    draftId: string,
+    { rule, runId }: { rule: Pick<RuleResult, "ruleId" | "ruleName">; runId: string },
+    mode: "auto" | "manual",
+    because: Cause,
+    reason?: string,
+  ): Promise<Mode> {
+    const cause = { ...because, actor: actorOf(rule) };
+    const subject = { draftId, draftVersion: 1, grantedBy: { runId, ruleId: rule.ruleId } };
     try {
-      await decideSubmission(deps, { draftId, draftVersion: 1 }, found.mode, { ...cause, ...found.cause });
-      return found.mode;
+      await decideSubmission(deps, subject, mode, cause, reason);
+      return mode;
     } catch (error) {
       // Decided, edited or put under human approval meanwhile: that is how it stands.
       if (error instanceof Rejected) return null;

@@ -1,5 +1,8 @@
+import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { caughtUp } from "#src/commands/ruleRuns.ts";
+import { sendingState } from "#src/commands/sendingAllowed.ts";
 import { queueSend } from "#src/commands/sends.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
@@ -17,7 +20,7 @@ const recheckMs = 2_000;
 const rulesWithinMs = 30_000;
 
 /** Refusals after which the draft's own status says how it goes on. */
-const resolved = ["stale_draft", "content_changed", "invalid_status"];
+const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn"];
 
 /**
  * An approval that means to send is carried out by this rule, so that a crash in between loses nothing (design: the send path). One by its
@@ -36,8 +39,8 @@ export function sendApproved(deps: Dependencies): Process {
       // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
       const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
       await deps.handle(draftDecider, draftStream(draftId), hold, cause);
-      if (error.code !== "sending_paused") return;
-      await again(draftId, kind, cause, timers);
+      const isOver = error.code === "identity_not_active" && (await sendingState(deps, draft)) === "allowed";
+      if (error.code === "sending_paused" || isOver) await againIfStillMeant(draftId, kind, cause, timers);
     }
   }
 
@@ -75,6 +78,18 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.handle(draftDecider, draftStream(draftId), command, cause);
   }
 
+  /** What nobody approved is asked about again when its identity is active again: then it leaves, or goes to a person. */
+  async function onIdentityUpdated(event: Recorded, { timers }: ProcessContext): Promise<void> {
+    if ((event.data.changes as { status?: string }).status !== "active") return;
+    await caughtUp(deps, event.position);
+    const workspaceId = event.metadata.workspaceId as string;
+    const cause = causedBy(event, "sendApproved");
+    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, idOf(event.stream), ["approved"])) {
+      const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+      if (draft.held === "identity_not_active" && draft.sendRequested) await again(draftId, "auto", cause, timers);
+    }
+  }
+
   /** What a rule approved was approved by no person. */
   const onApproved = (event: Recorded, context: ProcessContext) => {
     const kind = event.metadata.actor.kind === "rule" ? "auto" : "approval";
@@ -82,9 +97,14 @@ export function sendApproved(deps: Dependencies): Process {
   };
   return {
     name: "sendApproved",
-    categories: ["draft"],
+    categories: ["draft", "identity"],
     keyOf: (event) => idOf(event.stream),
-    on: { DraftSubmitted: awaitRules, DraftRulesApplied: onRulesApplied, DraftApproved: onApproved },
+    on: {
+      DraftSubmitted: awaitRules,
+      DraftRulesApplied: onRulesApplied,
+      DraftApproved: onApproved,
+      IdentityUpdated: onIdentityUpdated,
+    },
     onTimer({ key, name, payload }, context) {
       const cause = causeOfTimer(payload, "sendApproved");
       return name === "rules" ? giveUpOnRules(key, cause) : send(key, payload.kind as Kind, cause, context);

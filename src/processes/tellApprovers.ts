@@ -89,6 +89,7 @@ const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...(changes.requireHumanApproval === false ? ["human approval is not required any more"] : []),
   ...("approvalChannel" in changes ? ["the approval channel was changed"] : []),
   ...("secondaryApprovalChannel" in changes ? ["the secondary approval channel was changed"] : []),
+  ...("coveredRecipients" in changes ? ["the list of recipients that a proof need not cover was changed"] : []),
 ];
 
 const mailboxesOf = (identity: Identity): string[] => {

@@ -9,6 +9,8 @@ export type Delivery = {
   started: Started | null;
   retryable: boolean;
   message: string;
+  /** Not handed over because the service itself did not let it go. */
+  withheld: boolean;
   code: string;
   /** What became of it, as far as anybody said: each is recorded once. */
   reports: readonly ReportEvent["type"][];
@@ -32,7 +34,15 @@ export type DeliveryCommand =
   | { type: "ReportDelivery"; report: ReportEvent }
   | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
 
-const initial: Delivery = { phase: "none", started: null, retryable: false, message: "", code: "", reports: [] };
+const initial: Delivery = {
+  phase: "none",
+  started: null,
+  retryable: false,
+  message: "",
+  withheld: false,
+  code: "",
+  reports: [],
+};
 
 function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
   switch (event.type) {
@@ -41,7 +51,13 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
     case "DeliveryAbandoned":
       return { ...delivery, phase: "abandoned", message: event.data.because };
     case "DeliveryNotHandedOver":
-      return { ...delivery, phase: "not_handed_over", retryable: true, message: event.data.message };
+      return {
+        ...delivery,
+        phase: "not_handed_over",
+        retryable: true,
+        message: event.data.message,
+        withheld: event.data.withheld === true,
+      };
     case "DeliveryAccepted":
       return { ...delivery, phase: "accepted", message: event.data.response };
     case "DeliveryRefused":

@@ -23,7 +23,14 @@ export type DeliveryEvent =
     >
   /** Nobody will hand over under this attempt. */
   | Event<"DeliveryAbandoned", { draftId: string; because: string }>
-  | Event<"DeliveryNotHandedOver", { message: string }>
+  | Event<
+      "DeliveryNotHandedOver",
+      {
+        message: string;
+        /** The service itself did not let it go: that counts as no try. Absent in older events. */
+        withheld?: true;
+      }
+    >
   | Event<"DeliveryAccepted", { response: string; providerId: string | null; rejectedRecipients: string[] }>
   | Event<"DeliveryRefused", { retryable: boolean; code: string; message: string }>
   | Event<"DeliveryUnknown", { message: string }>

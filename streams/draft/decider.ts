@@ -1,6 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import { type Draft, makingOf } from "./draft.ts";
+import { type Approval, type Draft, isSomebodysWord, makingOf } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
@@ -28,6 +28,7 @@ const initial: Draft = {
   rationale: null,
   sendRequested: false,
   approvedByPerson: false,
+  approval: null,
   autoApproved: false,
   rulesApplied: false,
   held: null,
@@ -63,6 +64,7 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         status,
         sendRequested: autoApproved,
         autoApproved,
+        approval: autoApproved ? { by: "switch" } : null,
       };
     }
     case "DraftEdited": {
@@ -79,6 +81,7 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         status: "pending",
         sendRequested: false,
         approvedByPerson: false,
+        approval: null,
         autoApproved: false,
         held: null,
       };
@@ -91,6 +94,7 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         approvedVersion: version,
         sendRequested,
         approvedByPerson: tokenSha256 !== null,
+        approval: approvalOf(event.data),
         autoApproved: false,
       };
     }
@@ -102,15 +106,17 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
         status: "pending",
         sendRequested: false,
         approvedByPerson: false,
+        approval: null,
         autoApproved: false,
         held: null,
       };
     case "SendHeld":
-      return { ...draft, held: event.data.code, sendRequested: event.data.code === "sending_paused" };
+      return { ...draft, held: event.data.code, sendRequested: isHeldForLater(draft, event.data.code) };
     case "DraftQueued": {
       const { attemptId, quotaStream, reservationId } = event.data;
       const reservation = { quotaStream, reservationId };
-      return { ...draft, status: "sending", attemptId, reservation, sendRequested: false, held: null };
+      const approval: Approval | null = event.data.authorisation.kind === "api_key" ? { by: "key" } : draft.approval;
+      return { ...draft, status: "sending", attemptId, reservation, sendRequested: false, held: null, approval };
     }
     case "DraftRequeued":
       return { ...draft, attemptId: event.data.attemptId, tries: event.data.tries };
@@ -146,7 +152,27 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
   }
 }
 
-const reviewTypes = ["EditDraft", "ApproveDraft", "RejectDraft", "ReturnToPending", "ApplyRules", "GiveUpOnRules"];
+function approvalOf({ tokenSha256, grantedBy, sendRequested }: Approved): Approval {
+  if (tokenSha256 !== null) return { by: "person" };
+  if (grantedBy) return { by: "rule", ...grantedBy };
+  return { by: sendRequested ? "unsaid" : "key" };
+}
+
+type Approved = Extract<DraftEvent, { type: "DraftApproved" }>["data"];
+
+/** What leaves by itself once the obstacle is gone: anything after a pause, and what nobody approved when its identity is active again. */
+const isHeldForLater = ({ approval, sendRequested }: Draft, code: string): boolean =>
+  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isSomebodysWord(approval));
+
+const reviewTypes = [
+  "EditDraft",
+  "ApproveDraft",
+  "RejectDraft",
+  "ReturnToPending",
+  "WithdrawApproval",
+  "ApplyRules",
+  "GiveUpOnRules",
+];
 const notificationTypes = [
   "EscalateDraft",
   "RequestNotify",

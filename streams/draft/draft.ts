@@ -11,6 +11,16 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
   ...(pictures && { pictures }),
 });
 
+/**
+ * Whose word an approval is. `unsaid`: the event does not tell, and the actor in its metadata does (a rule's approval of before rules said which
+ * run granted it). What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent.
+ */
+export type Approval = { by: "person" | "key" | "switch" | "unsaid" } | { by: "rule"; runId: string; ruleId: string };
+
+/** Approved, and surely by a person or a key: nobody is asked again. */
+export const isSomebodysWord = (approval: Approval | null): boolean =>
+  approval?.by === "person" || approval?.by === "key";
+
 export type Draft = {
   exists: boolean;
   workspaceId: string;
@@ -35,6 +45,8 @@ export type Draft = {
   sendRequested: boolean;
   /** Its approval is a person's own word, given through a channel, and no key's, rule's or setting's. */
   approvedByPerson: boolean;
+  /** null: not approved, nor sent by a key. */
+  approval: Approval | null;
   /** Stands approved by its identity's auto_approve_replies alone: then it waits for the rules of its creation. */
   autoApproved: boolean;
   rulesApplied: boolean;

@@ -71,7 +71,14 @@ export type DraftEvent =
   /** `sendRequested`: this approval means to send; a process carries it out. Who decided is in the metadata's actor. */
   | Event<
       "DraftApproved",
-      { version: number; contentSha256: string; sendRequested: boolean; tokenSha256: string | null }
+      {
+        version: number;
+        contentSha256: string;
+        sendRequested: boolean;
+        tokenSha256: string | null;
+        /** Where a rule approved: the run that planned it, and the rule. Absent in a rule's approvals of before it was kept. */
+        grantedBy?: { runId: string; ruleId: string };
+      }
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
   | Event<"DraftReturnedToPending", { because: string }>

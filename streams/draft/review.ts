@@ -1,6 +1,6 @@
 import { Rejected } from "../decider.ts";
 import type { Making } from "./content.ts";
-import { type Draft, makingOf, requireStatus } from "./draft.ts";
+import { type Draft, isSomebodysWord, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 
 /** People deciding, and the agent editing. A decision is bound to the version and hash that were shown (decisions 3). */
@@ -22,9 +22,13 @@ export type ReviewCommand =
       contentSha256: string | null;
       sendRequested: boolean;
       tokenSha256: string | null;
+      /** Where a rule approves: the run that planned it, and the rule. */
+      grantedBy?: { runId: string; ruleId: string };
     }
   | { type: "RejectDraft"; reason: string | null; ifVersion: number | null; tokenSha256: string | null }
   | { type: "ReturnToPending"; because: string }
+  /** What granted this version's approval grants it no more. A person's or a key's approval given meanwhile stands. */
+  | { type: "WithdrawApproval"; version: number; because: string }
   /** The rules of draft.created have run, once. `manual` takes an auto-approval back that has not come to a send yet. */
   | { type: "ApplyRules"; mode: "auto" | "manual" | null; because: string }
   /** An auto-approved draft whose rules could not be run in time goes to a person. */
@@ -45,6 +49,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
             contentSha256: draft.contentSha256,
             sendRequested: command.sendRequested,
             tokenSha256: command.tokenSha256,
+            ...(command.grantedBy && { grantedBy: command.grantedBy }),
           },
         },
       ];
@@ -59,6 +64,10 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       ];
     case "ReturnToPending":
       if (draft.status !== "approved") return [];
+      return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
+    case "WithdrawApproval":
+      if (draft.status !== "approved" || draft.version !== command.version) return [];
+      if (isSomebodysWord(draft.approval)) return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
     case "ApplyRules": {
       if (draft.rulesApplied) return [];

@@ -64,7 +64,7 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
   const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];
   if (identity.requireHumanApproval && !command.mayLoosen && loosens(changes)) {
-    throw needsApprovalsScope("changing its approval channels or that switch");
+    throw needsApprovalsScope("changing its approval channels, its covered recipients or that switch");
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
 }
@@ -87,7 +87,10 @@ function changed(changes: Partial<IdentitySettings>, identity: Identity): Partia
 }
 
 const loosens = (changes: Partial<IdentitySettings>): boolean =>
-  changes.requireHumanApproval === false || "approvalChannel" in changes || "secondaryApprovalChannel" in changes;
+  changes.requireHumanApproval === false ||
+  "approvalChannel" in changes ||
+  "secondaryApprovalChannel" in changes ||
+  "coveredRecipients" in changes;
 
 export const identityDecider: Decider<Identity, IdentityCommand, IdentityEvent> = {
   category: "identity",

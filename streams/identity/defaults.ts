@@ -17,4 +17,5 @@ export const defaultSettings: IdentitySettings = {
   autoApproveReplies: false,
   requireHumanApproval: false,
   sendOnChannelApproval: true,
+  coveredRecipients: [],
 };

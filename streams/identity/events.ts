@@ -22,6 +22,8 @@ export type IdentitySettings = {
   autoApproveReplies: boolean;
   requireHumanApproval: boolean;
   sendOnChannelApproval: boolean;
+  /** Who may be answered on a message's proof although it does not cover them. Absent in older events: nobody. */
+  coveredRecipients: readonly string[];
 };
 
 export type IdentityEvent =

@@ -42,5 +42,12 @@ export const fieldsOf: Record<TriggerEvent, readonly Field[]> = {
   "draft.stale": ofDrafts,
 };
 
-/** True for what a stranger can claim to be: a condition on it grants nothing without proof (decisions 8). */
-export const isClaimed = (field: string): boolean => field.startsWith("contact.") || field === "message.from_email";
+/** What a stranger can claim to be. */
+export const asksWho = (field: string): boolean => field.startsWith("contact.") || field === "message.from_email";
+
+/** What anybody can move: rules, keys and whoever writes. */
+export const asksMovable = (field: string): boolean => field === "thread.status";
+
+/** What a stranger wrote. */
+export const asksWritten = (field: string): boolean =>
+  field === "message.subject" || field === "message.body_text" || field === "thread.subject";

@@ -1,5 +1,5 @@
 import { contains } from "./contains.ts";
-import { type Field, isClaimed, isField, kindOf } from "./content.ts";
+import { type Field, isField, kindOf } from "./content.ts";
 import type { Group, Leaf, Operator } from "./events.ts";
 
 /** What is known, by field. A field may have several values (tags, recipients); one that is missing has none. */
@@ -40,9 +40,9 @@ export function possibilities(
     : { surely: all.every(({ surely }) => surely), maybe: all.every(({ maybe }) => maybe) };
 }
 
-/** Whether some condition asks about what a sender merely claims (decisions 8). */
-export function asksForClaims(item: Group | Leaf): boolean {
-  return isLeaf(item) ? isClaimed(item.field) : itemsOf(item).some(asksForClaims);
+/** Whether some condition, wherever it stands in the tree and negated too, asks about such a field. */
+export function asksAbout(item: Group | Leaf, isMeant: (field: string) => boolean): boolean {
+  return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => asksAbout(inner, isMeant));
 }
 
 export const isLeaf = (item: Group | Leaf): item is Leaf => Object.hasOwn(item, "field");

@@ -10,14 +10,17 @@ export type RuleRun = {
   /** By `rule/index`. */
   outcomes: Readonly<Record<string, { outcome: ActionOutcome; reason: string | null }>>;
   modeUsedBy: string | null;
+  /** That draft may not have it: its grant does not hold for its recipients. */
+  modeSuppressed: boolean;
 };
 
 export type RuleRunCommand =
   | { type: "RecordEvaluation"; evaluated: Evaluated }
   | ({ type: "RecordAction" } & Taken)
-  | { type: "UseMode"; draftId: string };
+  /** `suppressed`: it may not be used for this draft, and is used up all the same. */
+  | { type: "UseMode"; draftId: string; suppressed?: { ruleId: string; index: number; reason: string } };
 
-const initial: RuleRun = { evaluated: null, outcomes: {}, modeUsedBy: null };
+const initial: RuleRun = { evaluated: null, outcomes: {}, modeUsedBy: null, modeSuppressed: false };
 
 export const actionKey = (ruleId: string, index: number): string => `${ruleId}/${index}`;
 
@@ -30,7 +33,7 @@ function evolve(run: RuleRun, event: RuleRunEvent): RuleRun {
       return { ...run, outcomes: { ...run.outcomes, [actionKey(ruleId, index)]: { outcome, reason } } };
     }
     case "ApprovalModeUsed":
-      return { ...run, modeUsedBy: event.data.draftId };
+      return { ...run, modeUsedBy: event.data.draftId, modeSuppressed: event.data.suppressed !== undefined };
   }
 }
 
@@ -47,15 +50,22 @@ function decide(command: RuleRunCommand, run: RuleRun): RuleRunEvent[] {
     }
     case "UseMode":
       if (run.modeUsedBy !== null || approvalModeOf(run) === null) return [];
-      return [{ type: "ApprovalModeUsed", data: { draftId: command.draftId } }];
+      return [
+        {
+          type: "ApprovalModeUsed",
+          data: { draftId: command.draftId, ...(command.suppressed && { suppressed: command.suppressed }) },
+        },
+      ];
   }
 }
 
-/** The approval mode that a run of email.received leaves for the next draft, and whose rule it is. */
-export function approvalModeOf({ evaluated }: RuleRun): { mode: "manual" | "auto"; rule: RuleResult } | null {
+/** The approval mode that a run of email.received leaves for the next draft, and whose rule and which action of it that is. */
+export function approvalModeOf({
+  evaluated,
+}: Pick<RuleRun, "evaluated">): { mode: "manual" | "auto"; rule: RuleResult; index: number } | null {
   for (const rule of evaluated?.results ?? []) {
-    for (const { action, suppressed } of rule.actions) {
-      if (action.type === "set_approval_mode" && suppressed === null) return { mode: action.mode, rule };
+    for (const [index, { action, suppressed }] of rule.actions.entries()) {
+      if (action.type === "set_approval_mode" && suppressed === null) return { mode: action.mode, rule, index };
     }
   }
   return null;

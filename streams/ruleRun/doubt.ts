@@ -1,41 +1,81 @@
-import { isClaimed } from "../rule/content.ts";
 import { type Facts, possibilities } from "../rule/evaluate.ts";
-import type { RuleAction, RuleSettings } from "../rule/events.ts";
+import type { RuleSettings } from "../rule/events.ts";
 
-/** Whether a rule's turn comes, and it matches: whatever the sender is (`surely`), or at least if the sender is somebody else (`maybe`). */
-type Turn = { surely: boolean; maybe: boolean };
+/** Whether a rule's turn comes and it matches: whatever the unsure conditions are (`surely`), or at least for some of them (`maybe`). */
+export type Turn = { surely: boolean; maybe: boolean };
+
+type Walked = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
+
+/** How a walk may stand before a rule: what is known then, and whether a rule before has ended it. */
+type State = { facts: Facts; ended: boolean };
+
+/** Above so many ways how a walk may stand nothing is sure any more. */
+const maxStates = 64;
 
 /**
- * For each rule, whether letting a draft go without a person would hang on what a sender merely claims (decisions 8): not only by its own
- * conditions, but because a rule before it might have ended the walk or set the status it asks about, or one after it taken the grant back.
+ * For each rule of a walk, its turn where conditions on some fields may come out either way, each on its own. Every way the walk can go is
+ * followed: a rule that may match may end the walk, and change the thread's status or the contact's tags for those after it.
  */
-export function hangsOnClaims(
-  rules: readonly Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">[],
+export function turnsOf(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): Turn[] {
+  return follow(rules, facts, isUnsure).turns;
+}
+
+/** Whether such a walk may leave the thread with one status or another. */
+export function maySetStatus(rules: readonly Walked[], facts: Facts, isUnsure: (field: string) => boolean): boolean {
+  const { states } = follow(rules, facts, isUnsure);
+  return states.length > maxStates || new Set(states.map((state) => String(state.facts.get("thread.status")))).size > 1;
+}
+
+function follow(
+  rules: readonly Walked[],
   facts: Facts,
-): boolean[] {
-  const turns = turnsOf(rules, facts);
-  const mayTakeBack = turns.map((turn, index) => isInDoubt(turn) && (rules[index]?.actions ?? []).some(wantsPerson));
-  return turns.map((turn, index) => !turn.surely || mayTakeBack.slice(index + 1).includes(true));
-}
-
-function turnsOf(rules: Parameters<typeof hangsOnClaims>[0], facts: Facts): Turn[] {
-  let known = facts;
-  let statusInDoubt = false;
-  let reached: Turn = { surely: true, maybe: true };
-  return rules.map(({ conditions, actions, stopAfterMatch }) => {
-    const unsure = (field: string) => isClaimed(field) || (statusInDoubt && field === "thread.status");
-    const matches = possibilities(conditions, known, unsure);
-    const turn = { surely: reached.surely && matches.surely, maybe: reached.maybe && matches.maybe };
-    const status = actions.findLast((action) => action.type === "set_thread_status")?.status;
-    if (status !== undefined && turn.maybe) {
-      statusInDoubt = !turn.surely;
-      known = new Map(known).set("thread.status", [status]);
-    }
-    if (stopAfterMatch) reached = { surely: reached.surely && !turn.maybe, maybe: reached.maybe && !turn.surely };
-    return turn;
+  isUnsure: (field: string) => boolean,
+): { turns: Turn[]; states: readonly State[] } {
+  let states: readonly State[] = [{ facts, ended: false }];
+  const turns = rules.map((rule) => {
+    if (states.length > maxStates) return { surely: false, maybe: true };
+    const matches = states.map(({ facts: known, ended }) =>
+      ended ? never : possibilities(rule.conditions, known, isUnsure),
+    );
+    states = distinct(
+      states.flatMap((state, index) => {
+        const { surely, maybe } = matches[index] as Turn;
+        return [...(surely ? [] : [state]), ...(maybe ? [afterMatch(rule, state, isUnsure)] : [])];
+      }),
+    );
+    return { surely: matches.every(({ surely }) => surely), maybe: matches.some(({ maybe }) => maybe) };
   });
+  return { turns, states };
 }
 
-const isInDoubt = ({ surely, maybe }: Turn): boolean => maybe && !surely;
+export const isInDoubt = ({ surely, maybe }: Turn): boolean => maybe && !surely;
 
-const wantsPerson = (action: RuleAction): boolean => action.type === "set_approval_mode" && action.mode === "manual";
+const never: Turn = { surely: false, maybe: false };
+
+function afterMatch(rule: Walked, { facts }: State, isUnsure: (field: string) => boolean): State {
+  let known = facts;
+  for (const action of rule.actions) {
+    // What is unsure anyway need not be followed.
+    if (action.type === "set_thread_status" && !isUnsure("thread.status")) {
+      known = new Map(known).set("thread.status", [action.status]);
+    }
+    if (action.type === "add_tag" && !isUnsure("contact.tag")) known = withTag(known, action.tag);
+  }
+  return { facts: known, ended: rule.stopAfterMatch };
+}
+
+/** What rules see of a tag that one before them added. Nobody is tagged where there is no contact. */
+export function withTag(facts: Facts, tag: string): Facts {
+  const tags = facts.get("contact.tag") ?? [];
+  if (!facts.has("contact.domain") || tags.includes(tag)) return facts;
+  return new Map(facts).set("contact.tag", [...tags, tag]);
+}
+
+function distinct(states: readonly State[]): State[] {
+  const byKey = new Map<string, State>();
+  for (const state of states) byKey.set(keyOf(state), state);
+  return [...byKey.values()];
+}
+
+const keyOf = ({ facts, ended }: State): string =>
+  JSON.stringify([ended, facts.get("thread.status"), [...(facts.get("contact.tag") ?? [])].sort()]);

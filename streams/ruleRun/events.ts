@@ -29,6 +29,9 @@ export type RuleResult = {
 /** `refused`: its subject does not allow it any more. `failed`: could not be done, and why; it may still be tried again. */
 export type ActionOutcome = "done" | "refused" | "failed";
 
+/** By field (streams/rule/content.ts) what a rule could ask about. */
+export type KnownFacts = Record<string, readonly string[]>;
+
 export type RuleRunEvent =
   /** Everything that one trigger event sets in motion, decided once and carried out afterwards. */
   | Event<
@@ -40,11 +43,20 @@ export type RuleRunEvent =
         subject: RuleSubject;
         /** In the order in which they were walked. */
         results: RuleResult[];
+        /** What was known at the start of the walk, but for the message's text. Absent in older events. */
+        facts?: KnownFacts;
       }
     >
   /** `index`: the action's place in its rule. A later one of the same action replaces a failure. */
   | Event<"RuleActionTaken", { ruleId: string; index: number; outcome: ActionOutcome; reason: string | null }>
   /** What set_approval_mode said at email.received has met the next draft based on that message. */
-  | Event<"ApprovalModeUsed", { draftId: string }>;
+  | Event<
+      "ApprovalModeUsed",
+      {
+        draftId: string;
+        /** Where it may not be used for that draft: the action that is suppressed after all, and why. */
+        suppressed?: { ruleId: string; index: number; reason: string };
+      }
+    >;
 
 export const ruleRunStream = (id: string): string => `ruleRun-${id}`;

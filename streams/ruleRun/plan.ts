@@ -1,7 +1,8 @@
-import { asksForClaims, type Facts, passes } from "../rule/evaluate.ts";
+import { type Facts, passes } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings, TriggerEvent } from "../rule/events.ts";
-import { hangsOnClaims } from "./doubt.ts";
+import { withTag } from "./doubt.ts";
 import type { PlannedAction, RuleResult } from "./events.ts";
+import { type Basis, basesOf, type Exchange, grants, refusalOf } from "./grants.ts";
 
 /** A rule as it stood when it was walked. */
 export type WalkedRule = Pick<RuleSettings, "name" | "conditions" | "actions" | "stopAfterMatch"> & {
@@ -12,9 +13,9 @@ export type WalkedRule = Pick<RuleSettings, "name" | "conditions" | "actions" | 
 export type Circumstances = {
   trigger: TriggerEvent;
   facts: Facts;
-  /** The inbound message in question passed DMARC with alignment (decisions 8). */
-  proven: boolean;
-  /** The identity requires human approval (decisions 2). */
+  /** Who wrote the message in question, what proves it, and who would be answered. */
+  exchange: Exchange;
+  /** The identity requires human approval. */
   humanRequired: boolean;
   /** Rules that already ran on this subject in the same chain of causes, and whether that chain is too long. */
   ranBefore: ReadonlySet<string>;
@@ -22,14 +23,20 @@ export type Circumstances = {
 };
 
 /** Walks rules in their order. A rule sees what those before it did: the thread's status, the contact's tags. */
-export function planRun(rules: readonly WalkedRule[], circumstances: Circumstances): RuleResult[] {
+export function planRun(
+  rules: readonly WalkedRule[],
+  circumstances: Circumstances,
+  bases: readonly Basis[] = basesOf(
+    [{ rules: rules.map(inThisRun(circumstances)), facts: circumstances.facts }],
+    circumstances.exchange.mail?.proof === "proven",
+  )[0] as Basis[],
+): RuleResult[] {
   const results: RuleResult[] = [];
   let { facts } = circumstances;
-  const claimed = circumstances.proven ? [] : hangsOnClaims(rules.map(inThisRun(circumstances)), facts);
   for (const [index, rule] of rules.entries()) {
     const matched = passes(rule.conditions, facts);
-    const onClaims = asksForClaims(rule.conditions) || claimed[index] === true;
-    const actions = matched ? rule.actions.map((action) => plan(action, { rule, onClaims }, circumstances)) : [];
+    const walking = { rule, basis: bases[index] as Basis };
+    const actions = matched ? rule.actions.map((action) => plan(action, walking, circumstances)) : [];
     for (const { action, suppressed } of actions) if (suppressed === null) facts = after(action, facts);
     results.push({ ruleId: rule.id, ruleName: rule.name, version: rule.version, matched, actions });
     if (matched && rule.stopAfterMatch) break;
@@ -38,20 +45,19 @@ export function planRun(rules: readonly WalkedRule[], circumstances: Circumstanc
   return results;
 }
 
-/** A rule that ran before does nothing this time. */
-const inThisRun =
-  ({ ranBefore }: Circumstances) =>
+/** A rule that ran before does nothing this time; at the end of a chain none does. */
+export const inThisRun =
+  ({ ranBefore, chainEnded }: Pick<Circumstances, "ranBefore" | "chainEnded">) =>
   (rule: WalkedRule): WalkedRule =>
-    ranBefore.has(rule.id) ? { ...rule, actions: [] } : rule;
+    chainEnded || ranBefore.has(rule.id) ? { ...rule, actions: [] } : rule;
 
-/** `onClaims`: whether it matches, or its grant stands, hangs on what the sender claims to be. */
-type Walking = { rule: WalkedRule; onClaims: boolean };
+type Walking = { rule: WalkedRule; basis: Basis };
 
 function plan(action: RuleAction, walking: Walking, circumstances: Circumstances): PlannedAction {
   return { action, suppressed: suppression(action, walking, circumstances) };
 }
 
-function suppression(action: RuleAction, { rule, onClaims }: Walking, at: Circumstances): string | null {
+function suppression(action: RuleAction, { rule, basis }: Walking, at: Circumstances): string | null {
   if (at.ranBefore.has(rule.id)) return "this rule already ran here: an action's event does not trigger it again";
   if (at.chainEnded) return "too many rules set each other in motion";
   if (action.type === "add_tag" && !at.facts.has("contact.domain")) return "there is no contact to tag";
@@ -63,30 +69,27 @@ function suppression(action: RuleAction, { rule, onClaims }: Walking, at: Circum
   }
   if (!grants(action)) return null;
   if (at.humanRequired) return "this identity requires human approval";
-  if (onClaims && !at.proven) {
-    return "the sender is not proven: the message did not pass DMARC with alignment";
-  }
-  return null;
+  return refusalOf(basis, at.exchange);
 }
-
-/** Lets a draft go without a person. */
-const grants = (action: RuleAction): boolean =>
-  action.type === "skip_approval" || (action.type === "set_approval_mode" && action.mode === "auto");
 
 export const isAboutApproval = (action: RuleAction): boolean =>
   action.type === "skip_approval" || action.type === "set_approval_mode";
+
+/** Why an action about a draft's approval was planned and yet is not carried out. Stored: it tells such a grant from one that did not hold. */
+const superseded = "a later action decides about the approval";
 
 /** Of several actions about one draft's approval the last one counts, as if each undid the one before. */
 function lastApprovalDecides(results: readonly RuleResult[]): void {
   const all = results.flatMap(({ actions }) => actions);
   const about = all.filter(({ action, suppressed }) => suppressed === null && isAboutApproval(action));
-  for (const earlier of about.slice(0, -1)) earlier.suppressed = "a later action decides about the approval";
+  for (const earlier of about.slice(0, -1)) earlier.suppressed = superseded;
 }
+
+/** Whether an action had its say about the approval, the last word or not. */
+export const hadItsSay = ({ action, suppressed }: PlannedAction): boolean =>
+  isAboutApproval(action) && (suppressed === null || suppressed === superseded);
 
 function after(action: RuleAction, facts: Facts): Facts {
   if (action.type === "set_thread_status") return new Map(facts).set("thread.status", [action.status]);
-  if (action.type === "add_tag") {
-    return new Map(facts).set("contact.tag", [...(facts.get("contact.tag") ?? []), action.tag]);
-  }
-  return facts;
+  return action.type === "add_tag" ? withTag(facts, action.tag) : facts;
 }

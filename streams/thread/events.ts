@@ -93,6 +93,8 @@ export type Authentication = {
   aligned: boolean;
   /** The chain of seals of those who passed it on; noted, proves nothing. Absent in older events. */
   arc?: "pass" | "fail" | "none";
+  /** Address fields that an aligned signature covers beside From, each as often as it occurs. Absent: none, and in older events. */
+  covers?: ("to" | "cc" | "reply_to")[];
 };
 
 export type ContactStatus = "unknown" | "trusted" | "blocked";

@@ -68,6 +68,7 @@ describe("http identities", function () {
         auto_approve_replies: false,
         require_human_approval: false,
         send_on_channel_approval: true,
+        covered_recipients: [],
       });
       expect((await tenant.ask(`GET /v1/identities/${id}`)).json).to.deep.equal(json);
     });
@@ -329,6 +330,28 @@ describe("http identities", function () {
     });
   });
 
+  describe("covered recipients [d14 grants]", () => {
+    it("are kept as they are given, and changed as a whole", async () => {
+      const team = ["Team@example.com", "boss@example.com"];
+      const identity = await made({ covered_recipients: team });
+      expect(identity.covered_recipients).to.deep.equal(team);
+      expect((await patch(identity.id, { display_name: "Same" })).json.covered_recipients).to.deep.equal(team);
+      expect((await patch(identity.id, { covered_recipients: [] })).json.covered_recipients).to.deep.equal([]);
+    });
+
+    it("are at most 20 plain addresses", async () => {
+      const { id } = await made();
+      const addresses = (count: number) => Array.from({ length: count }, (_, n) => `a${n}@example.com`);
+      expect((await patch(id, { covered_recipients: addresses(20) })).status).to.equal(200);
+      const wrong = [addresses(21), ["Ann <ann@example.com>"], ["a@example.com, b@example.com"], [1], "a@example.com"];
+      for (const covered_recipients of [...wrong, null]) {
+        const answer = await patch(id, { covered_recipients });
+        expect(outcome(answer), JSON.stringify(covered_recipients)).to.deep.equal([422, "invalid_request"]);
+        expect(answer.json.message).to.contain("covered_recipients");
+      }
+    });
+  });
+
   describe("under require_human_approval", () => {
     const email = (to: string) => ({ type: "email", config: { to } });
 
@@ -343,6 +366,7 @@ describe("http identities", function () {
         { approval_channel: null },
         { secondary_approval_channel: email("agent@example.com") },
         { display_name: "Innocent", require_human_approval: false },
+        { covered_recipients: ["agent@example.com"] },
       ]) {
         expect(outcome(await byAgent(loosened)), JSON.stringify(loosened)).to.deep.equal([401, "insufficient_scope"]);
       }

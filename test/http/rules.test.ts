@@ -287,6 +287,53 @@ describe("rules over REST", function () {
     }
   });
 
+  it("warn of a grant that a stranger's own words bring about, and of no other [d14 grants]", async () => {
+    const written = {
+      conditions: { operator: "AND", conditions: [{ field: "thread.subject", op: "not_contains", value: "x" }] },
+    };
+    const grant = { actions: [{ type: "set_approval_mode", mode: "auto" }] };
+    const warning = ["anybody who writes this is answered without a person"];
+    const who = {
+      conditions: { operator: "AND", conditions: [{ field: "contact.status", op: "equals", value: "trusted" }] },
+    };
+    const rule = await create({ ...written, ...grant });
+    expect(rule.warnings).to.deep.equal(warning);
+    expect((await ours.ask(`GET /v1/rules/${rule.id}`)).json.warnings).to.deep.equal(warning);
+    const patch = async (json: object) => (await ours.ask(`PATCH /v1/rules/${rule.id}`, { json })).json.warnings;
+    expect(await patch(who)).to.deep.equal([]);
+    expect(await patch(written)).to.deep.equal(warning);
+    expect(await patch({ actions: [{ type: "set_approval_mode", mode: "manual" }] })).to.deep.equal([]);
+    expect((await create(grant)).warnings).to.deep.equal([]);
+  });
+
+  it("are tried against who would be answered, and say why not [d14 grants] [d9 back-test]", async () => {
+    const tenant = await service.workspace();
+    const identity = await service.identity(tenant.id);
+    const { authenticator } = service.deps;
+    const { authenticate } = authenticator;
+    authenticator.authenticate = async () => ({ spf: "pass", dkim: "pass", dmarc: "pass", aligned: true });
+    await service.deliver(identity.address, mail({ id: `${randomUUID()}@x`, to: identity.address }));
+    const [thread] = (await tenant.ask("GET /v1/threads")).json.data;
+    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+    await until(async () => (await tenant.ask("GET /v1/events?types=email.received")).json.data.length === 1);
+    authenticator.authenticate = authenticate;
+    const ids = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+    for (const cc of [[], ["eve@evil.example"]]) {
+      expect((await tenant.ask("POST /v1/drafts", { json: { ...ids, cc, body_text: "x" } })).status).to.equal(201);
+    }
+    await service.caughtUp();
+    const who = { operator: "AND", conditions: [{ field: "contact.domain", op: "equals", value: "customer.example" }] };
+    const written = { operator: "AND", conditions: [{ field: "thread.subject", op: "contains", value: "order" }] };
+    for (const conditions of [who, written]) {
+      const rule = { ...minimal, trigger_event: "draft.created", conditions, actions: [{ type: "skip_approval" }] };
+      const { results } = (await tenant.ask("POST /v1/rules/test", { json: { rule } })).json;
+      const [elsewhere, alone] = results.map(({ actions }: any) => actions[0]);
+      expect(alone).to.deep.include({ outcome: "would_run", reason: null });
+      expect(elsewhere.outcome).to.equal("suppressed");
+      expect(elsewhere.reason).to.match(/^recipient_not_covered: .*eve@evil\.example/);
+    }
+  });
+
   it("are tried on the events that happened, whatever became of their drafts since [d9 back-test]", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);

@@ -61,12 +61,13 @@ export function useRules() {
         const thread = await get(`/v1/threads/${data[0].id}`);
         return { thread, message: thread.messages.at(-1), rfcId: named };
       },
-      async draft({ thread, message }: { thread: any; message: any }): Promise<any> {
+      async draft({ thread, message }: { thread: any; message: any }, more: object = {}): Promise<any> {
         const json = {
           thread_id: thread.id,
           identity_id: identity.id,
           based_on_message_id: message.id,
           body_text: "Soon.",
+          ...more,
         };
         const answer = await ask("POST /v1/drafts", { json });
         expect(answer.status, JSON.stringify(answer.json)).to.equal(201);
@@ -91,6 +92,8 @@ export function useRules() {
         });
         return get(`/v1/drafts/${draftId}`);
       },
+      becomesHeld: (draftId: string, code: string) =>
+        until(async () => (await get(`/v1/drafts/${draftId}`)).held_code === code),
       rulesApplied: (draftId: string) =>
         until(async () => {
           const { data } = await get(`/v1/drafts/${draftId}/history?limit=100`);

@@ -22,7 +22,7 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
 import { inboxDecider } from "#streams/inbox/decider.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import { quotaDecider } from "#streams/quota/decider.ts";
@@ -32,9 +32,9 @@ import { threadStream } from "#streams/thread/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import { draftContent } from "#test/support/draftContent.ts";
-import { emptyReads } from "#test/support/emptyReads.ts";
 import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
 import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
+import { logReads } from "#test/support/logReads.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
@@ -71,7 +71,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   const hands: Hand[] = [];
   let answers: (Outcome | "no connection" | "credentials" | "crash after")[] = [];
   let evidence: "accepted" | "refused" | undefined;
-  let beforeWriting = (): void => {};
+  let beforeWriting = (): unknown => undefined;
   const timers = new Map<string, { process: string; timer: Timer }>();
   let position = 0;
 
@@ -84,8 +84,8 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       }
       return {
         async handOver({ attemptId }, mayWrite) {
-          beforeWriting();
-          if (!mayWrite()) return { kind: "not_handed_over", message: "the claim is too old" };
+          await beforeWriting();
+          if (!(await mayWrite())) return { kind: "not_handed_over", message: "the claim is too old" };
           if (node().faulty.crashed) throw new Crashed("a dead process hands nothing over");
           const answer = answers.shift() ?? ({ kind: "accepted", response: "250 ok" } as const);
           if (typeof answer === "string") throw new Crashed("during the hand-over");
@@ -107,8 +107,8 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       clock,
       ids: systemIds,
       blobs,
-      // No index at all: whoever files reads the filing stream from its start.
-      reads: emptyReads,
+      // No index of filings: whoever files reads the filing stream from its start.
+      reads: logReads(log),
       projected: async () => true,
       parser: {
         parse: async (raw) => ({
@@ -262,10 +262,20 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       autoApproved: false,
       ...different,
     };
+    // A draft is approved by the switch only where it is on.
+    if (draft.autoApproved) await changeIdentity({ autoApproveReplies: true });
     await node.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft }, cause);
     await drain();
     return draftId;
   }
+
+  /** Done by somebody else than the node under test, whatever has become of that. */
+  async function changeIdentity(changes: Partial<IdentitySettings>): Promise<void> {
+    const command = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
+    await elsewhere().handle(identityDecider, identityStream(identityId), command, cause);
+  }
+
+  const elsewhere = () => createHandle({ store: log, clock, ids: systemIds });
 
   async function edit(draftId: string, bodyText: string): Promise<void> {
     const content = draftContent({ body_text: bodyText });
@@ -324,6 +334,8 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     submit,
     edit,
     approve,
+    changeIdentity,
+    elsewhere,
     drain,
     advance,
     run,
@@ -344,7 +356,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     sleepThrough(by: number) {
       ms += by;
     },
-    onWrite(work: () => void) {
+    onWrite(work: () => unknown) {
       beforeWriting = work;
     },
     threadId,

@@ -6,11 +6,11 @@ export class Crashed extends Error {
 }
 
 export type Fault = {
-  /** At the n-th append through this store, from 1. */
+  /** At the n-th append through this store, from 1. A function: that is done there, and nothing goes wrong. */
   at: number;
   when: "before" | "after";
   /** unavailable: the one append fails, its outcome unknown to the caller. crash: that, and nothing works afterwards. */
-  how: "unavailable" | "crash";
+  how: "unavailable" | "crash" | (() => Promise<"go on" | "crash">);
 };
 
 export type FaultyEventStore = EventStore & {
@@ -26,8 +26,10 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
   let crashed = false;
   const barriers: { category: string; reach(): void; gate: Promise<void> }[] = [];
 
-  function fail(how: Fault["how"]): never {
-    crashed = how === "crash";
+  async function fail(how: Fault["how"]): Promise<void> {
+    const then = typeof how === "function" ? await how() : how;
+    if (then === "go on") return;
+    crashed = then === "crash";
     throw crashed ? new Crashed("crashed") : new Unavailable("the event store went away");
   }
   function alive<T>(work: () => T): T {
@@ -66,9 +68,9 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
       alive(() => undefined);
       appends += 1;
       const now = fault?.at === appends ? fault : undefined;
-      if (now?.when === "before") fail(now.how);
+      if (now?.when === "before") await fail(now.how);
       const appended = await store.append(stream, expectedRevision, events, options);
-      if (now?.when === "after") fail(now.how);
+      if (now?.when === "after") await fail(now.how);
       return appended;
     },
     read: async (...args) => alive(() => store.read(...args)),

@@ -70,6 +70,7 @@ export const Identity = Strict(
     auto_approve_replies: Type.Boolean(),
     require_human_approval: Type.Boolean(),
     send_on_channel_approval: Type.Boolean(),
+    covered_recipients: Type.Array(Type.String()),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -87,6 +88,12 @@ const settings = {
   approval_channel: Type.Optional(Nullable(ApprovalChannel)),
   secondary_approval_channel: Type.Optional(Nullable(ApprovalChannel)),
   escalation_delay_minutes: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 10080 }))),
+};
+
+const coveredRecipients = {
+  maxItems: 20,
+  description:
+    "Who may be answered without a person on a message's proof although it does not cover them. Compared without case. Guarded like the approval channel.",
 };
 
 const displayName = HeaderText(255, { minLength: 1, examples: ["Example Support"] });
@@ -109,6 +116,7 @@ export const CreateIdentity = Strict(
     auto_approve_replies: Type.Boolean({ default: false }),
     require_human_approval: Type.Boolean({ default: false }),
     send_on_channel_approval: Type.Boolean({ default: true }),
+    covered_recipients: Type.Array(EmailAddress, { ...coveredRecipients, default: [] }),
   },
   { title: "CreateIdentity" },
 );
@@ -123,6 +131,7 @@ export const UpdateIdentity = Strict(
     auto_approve_replies: Type.Optional(Type.Boolean()),
     require_human_approval: Type.Optional(Type.Boolean()),
     send_on_channel_approval: Type.Optional(Type.Boolean()),
+    covered_recipients: Type.Optional(Type.Array(EmailAddress, coveredRecipients)),
   },
   { title: "UpdateIdentity" },
 );

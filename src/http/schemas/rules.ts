@@ -28,9 +28,10 @@ const actionsText = `What to do, in order. At most 10,240 bytes as JSON.
 - \`{type: "add_tag", tag}\`: tags the contact
 - \`{type: "set_priority", priority: low | normal | high | urgent}\`: of the thread
 
-Where a condition asks about \`contact.*\` or \`message.from_email\`, \`skip_approval\` and \`set_approval_mode\` \`auto\` take effect only if
-the inbound message in question passed DMARC with alignment, and never for an identity that requires human approval. Of several
-actions about one draft's approval the last one counts.`;
+Where a condition asks about \`contact.*\`, \`message.from_email\` or \`thread.status\`, \`skip_approval\` and \`set_approval_mode\` \`auto\` take
+effect only with proof of the message's sender (DMARC, aligned), and only if that proof covers every recipient. Where one asks about
+\`message.subject\`, \`message.body_text\` or \`thread.subject\`, only for an answer to the message's From alone. Never for an identity that requires
+human approval. Of several actions about one draft's approval the last one counts.`;
 
 const conditionsExample = {
   operator: "AND",
@@ -70,6 +71,7 @@ export const Rule = Strict(
     stop_after_match: Type.Boolean(),
     identity_id: Nullable(Uuid),
     assistant_id: Nullable(Uuid),
+    warnings: Type.Array(Type.String(), { description: "What an operator should know of such a rule, in sentences." }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },

@@ -1,5 +1,5 @@
 import pg from "pg";
-import type { MailProvider, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { MailProvider, MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
 import type { Database } from "#src/postgres/database.ts";
 
 export type OutboxProvider = Required<MailProvider> & {
@@ -41,12 +41,12 @@ export function createOutboxProvider(database: Database): OutboxProvider {
 
 const insert = "insert into work.outbox (attempt_id, message_id, envelope, mime) values ($1, $2, $3, $4) returning id";
 
-async function handOver(pool: pg.Pool, mail: OutgoingMail, mayWrite: () => boolean): Promise<Outcome> {
+async function handOver(pool: pg.Pool, mail: OutgoingMail, mayWrite: MayWrite): Promise<Outcome> {
   const client = await pool.connect().catch((error: Error) => error);
   if (client instanceof Error) return { kind: "not_handed_over", message: client.message };
   let broken = false;
   try {
-    if (!mayWrite()) return { kind: "not_handed_over", message: "no longer allowed to write" };
+    if (!(await mayWrite())) return { kind: "not_handed_over", message: "no longer allowed to write" };
     broken = true;
     const { rows } = await client.query(insert, [
       mail.attemptId,

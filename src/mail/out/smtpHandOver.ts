@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
-import type { Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
 
 /** What nodemailer tells of a failure. `command` is left out on purpose: it names CONN for a connection lost after the final dot. */
 type SmtpError = Error & { code?: string; response?: string; responseCode?: number | false };
@@ -17,7 +17,7 @@ const chunkBytes = 64 * 1024;
 export function handOverBySmtp(
   connection: SMTPConnection,
   mail: OutgoingMail,
-  mayWrite: () => boolean,
+  mayWrite: MayWrite,
   limits: HandOverLimits,
 ): Promise<Outcome> {
   return new Promise((resolve) => {
@@ -41,10 +41,10 @@ export function handOverBySmtp(
     };
 
     const content = contentOf(mail.mime, {
-      mayBegin() {
+      async mayBegin() {
         if (envelope.rejectedErrors?.length)
           settle(refusedRecipients(envelope) ?? lost("no proper answer to a recipient"));
-        else if (!settled && !says(mayWrite))
+        else if (!settled && !(await says(mayWrite)))
           settle({ kind: "not_handed_over", message: "no longer allowed to write" });
         return !settled;
       },
@@ -67,7 +67,7 @@ export function handOverBySmtp(
 
 type SmtpEnvelope = { from: string; to: string[]; size: number; rejectedErrors?: SmtpError[] };
 
-type ContentHooks = { mayBegin(): boolean; progressed(): void; finished(): void };
+type ContentHooks = { mayBegin(): Promise<boolean>; progressed(): void; finished(): void };
 
 /** The content as a stream that is first read when the server has said 354, and asks then whether it may be. */
 function contentOf(mime: Buffer, hooks: ContentHooks) {
@@ -91,8 +91,9 @@ function contentOf(mime: Buffer, hooks: ContentHooks) {
       if (begun) give();
       // One turn later: an answer that came in one piece with the 354 is seen before anything is written, and is none to this mail.
       else
-        setImmediate(() => {
-          if (stream.destroyed || !hooks.mayBegin()) return;
+        setImmediate(async () => {
+          // The connection may have been lost while the answer was awaited: then the stream is destroyed, and nothing is begun.
+          if (stream.destroyed || !(await hooks.mayBegin()) || stream.destroyed) return;
           begun = true;
           give();
         });
@@ -101,9 +102,9 @@ function contentOf(mime: Buffer, hooks: ContentHooks) {
   return { stream, begun: () => begun, finished: () => finished };
 }
 
-function says(mayWrite: () => boolean): boolean {
+async function says(mayWrite: MayWrite): Promise<boolean> {
   try {
-    return mayWrite();
+    return await mayWrite();
   } catch {
     return false;
   }

@@ -67,7 +67,8 @@ function isOverloaded(raw: Buffer): boolean {
 /** Such a mail proves nothing, for good. */
 const overloaded: Findings = {
   spf: { result: "permerror", domain: "" },
-  signatures: [{ result: "permerror", domain: "" }],
+  signatures: [{ result: "permerror", domain: "", signed: { to: 0, cc: 0, "reply-to": 0 } }],
+  occurring: { to: 0, cc: 0, "reply-to": 0 },
   arc: "none",
   from: [],
 };

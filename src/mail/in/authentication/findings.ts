@@ -4,11 +4,23 @@ export type SpfResult = "pass" | "fail" | "softfail" | "neutral" | "none" | "tem
 export type DkimResult = "pass" | "fail" | "neutral" | "temperror" | "permerror";
 export type ArcResult = "pass" | "fail" | "none";
 
+/** Address fields that a signature may cover beside From, as the header names them. */
+export const addressFields = ["to", "cc", "reply-to"] as const;
+/** How often each of them occurs. */
+export type FieldCounts = Record<(typeof addressFields)[number], number>;
+
 export type Findings = {
   /** `domain`: of the envelope's sender, or of the greeting where there is none. */
   spf: { result: SpfResult; domain: string };
   /** One per signature. `pass` only of those that cover all of the body and the From field. */
-  signatures: { result: DkimResult; domain: string }[];
+  signatures: {
+    result: DkimResult;
+    domain: string;
+    /** How many of each field's occurrences it covers. */
+    signed: FieldCounts;
+  }[];
+  /** How often each field occurs in the mail, by whichever reading finds more. */
+  occurring: FieldCounts;
   /** Noted and no more: a chain proves something only to who trusts its sealers, and nobody's are trusted here. */
   arc: ArcResult;
   /** Every address that stands in a From field, as this reader reads it. */

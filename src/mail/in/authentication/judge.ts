@@ -1,7 +1,7 @@
 import { asciiName, domainOfAddress, registrableDomain } from "#src/dns/names.ts";
 import type { Authentication, AuthenticationResult } from "#streams/thread/events.ts";
 import type { DmarcPolicy } from "./dmarc.ts";
-import type { Findings } from "./findings.ts";
+import { addressFields, type FieldCounts, type Findings } from "./findings.ts";
 
 /** The sender as the service reads and shows it: the proof has to be of this address and no other. */
 export type ClaimedSender = { address: string | null; fromCount: number };
@@ -21,7 +21,17 @@ export function judge({ address, fromCount }: ClaimedSender, findings: Findings,
   const dmarc = dmarcOf(domainOfAddress(address), findings, policy);
   const strict = policy.kind === "policy" && { dkim: policy.strictDkim, spf: policy.strictSpf };
   const proven = alignedWith(domainOfAddress(address), findings, "pass", strict || relaxed);
-  return { ...only, dmarc, aligned: dmarc === "pass" || (dmarc === "none" && proven) };
+  const aligned = dmarc === "pass" || (dmarc === "none" && proven);
+  const covers = aligned ? coveredFields(domainOfAddress(address), findings, (strict || relaxed).dkim) : [];
+  return { ...only, dmarc, aligned, ...(covers.length > 0 && { covers }) };
+}
+
+/** Address fields of which an aligned signature covers every occurrence. SPF covers none, nor does a signature of another domain. */
+function coveredFields(domain: string, { signatures, occurring }: Findings, strict: boolean) {
+  const speaking = signatures.filter((each) => each.result === "pass" && isAligned(each.domain, domain, strict));
+  const isCovered = (field: keyof FieldCounts) =>
+    occurring[field] > 0 && speaking.some(({ signed }) => signed[field] >= occurring[field]);
+  return addressFields.filter(isCovered).map((field) => (field === "reply-to" ? "reply_to" : field));
 }
 
 type Strictness = { dkim: boolean; spf: boolean };

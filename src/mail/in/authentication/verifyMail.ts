@@ -1,5 +1,14 @@
 import { arc, dkimVerify, spf } from "mailauth";
-import type { ArcResult, DkimResult, Findings, ReceivedMail, SpfResult } from "./findings.ts";
+import { readHeaderFields } from "#src/mail/in/headerFields.ts";
+import {
+  type ArcResult,
+  addressFields,
+  type DkimResult,
+  type FieldCounts,
+  type Findings,
+  type ReceivedMail,
+  type SpfResult,
+} from "./findings.ts";
 
 /** A look-up in the shape of node:dns, which the library expects; failures have its codes. */
 export type LookUp = (name: string, type: string) => Promise<any>;
@@ -17,7 +26,9 @@ export async function verifyMail({ raw, envelopeFrom, remote }: ReceivedMail, re
     signatures: signatures.map((signature: any) => ({
       result: dkimResult(signature),
       domain: signature.signingDomain.toLowerCase(),
+      signed: countsOf((name) => signedFields(signature).filter((signed) => signed === name).length),
     })),
+    occurring: occurrencesIn(raw, dkim.headers?.parsed ?? []),
     arc: arcResult(chain.status?.result),
     from: dkim.headerFrom,
   };
@@ -33,7 +44,24 @@ function dkimResult({ status, signingHeaders, algo }: any): DkimResult {
   if (status.result === "fail" || status.comment === "body hash did not verify") return "fail";
   if (status.result === "temperror") return "temperror";
   if (status.result !== "pass") return "neutral";
-  const signed: string[] = signingHeaders.keys.toLowerCase().split(/:\s*/);
-  if (!signed.includes("from")) return "permerror";
+  if (!signedFields({ signingHeaders }).includes("from")) return "permerror";
   return status.underSized || /sha1$/i.test(algo) ? "neutral" : "pass";
 }
+
+/** The names of the fields that were really signed: of those in `h=` the library keeps one for each occurrence that it found in the mail. */
+const signedFields = ({ signingHeaders }: any): string[] => signingHeaders.keys.toLowerCase().split(/:\s*/);
+
+/**
+ * By this service's own reading and by the library's: each takes for a field what the other does not (a name that is folded before its colon),
+ * and a field that only one of them sees must not pass for a signed one.
+ */
+function occurrencesIn(raw: Buffer, parsed: readonly { key: string | null }[]): FieldCounts {
+  const own = readHeaderFields(raw, new Set(addressFields));
+  return countsOf((name) => Math.max(own.count(name), parsed.filter(({ key }) => key === name).length));
+}
+
+const countsOf = (count: (name: keyof FieldCounts) => number): FieldCounts => ({
+  to: count("to"),
+  cc: count("cc"),
+  "reply-to": count("reply-to"),
+});

@@ -72,6 +72,7 @@ describe("authenticating a mail [d13 authentication]", function () {
       dmarc: "pass",
       aligned: true,
       arc: "none",
+      covers: ["to"],
     });
   });
 

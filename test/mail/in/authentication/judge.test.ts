@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { DmarcPolicy } from "#src/mail/in/authentication/dmarc.ts";
-import type { DkimResult, Findings, SpfResult } from "#src/mail/in/authentication/findings.ts";
+import type { DkimResult, FieldCounts, Findings, SpfResult } from "#src/mail/in/authentication/findings.ts";
 import { judge } from "#src/mail/in/authentication/judge.ts";
 
 const policy = (adkim: "r" | "s" = "r", aspf: "r" | "s" = "r"): DmarcPolicy => ({
@@ -8,6 +8,7 @@ const policy = (adkim: "r" | "s" = "r", aspf: "r" | "s" = "r"): DmarcPolicy => (
   strictDkim: adkim === "s",
   strictSpf: aspf === "s",
 });
+const counts = (to = 0, cc = 0, replyTo = 0): FieldCounts => ({ to, cc, "reply-to": replyTo });
 const none: DmarcPolicy = { kind: "none" };
 const unknown: DmarcPolicy = { kind: "temperror" };
 
@@ -110,7 +111,8 @@ const cases: Case[] = [
 describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
   const findings = (from: string, [, , dkim, spf]: Case): Findings => ({
     spf: { result: spf[0], domain: spf[1] },
-    signatures: dkim.map(([result, domain]) => ({ result, domain })),
+    signatures: dkim.map(([result, domain]) => ({ result, domain, signed: counts() })),
+    occurring: counts(),
     arc: "none",
     from: [from],
   });
@@ -156,7 +158,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
         { address: "ann@example.com", fromCount: 1 },
         {
           ...findings("ann@example.com", good),
-          signatures: results.map((result) => ({ result, domain: "list.example" })),
+          signatures: results.map((result) => ({ result, domain: "list.example", signed: counts() })),
         },
         policy(),
       ).dkim;
@@ -164,5 +166,50 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
     expect(found("fail", "pass")).to.equal("pass");
     expect(found("fail", "temperror")).to.equal("temperror");
     expect(found("neutral", "fail")).to.equal("fail");
+  });
+
+  describe("covers of the address fields", () => {
+    const covered = (
+      occurring: FieldCounts,
+      signatures: [DkimResult, string, FieldCounts][],
+      asked = policy(),
+      spf: Findings["spf"] = { result: "none", domain: "" },
+    ) =>
+      judge(
+        { address: "ann@news.example.com", fromCount: 1 },
+        {
+          ...{ spf, arc: "none", from: ["ann@news.example.com"], occurring },
+          signatures: signatures.map(([result, domain, signed]) => ({ result, domain, signed })),
+        },
+        asked,
+      ).covers;
+
+    it("each that an aligned passing signature signs as often as it occurs", () => {
+      const all = counts(1, 1, 1);
+      expect(covered(all, [["pass", "example.com", all]])).to.deep.equal(["to", "cc", "reply_to"]);
+      expect(covered(all, [["pass", "example.com", counts(1, 0, 1)]])).to.deep.equal(["to", "reply_to"]);
+      expect(covered(counts(1, 0, 2), [["pass", "example.com", counts(1, 0, 1)]])).to.deep.equal(["to"]);
+      expect(covered(counts(2, 0, 2), [["pass", "example.com", counts(2, 0, 3)]])).to.deep.equal(["to", "reply_to"]);
+    });
+
+    it("none that nothing signs, a stranger signs, a failing signature signs, or two signatures sign by halves", () => {
+      const [one, two] = [counts(1), counts(2)];
+      expect(covered(one, [["pass", "example.com", counts()]])).to.equal(undefined);
+      expect(covered(counts(), [["pass", "example.com", one]])).to.equal(undefined);
+      const stranger: [DkimResult, string, FieldCounts] = ["pass", "list.example", one];
+      expect(covered(one, [["pass", "example.com", counts()], stranger])).to.equal(undefined);
+      const failing: [DkimResult, string, FieldCounts] = ["fail", "example.com", one];
+      expect(covered(one, [["pass", "example.com", counts()], failing])).to.equal(undefined);
+      const half: [DkimResult, string, FieldCounts] = ["pass", "example.com", one];
+      expect(covered(two, [half, half])).to.equal(undefined);
+    });
+
+    it("none by a parent domain where alignment is strict, and none by SPF", () => {
+      const one = counts(1);
+      const spf = { result: "pass", domain: "news.example.com" } as const;
+      expect(covered(one, [["pass", "example.com", one]], policy("s"), spf)).to.equal(undefined);
+      expect(covered(one, [["pass", "news.example.com", one]], policy("s"), spf)).to.deep.equal(["to"]);
+      expect(covered(one, [], policy(), spf)).to.equal(undefined);
+    });
   });
 });

@@ -1,0 +1,190 @@
+import type { Group, Leaf, RuleAction } from "#streams/rule/events.ts";
+
+/**
+ * Who may be answered without a person, worked out by trying: every unsure condition is taken as met and as not met, in every combination, and
+ * the rules are walked each time. Written from the rule alone; it shares nothing with the service's own judgement but the shape of a rule.
+ */
+export type ModelRule = {
+  id: string;
+  conditions: Group;
+  actions: RuleAction[];
+  stopAfterMatch: boolean;
+  identityId: string | null;
+  assistantId: string | null;
+};
+export type ModelWalk = { rules: ModelRule[]; facts: Record<string, string[]> };
+export type ModelWorld = {
+  received: ModelWalk;
+  created: ModelWalk;
+  mail: {
+    kind: "forged" | "proven" | "list";
+    from: string;
+    to: string[];
+    cc: string[];
+    replyTo: string[];
+    covers: ("to" | "cc" | "reply_to")[];
+  } | null;
+  recipients: { to: string[]; cc: string[]; bcc: string[] };
+  coveredRecipients: string[];
+  identityId: string;
+  assistantId: string | null;
+  humanRequired: boolean;
+  switchOn: boolean;
+};
+
+const who = new Set(["contact.status", "contact.tag", "contact.domain", "message.from_email"]);
+const movable = new Set(["thread.status"]);
+const written = new Set(["message.subject", "message.body_text", "thread.subject"]);
+const union = (...sets: ReadonlySet<string>[]): Set<string> => new Set(sets.flatMap((set) => [...set]));
+
+type Word = { rule: ModelRule; action: number; says: "grant" | "manual" };
+/** What each unsure condition is taken as. */
+type Guess = ReadonlyMap<Leaf, boolean>;
+
+const isLeaf = (item: Group | Leaf): item is Leaf => "field" in item;
+const leavesOf = (item: Group | Leaf): Leaf[] => (isLeaf(item) ? [item] : (item.conditions ?? []).flatMap(leavesOf));
+
+function isMet(leaf: Leaf, facts: Record<string, string[]>): boolean {
+  const values = [leaf.value].flat();
+  const known = facts[leaf.field] ?? [];
+  const compare: Record<string, (fact: string, value: string) => boolean> = {
+    equals: (fact, value) => fact === value,
+    contains: (fact, value) => fact.includes(value),
+    starts_with: (fact, value) => fact.startsWith(value),
+    in: (fact, value) => fact === value,
+  };
+  const op = leaf.op.replace("not_", "");
+  const found = known.some((fact) => values.some((value) => compare[op]?.(fact, value)));
+  return leaf.op.startsWith("not_") ? !found : found;
+}
+
+function matches(item: Group | Leaf, facts: Record<string, string[]>, guess: Guess): boolean {
+  if (isLeaf(item)) return guess.get(item) ?? isMet(item, facts);
+  const items = item.conditions ?? [];
+  if (items.length === 0) return true;
+  const results = items.map((inner) => matches(inner, facts, guess));
+  return item.operator === "OR" ? results.includes(true) : !results.includes(false);
+}
+
+/** One walk, as if the unsure conditions were as guessed. */
+function walk({ rules, facts }: ModelWalk, trigger: string, guess: Guess): { words: Word[]; status: string } {
+  const now: Record<string, string[]> = { ...facts };
+  const words: Word[] = [];
+  for (const rule of rules) {
+    if (!matches(rule.conditions, now, guess)) continue;
+    for (const [action, asked] of rule.actions.entries()) {
+      if (asked.type === "set_thread_status") now["thread.status"] = [asked.status];
+      if (asked.type === "add_tag" && now["contact.domain"]) {
+        now["contact.tag"] = [...(now["contact.tag"] ?? []), asked.tag];
+      }
+      if (asked.type === "skip_approval" && trigger === "draft.created") words.push({ rule, action, says: "grant" });
+      if (asked.type === "set_approval_mode") {
+        words.push({ rule, action, says: asked.mode === "auto" ? "grant" : "manual" });
+      }
+    }
+    if (rule.stopAfterMatch) break;
+  }
+  return { words, status: String(now["thread.status"]) };
+}
+
+const inScope = (world: ModelWorld) => (rule: ModelRule) =>
+  [null, world.identityId].includes(rule.identityId) && [null, world.assistantId].includes(rule.assistantId);
+
+/** Every combination for the conditions on such fields. */
+function guesses(walks: readonly ModelWalk[], fields: ReadonlySet<string>): Guess[] {
+  const leaves = walks
+    .flatMap(({ rules }) => rules.flatMap(({ conditions }) => leavesOf(conditions)))
+    .filter(({ field }) => fields.has(field));
+  return Array.from(
+    { length: 2 ** leaves.length },
+    (_, bits) => new Map(leaves.map((leaf, place) => [leaf, ((bits >> place) & 1) === 1])),
+  );
+}
+
+export const unsureConditions = (world: ModelWorld): number =>
+  [world.received, world.created]
+    .flatMap(({ rules }) => rules.flatMap(({ conditions }) => leavesOf(conditions)))
+    .filter(({ field }) => field !== "identity.id").length;
+
+/** The ids of the rules, and `switch`, by which the draft goes without a person; none: a person is asked. */
+export function whoLetsItGo(world: ModelWorld): string[] {
+  const isOurs = inScope(world);
+  const received = { ...world.received, rules: world.received.rules.filter(isOurs) };
+  const created = { ...world.created, rules: world.created.rules.filter(isOurs) };
+  const walks = [received, created];
+  const wordsOf = (guess: Guess): Word[] => [
+    ...walk(received, "email.received", guess).words,
+    ...walk(created, "draft.created", guess).words,
+  ];
+  const actual = wordsOf(new Map());
+  const proven = world.mail?.kind === "proven";
+
+  /** Whether what this rule grants would come out otherwise for some of the guesses. */
+  const hangs = (word: Word, fields: ReadonlySet<string>): boolean =>
+    guesses(walks, fields).some((guess) => {
+      const words = wordsOf(guess);
+      const at = words.findIndex(({ rule, action }) => rule === word.rule && action === word.action);
+      return at < 0 || words.slice(at + 1).some(({ says }) => says === "manual");
+    });
+  const looksAt = ({ rule }: Word, fields: ReadonlySet<string>) =>
+    leavesOf(rule.conditions).some(({ field }) => fields.has(field));
+
+  function holds(word: Word): boolean {
+    if (world.humanRequired) return false;
+    const onProof = union(who, movable);
+    const onText = proven ? written : union(written, onProof);
+    const needsProof = looksAt(word, onProof) || hangs(word, onProof);
+    if (needsProof && !(proven && everybodyCovered(world))) return false;
+    return !(looksAt(word, written) || hangs(word, onText)) || isToFromAlone(world);
+  }
+
+  let by = world.switchOn && !world.humanRequired ? ["switch"] : [];
+  const overlooked = world.switchOn && !proven ? manualsOfAnotherSender(received, created) : new Set<ModelRule>();
+  for (const rule of [...received.rules, ...created.rules]) {
+    const said = actual.filter((word) => word.rule === rule);
+    if (said.length === 0 && overlooked.has(rule)) by = [];
+    for (const word of said) {
+      if (word.says === "manual") by = [];
+      // A later manual of the same walk of guesses is judged in `holds`; one that is really there clears below.
+      else if (actual.slice(actual.indexOf(word) + 1).some(({ says }) => says === "manual")) continue;
+      else if (holds(word)) by = [...by, rule.id];
+    }
+  }
+  return by;
+}
+
+/** Rules that would ask for a person if somebody else wrote, by trying every somebody. */
+function manualsOfAnotherSender(received: ModelWalk, created: ModelWalk): Set<ModelRule> {
+  const asked = new Set<ModelRule>();
+  const take = (words: Word[]) => {
+    for (const { rule, says } of words) if (says === "manual") asked.add(rule);
+  };
+  const ofMessage = guesses([received], who).map((guess) => walk(received, "email.received", guess));
+  for (const { words } of ofMessage) take(words);
+  // Where the message's rules might have left another status, what the draft's rules see of it is anybody's guess.
+  const moved = new Set(ofMessage.map(({ status }) => status)).size > 1;
+  for (const guess of guesses([created], moved ? union(who, movable) : who)) {
+    take(walk(created, "draft.created", guess).words);
+  }
+  return asked;
+}
+
+function everybodyCovered({ mail, recipients, coveredRecipients }: ModelWorld): boolean {
+  if (mail === null) return false;
+  const speaksFor = { to: mail.to, cc: mail.cc, reply_to: mail.replyTo };
+  const covered = [mail.from, ...mail.covers.flatMap((field) => speaksFor[field]), ...coveredRecipients];
+  return everybody(recipients).every((address) => isAmong(address, covered));
+}
+
+function isToFromAlone({ mail, recipients }: ModelWorld): boolean {
+  if (mail === null) return false;
+  const took = [mail.from, ...mail.to, ...mail.cc];
+  return (
+    recipients.to.every((address) => isAmong(address, [mail.from])) &&
+    [...recipients.cc, ...recipients.bcc].every((address) => isAmong(address, took))
+  );
+}
+
+const everybody = ({ to, cc, bcc }: ModelWorld["recipients"]): string[] => [...to, ...cc, ...bcc];
+const isAmong = (address: string, addresses: readonly string[]): boolean =>
+  addresses.some((other) => other.toUpperCase() === address.toUpperCase());

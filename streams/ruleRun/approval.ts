@@ -1,0 +1,120 @@
+import { asksWho } from "../rule/content.ts";
+import { maySetStatus, type Turn, turnsOf } from "./doubt.ts";
+import type { RuleResult } from "./events.ts";
+import { basesOf, type Exchange, grants, type Walk, wantsPerson } from "./grants.ts";
+import { hadItsSay, planRun, type WalkedRule } from "./plan.ts";
+
+/** What grants: a rule, by its id, or the identity's auto_approve_replies. */
+export type Source = { kind: "switch" } | { kind: "rule"; ruleId: string };
+
+/** Everything that the decision about one draft hangs on. */
+export type ApprovalQuestion = {
+  /** The message's rules, then the draft's own: they decide about the same draft, in this order. */
+  received: Walk<WalkedRule>;
+  created: Walk<WalkedRule>;
+  exchange: Exchange;
+  humanRequired: boolean;
+  /** auto_approve_replies is on, and the draft was submitted under it. */
+  switchOn: boolean;
+};
+
+/** Who says that the draft may go without a person; nobody, and why; or that a person is to be asked, and by which rule. */
+export type ApprovalDecision = {
+  by: Source[];
+  /** The rule that asks for a person, where one has the last word. */
+  manual: { ruleId: string; ruleName: string; version: number; reason: string } | null;
+  /** Grants that matched and do not hold, by rule. */
+  refused: { ruleId: string; index: number; reason: string }[];
+};
+
+/**
+ * The whole decision whether a draft goes without a person. Every word counts in its order: the switch, the rules of the message, the rules of
+ * the draft. A grant that holds adds itself, and a `manual` takes back all that stood before it.
+ */
+export function decideApproval(question: ApprovalQuestion): ApprovalDecision {
+  const { exchange, humanRequired, switchOn } = question;
+  const walks = [question.received, question.created] as const;
+  const proven = exchange.mail?.proof === "proven";
+  const bases = basesOf(walks, proven);
+  const overlooked = switchOn && !proven ? overlookedManuals(walks) : [[], []];
+  const decision: ApprovalDecision = {
+    by: switchOn && !humanRequired ? [{ kind: "switch" }] : [],
+    manual: null,
+    refused: [],
+  };
+  for (const [walk, trigger] of (["email.received", "draft.created"] as const).entries()) {
+    const { rules, facts } = walks[walk] as Walk<WalkedRule>;
+    const at = { trigger, facts, exchange, humanRequired, ranBefore: nobody, chainEnded: false };
+    const results = planRun(rules, at, bases[walk]);
+    for (const [index, rule] of rules.entries()) {
+      const result = results[index];
+      if (result?.matched) hear(result, decision);
+      else if (overlooked[walk]?.[index]) askPerson(rule, unprovenManual(rule), decision);
+    }
+  }
+  return decision;
+}
+
+const nobody: ReadonlySet<string> = new Set();
+
+function hear(result: RuleResult, decision: ApprovalDecision): void {
+  for (const [index, planned] of result.actions.entries()) {
+    const { action, suppressed } = planned;
+    if (hadItsSay(planned)) {
+      if (wantsPerson(action)) askPerson({ ...result, id: result.ruleId, name: result.ruleName }, null, decision);
+      else {
+        decision.by.push({ kind: "rule", ruleId: result.ruleId });
+        decision.manual = null;
+      }
+    } else if (grants(action) && suppressed !== null) {
+      decision.refused.push({ ruleId: result.ruleId, index, reason: suppressed });
+    }
+  }
+}
+
+function askPerson(
+  { id, name, version }: Pick<WalkedRule, "id" | "name" | "version">,
+  reason: string | null,
+  decision: ApprovalDecision,
+): void {
+  decision.by = [];
+  decision.manual = {
+    ruleId: id,
+    ruleName: name,
+    version,
+    reason: reason ?? `the rule ${name} asks for a person's approval`,
+  };
+}
+
+const unprovenManual = ({ name }: WalkedRule): string =>
+  `the rule ${name} asks for a person's approval where somebody else wrote, and nothing proves who did`;
+
+/**
+ * Rules with a `manual` that did not come to it, but would for another sender. What the message's rules may have done to the thread's status
+ * is part of what the draft's own rules see.
+ */
+function overlookedManuals([received, created]: readonly [Walk<WalkedRule>, Walk<WalkedRule>]): boolean[][] {
+  const first = turnsOf(received.rules, received.facts, asksWho);
+  const statusMoved = maySetStatus(received.rules, received.facts, asksWho);
+  const unsure = (field: string) => asksWho(field) || (statusMoved && field === "thread.status");
+  const second = turnsOf(created.rules, created.facts, unsure);
+  const overlooked = ({ rules }: Walk<WalkedRule>, turns: readonly Turn[]) =>
+    rules.map(({ actions }, index) => turns[index]?.maybe === true && actions.some(wantsPerson));
+  return [overlooked(received, first), overlooked(created, second)];
+}
+
+/** Of what a run recorded: the rules that granted, and were not taken back by a `manual` after them. */
+export function grantedIn(results: readonly RuleResult[]): string[] {
+  let granted: string[] = [];
+  for (const { ruleId, actions } of results) {
+    for (const planned of actions.filter(hadItsSay)) granted = wantsPerson(planned.action) ? [] : [...granted, ruleId];
+  }
+  return granted;
+}
+
+/** Whether something that granted then grants still, and no `manual` decides after it. */
+export const stillGranted = (decision: ApprovalDecision, granted: readonly Source[]): boolean =>
+  decision.by.some((now) => granted.some((then) => sameSource(now, then)));
+
+const sameSource = (one: Source, other: Source): boolean =>
+  one.kind === "switch" ? other.kind === "switch" : other.kind === "rule" && one.ruleId === other.ruleId;

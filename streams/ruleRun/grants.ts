@@ -1,0 +1,134 @@
+import { asksMovable, asksWho, asksWritten } from "../rule/content.ts";
+import { asksAbout, type Facts } from "../rule/evaluate.ts";
+import type { RuleAction, RuleSettings } from "../rule/events.ts";
+import { isInDoubt, type Turn, turnsOf } from "./doubt.ts";
+
+/**
+ * What a rule's grant rests on. `needsProof`: who somebody is, or what anybody can move. `fromAlone`: what a stranger wrote. Neither: it is the
+ * operator's word for every recipient.
+ */
+export type Basis = { needsProof: boolean; fromAlone: boolean };
+
+/** Address fields of a mail that its sender's signature may speak for. */
+export const coverable = ["to", "cc", "reply_to"] as const;
+export type Covered = (typeof coverable)[number];
+
+/** The message a draft is based on, as far as grants ask. Addresses as they stand in it. */
+export type AnsweredMail = {
+  /** `list`: a mailing list passed it on, which proves nobody. */
+  proof: "proven" | "unproven" | "list";
+  from: string | null;
+  to: readonly string[];
+  cc: readonly string[];
+  replyTo: readonly string[];
+  /** Which of its fields the proof covers beside From. */
+  covers: readonly Covered[];
+};
+
+/** Who is asked to be answered without a person. */
+export type Exchange = {
+  /** null: the draft answers no message. */
+  mail: AnsweredMail | null;
+  /** null: there is no draft yet. */
+  recipients: { to: readonly string[]; cc: readonly string[]; bcc: readonly string[] } | null;
+  /** The identity's own list of recipients that a proof need not cover. */
+  coveredRecipients: readonly string[];
+};
+
+/** A walk of rules, with what is known at its start. */
+export type Walk<Rule> = { rules: readonly Rule[]; facts: Facts };
+type Walked = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
+
+const needingProof = (field: string): boolean => asksWho(field) || asksMovable(field);
+
+/**
+ * What a grant of each rule rests on, walk by walk. Not its own conditions alone count: a rule before it might have ended the walk, and one
+ * after it, in a later walk too, might have asked for a person.
+ */
+export function basesOf(walks: readonly Walk<Walked>[], proven: boolean): Basis[][] {
+  // Without proof nobody knows who wrote: what hangs on the text must not be taken as sure because of who somebody claims to be.
+  const written = proven ? asksWritten : (field: string) => asksWritten(field) || needingProof(field);
+  const onProof = hangs(walks, needingProof);
+  const onText = hangs(walks, written);
+  return walks.map(({ rules }, walk) =>
+    rules.map(({ conditions }, index) => ({
+      needsProof: asksAbout(conditions, needingProof) || onProof[walk]?.[index] === true,
+      fromAlone: asksAbout(conditions, asksWritten) || onText[walk]?.[index] === true,
+    })),
+  );
+}
+
+function hangs(walks: readonly Walk<Walked>[], isUnsure: (field: string) => boolean): boolean[][] {
+  const turns = walks.map(({ rules, facts }) => turnsOf(rules, facts, isUnsure));
+  let mayBeTakenBack = false;
+  const fromTheEnd = walks.toReversed().map(({ rules }, fromEnd) => {
+    const own = turns[walks.length - 1 - fromEnd] as Turn[];
+    return rules
+      .map((rule, index) => ({ rule, turn: own[index] as Turn }))
+      .toReversed()
+      .map(({ rule, turn }) => {
+        const hanging = !turn.surely || mayBeTakenBack;
+        if (isInDoubt(turn) && rule.actions.some(wantsPerson)) mayBeTakenBack = true;
+        return hanging;
+      })
+      .toReversed();
+  });
+  return fromTheEnd.toReversed();
+}
+
+/** Why a grant does not hold, beginning with a code; null where it does. Without a draft yet only its proof is judged. */
+export function refusalOf({ needsProof, fromAlone }: Basis, exchange: Exchange): string | null {
+  const { mail, recipients } = exchange;
+  if (needsProof && mail?.proof !== "proven") return unproven(mail);
+  if (recipients === null) return null;
+  const everybody = [...recipients.to, ...recipients.cc, ...recipients.bcc];
+  if (needsProof) {
+    const covered = folded([...coveredBy(mail as AnsweredMail), ...exchange.coveredRecipients]);
+    const stranger = everybody.find((address) => !covered.has(address.toLowerCase()));
+    if (stranger !== undefined) return notCovered(`the proof of the message does not cover ${stranger}`);
+  }
+  if (!fromAlone) return null;
+  if (mail === null) return notCovered("the draft answers no message");
+  const from = folded(mail.from === null ? [] : [mail.from]);
+  const other = recipients.to.find((address) => !from.has(address.toLowerCase()));
+  if (other !== undefined) {
+    return notCovered(`what a stranger wrote grants an answer to the message's From alone, not to ${other}`);
+  }
+  const took = folded([...from, ...mail.to, ...mail.cc]);
+  const added = [...recipients.cc, ...recipients.bcc].find((address) => !took.has(address.toLowerCase()));
+  if (added === undefined) return null;
+  return notCovered(`what a stranger wrote grants nothing to ${added}, who neither sent nor got the message`);
+}
+
+const unprovenSender = "unproven_sender";
+const notCovered = (sentence: string): string => `recipient_not_covered: ${sentence}`;
+
+function unproven(mail: AnsweredMail | null): string {
+  if (mail === null) return `${unprovenSender}: the draft answers no message`;
+  return mail.proof === "list"
+    ? `${unprovenSender}: the message came through a mailing list`
+    : `${unprovenSender}: the message did not pass DMARC with alignment`;
+}
+
+/** Whom a proven mail speaks for. */
+const coveredBy = ({ from, to, cc, replyTo, covers }: AnsweredMail): string[] => [
+  ...(from === null ? [] : [from]),
+  ...(covers.includes("to") ? to : []),
+  ...(covers.includes("cc") ? cc : []),
+  ...(covers.includes("reply_to") ? replyTo : []),
+];
+
+const folded = (addresses: readonly string[]): Set<string> => new Set(addresses.map((each) => each.toLowerCase()));
+
+/** Lets a draft go without a person. */
+export const grants = (action: RuleAction): boolean =>
+  action.type === "skip_approval" || (action.type === "set_approval_mode" && action.mode === "auto");
+
+export const wantsPerson = (action: RuleAction): boolean =>
+  action.type === "set_approval_mode" && action.mode === "manual";
+
+/** What POST and PATCH of a rule say about it: a grant that a stranger's own words bring about. */
+export const warningsOf = ({ conditions, actions }: Pick<RuleSettings, "conditions" | "actions">): string[] =>
+  actions.some(grants) && asksAbout(conditions, asksWritten)
+    ? ["anybody who writes this is answered without a person"]
+    : [];

@@ -1,0 +1,160 @@
+import { generateKeyPairSync } from "node:crypto";
+import { expect } from "chai";
+import { dkimSign } from "mailauth";
+import { systemClock } from "#src/clock.ts";
+import { createNodeResolver } from "#src/dns/nodeResolver.ts";
+import { createMailAuthenticator, type MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import { withProvenDomains } from "#src/mail/in/authentication/devProven.ts";
+import { readHeaders } from "#src/mail/in/headers.ts";
+import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+
+/** Really signed mails, changed on their way as somebody who replays them could. */
+describe("what a signature covers beside From [d14 grants]", function () {
+  this.timeout(30_000);
+  let dns: DnsServer;
+  let authenticator: MailAuthenticator;
+  const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+
+  before(async () => {
+    dns = await startDnsServer();
+    const resolver = createNodeResolver({ servers: [dns.address], timeoutMs: 200, tries: 1 });
+    authenticator = createMailAuthenticator(resolver, systemClock, 5_000);
+    const spki = publicKey.export({ type: "spki", format: "der" }).toString("base64");
+    dns.txt("s1._domainkey.bank.test", `v=DKIM1; k=rsa; p=${spki}`);
+    dns.txt("s1._domainkey.mail.bank.test", `v=DKIM1; k=rsa; p=${spki}`);
+    dns.txt("s1._domainkey.list.test", `v=DKIM1; k=rsa; p=${spki}`);
+    dns.txt("_dmarc.bank.test", "v=DMARC1; p=reject");
+    dns.txt("_dmarc.strict.test", "v=DMARC1; p=reject; adkim=s");
+    dns.txt("s1._domainkey.mail.strict.test", `v=DKIM1; k=rsa; p=${spki}`);
+    dns.txt("strict.test", "v=spf1 ip4:192.0.2.1 -all");
+    dns.txt("bank.test", "v=spf1 ip4:192.0.2.1 -all");
+  });
+  after(async () => {
+    await authenticator.close();
+    await dns.close();
+  });
+
+  const mailWith = (...fields: string[]) =>
+    [
+      ...fields,
+      "Subject: My order",
+      "Date: Mon, 16 Nov 2026 10:00:00 +0000",
+      "Message-ID: <1@bank.test>",
+      "",
+      "Where is it?",
+      "",
+    ].join("\r\n");
+
+  /** Signs these fields; mailauth signs every occurrence of a name that it is given. */
+  async function signed(mail: string, fields: string, signingDomain = "bank.test"): Promise<string> {
+    const signatureData = [{ signingDomain, selector: "s1", privateKey: pem }];
+    const { signatures, errors } = await dkimSign(mail, { headerList: fields, signatureData } as never);
+    expect(errors).to.deep.equal([]);
+    return signatures + mail;
+  }
+
+  async function found(mail: string, from = "eve@evil.test", ip = "198.51.100.9", by = authenticator) {
+    const raw = Buffer.from(mail);
+    const headers = readHeaders(raw, from);
+    const sender = { address: headers.from?.address ?? null, fromCount: headers.fromCount };
+    const { dmarc, covers } = await by.authenticate(
+      { raw, envelopeFrom: from, remote: { ip, helo: "mx.evil.test" } },
+      sender,
+    );
+    return { dmarc, covers: covers ?? [] };
+  }
+
+  const from = "From: Ann <ann@bank.test>";
+  const to = "To: support@agents.test";
+  const cc = "Cc: carol@bank.test";
+  const replyTo = "Reply-To: sales@bank.test";
+  const evil = "Reply-To: eve@evil.test";
+
+  it("To, Cc and Reply-To that are signed, and none that is not", async () => {
+    const mail = mailWith(from, to, cc, replyTo);
+    const cases: [string, string[]][] = [
+      ["From:To:Cc:Reply-To:Subject", ["to", "cc", "reply_to"]],
+      ["From:To:Subject", ["to"]],
+      ["From:Subject", []],
+      ["From:Reply-To", ["reply_to"]],
+    ];
+    for (const [fields, covers] of cases) {
+      expect(await found(await signed(mail, fields)), fields).to.deep.equal({ dmarc: "pass", covers });
+    }
+  });
+
+  it("no Reply-To that somebody added: unsigned, or a second one above or below a signed one", async () => {
+    const plain = await signed(mailWith(from, to), "From:To:Subject");
+    expect(await found(`${evil}\r\n${plain}`)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
+    const own = await signed(mailWith(from, to, replyTo), "From:To:Reply-To:Subject");
+    expect(await found(`${evil}\r\n${own}`)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
+    // Signed from the bottom up: one below is what the signature is held against, and it does not fit.
+    expect(await found(own.replace("\r\n\r\n", `\r\n${evil}\r\n\r\n`))).to.deep.equal({ dmarc: "fail", covers: [] });
+  });
+
+  it("no field that hides from one of the two readers, its name folded before the colon", async () => {
+    const own = await signed(mailWith(from, to, replyTo), "From:To:Reply-To:Subject");
+    const hidden = own.replace("Reply-To: sales", "Reply-To\r\n : sales");
+    expect((await found(`${evil}\r\n${hidden}`)).covers).not.to.include("reply_to");
+    const spaced = own.replace("Reply-To: sales", "REPLY-TO : sales");
+    expect((await found(`${evil}\r\n${spaced}`)).covers).not.to.include("reply_to");
+  });
+
+  it("a field that occurs twice where both are signed", async () => {
+    const twice = mailWith(from, to, "To: team@agents.test");
+    expect(await found(await signed(twice, "From:To"))).to.deep.equal({ dmarc: "pass", covers: ["to"] });
+  });
+
+  it("an over-signed field as long as nobody adds one", async () => {
+    const signature = await signed(mailWith(from, to), "From:To:Subject");
+    // A name in h= without a field adds nothing to what is signed, so the same signature stays good.
+    expect(await found(signature)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
+    const over = await overSigned();
+    expect(await found(over)).to.deep.equal({ dmarc: "pass", covers: ["to"] });
+    expect(await found(`${evil}\r\n${over}`)).to.deep.equal({ dmarc: "fail", covers: [] });
+  });
+
+  /** h= names Reply-To and To once more than they occur, as careful signers do. The library's own signer cannot: so the signature is made by hand. */
+  async function overSigned(): Promise<string> {
+    const { createHash, createSign } = await import("node:crypto");
+    const mail = mailWith(from, to);
+    const body = createHash("sha256").update("Where is it?\r\n").digest("base64");
+    const value = `v=1; a=rsa-sha256; c=relaxed/relaxed; d=bank.test; s=s1; h=from:to:to:reply-to; bh=${body}; b=`;
+    const relaxed = (field: string) => field.replace(/^([^:]+):\s*/, (_, name: string) => `${name.toLowerCase()}:`);
+    const told = [relaxed(from), relaxed(to), `dkim-signature:${value}`].join("\r\n");
+    const b = createSign("rsa-sha256").update(told).sign(pem, "base64");
+    return `DKIM-Signature: ${value}${b}\r\n${mail}`;
+  }
+
+  it("nothing beside From by SPF alone, by another domain's signature, or where alignment is strict", async () => {
+    const mail = mailWith(from, to, replyTo);
+    const all = "From:To:Reply-To:Subject";
+    expect(await found(mail, "ann@bank.test", "192.0.2.1")).to.deep.equal({ dmarc: "pass", covers: [] });
+    const strangers = await signed(mail, all, "list.test");
+    expect(await found(strangers, "ann@bank.test", "192.0.2.1")).to.deep.equal({ dmarc: "pass", covers: [] });
+    const child = await signed(mail, all, "mail.bank.test");
+    expect(await found(child)).to.deep.equal({ dmarc: "pass", covers: ["to", "reply_to"] });
+    const strict = await signed(mail.replace("ann@bank.test", "ann@strict.test"), all, "mail.strict.test");
+    expect(await found(strict, "ann@strict.test", "192.0.2.1")).to.deep.equal({ dmarc: "pass", covers: [] });
+  });
+
+  it("counts mail from this machine as proven for the domains named in development, From alone", async () => {
+    const by = withProvenDomains(authenticator, ["Shop.test"]);
+    const shop = mailWith("From: Ann <ann@shop.test>", to);
+    for (const ip of ["127.0.0.1", "127.8.0.1", "::1", "::ffff:127.0.0.1"]) {
+      expect(await found(shop, "ann@shop.test", ip, by), ip).to.deep.equal({ dmarc: "pass", covers: [] });
+    }
+    for (const [mail, ip] of [
+      [shop, "192.0.2.1"],
+      [shop, "10.0.0.1"],
+      [shop, "::ffff:10.127.0.1"],
+      [mailWith("From: Ann <ann@evil.shop.test>", to), "127.0.0.1"],
+      [mailWith("From: Ann <ann@other.test>", "From: Ann <ann@shop.test>", to), "127.0.0.1"],
+      [mailWith("From: Ann <ann@shop.test>", "From: Eve <eve@other.test>", to), "127.0.0.1"],
+    ] as const) {
+      expect((await found(mail, "eve@other.test", ip, by)).dmarc, `${mail} ${ip}`).not.to.equal("pass");
+    }
+    expect(withProvenDomains(authenticator, [])).to.equal(authenticator);
+  });
+});

@@ -1,0 +1,242 @@
+import { expect } from "chai";
+import { sendDraft } from "#src/commands/drafts.ts";
+import type { RuleSettings } from "#streams/rule/events.ts";
+import { expectSound, later } from "./sendChecks.ts";
+import { cause, workspaceId } from "./sendWorld.ts";
+import { auto, createStandingWorld, isTrusted, manual, type StandingWorld, skip, typesOf } from "./standingWorld.ts";
+
+type Change = (world: StandingWorld, ruleId: string) => Promise<unknown>;
+/** What approves, and everything after which it does so no more. */
+type Approver = { ruleId?: string; setUp(world: StandingWorld): Promise<string>; changes: Record<string, Change> };
+
+const elsewhere: Partial<RuleSettings> = {
+  conditions: { conditions: [{ field: "identity.id", op: "equals", value: "another" }] },
+};
+const ofRule: Record<string, Change> = {
+  "the rule deleted": (world, id) => world.deleteRule(id),
+  "the rule switched off": (world, id) => world.changeRule(id, { status: "inactive" }),
+  "the rule narrowed": (world, id) => world.changeRule(id, elsewhere),
+  "the rule made another identity's": (world, id) => world.changeRule(id, { identityId: "another" }),
+  "the contact not trusted any more": (world) => world.contact("unknown"),
+  "a rule made that asks for a person": (world) => world.rule({ actions: [manual], priority: 200 }),
+};
+
+const approvers: Record<string, Approver> = {
+  "the switch": {
+    setUp: async () => "",
+    changes: {
+      "the switch off": (world) => world.changeIdentity({ autoApproveReplies: false }),
+      "a rule made that asks for a person": (world) => world.rule({ actions: [manual] }),
+      "a rule of the message made that asks for a person": (world) =>
+        world.rule({ actions: [manual], triggerEvent: "email.received" }),
+    },
+  },
+  "a rule of the draft": {
+    setUp: (world) => world.rule({ conditions: isTrusted, actions: [skip] }),
+    changes: ofRule,
+  },
+  "a rule of the message": {
+    setUp: (world) => world.rule({ conditions: isTrusted, actions: [auto], triggerEvent: "email.received" }),
+    changes: ofRule,
+  },
+};
+
+const ways = ["straight", "after a retry", "after a pause", "after a restart"] as const;
+
+async function prepared(by: string): Promise<{ world: StandingWorld; ruleId: string }> {
+  const world = await createStandingWorld();
+  const ruleId = await (approvers[by] as Approver).setUp(world);
+  await world.contact("trusted");
+  await world.authenticate();
+  return { world, ruleId };
+}
+
+const submit = (world: StandingWorld, by: string) => world.submit({ autoApproved: by === "the switch" });
+const isOver = async (world: StandingWorld, draftId: string) =>
+  ["sent", "pending", "failed"].includes((await world.state.draft(draftId)).status);
+
+describe("an approval that nobody gave by hand [d14 grants]", function () {
+  this.timeout(120_000);
+
+  for (const by of Object.keys(approvers)) {
+    it(`of ${by} leaves where nothing changes`, async () => {
+      const { world } = await prepared(by);
+      const draftId = await submit(world, by);
+      await world.run();
+      await expectSound(world, [draftId], ["sent"]);
+      expect(world.hands).to.have.length(1);
+    });
+
+    for (const [what, change] of Object.entries((approvers[by] as Approver).changes)) {
+      it(`of ${by} sends nothing once there is ${what}, at any point up to the first byte`, async () => {
+        for (const [number, way] of ways.entries()) {
+          // Before and after each append is the same moment but for a crash: by turns.
+          for (let at = 1, reached = true; reached; at++) {
+            reached = await changedAt(at, (at + number) % 2 === 0 ? "before" : "after", way, by, change);
+            expect(at).to.be.below(80);
+          }
+        }
+      });
+
+      it(`of ${by} sends nothing once there is ${what}, while the provider waits for the first byte`, async () => {
+        const { world, ruleId } = await prepared(by);
+        let changing: Promise<unknown> | undefined;
+        world.onWrite(() => {
+          changing ??= change(world, ruleId);
+          return changing;
+        });
+        const draftId = await submit(world, by);
+        await world.run();
+        await expectSound(world, [draftId], ["failed"]);
+        expect((await world.state.draft(draftId)).failureCode).to.equal("approval_withdrawn");
+        expect(world.hands).to.deep.equal([]);
+        expect(world.log.all.find(({ type }) => type === "DeliveryNotHandedOver")?.data.withheld).to.equal(true);
+      });
+    }
+  }
+
+  /** False where the world came to its end before that point. */
+  async function changedAt(
+    at: number,
+    when: "before" | "after",
+    way: (typeof ways)[number],
+    by: string,
+    change: Change,
+  ) {
+    const { world, ruleId } = await prepared(by);
+    let handsThen: number | undefined;
+    const how = async () => {
+      await change(world, ruleId);
+      handsThen = world.hands.length;
+      return way === "after a restart" ? "crash" : "go on";
+    };
+    if (way === "after a retry") world.answer(later);
+    if (way === "after a pause") await world.pause(true);
+    world.useNode(world.createNode({ at, when, how: how as () => Promise<"crash" | "go on"> }));
+    const draftId = await submit(world, by).catch(() => undefined);
+    const known = draftId ?? world.log.all.find(({ type }) => type === "DraftSubmitted")?.stream.slice("draft-".length);
+    if (known === undefined) return true;
+    if (way === "after a pause") {
+      await world.advance(10_000);
+      await world.pause(false);
+    }
+    await world.run();
+    const told = `${way}, ${when} append ${at}: ${typesOf(world, known)}`;
+    const { status, failureCode } = await world.state.draft(known);
+    expect(await isOver(world, known), told).to.equal(true);
+    if (handsThen === undefined) {
+      expect(status, told).to.equal("sent");
+      return false;
+    }
+    expect(world.hands.length, `handed over after the change; ${told}`).to.equal(handsThen);
+    // A process that died after it had begun may have handed it over: nobody knows.
+    const begun = way === "after a restart" && world.log.all.some(({ type }) => type === "DeliveryStarted");
+    const codes = begun ? ["approval_withdrawn", "unconfirmed"] : ["approval_withdrawn"];
+    if (status === "failed") expect(codes, told).to.include(failureCode);
+    if (failureCode !== "unconfirmed") await expectSound(world, [known], ["sent", "pending", "failed"]);
+    return true;
+  }
+
+  it("counts no try where it was withheld, and leaves when it is granted again in time", async () => {
+    const { world } = await prepared("the switch");
+    let again: Promise<void> | undefined;
+    world.onWrite(async () => {
+      if (again) return;
+      await world.changeIdentity({ autoApproveReplies: false });
+      // Held before it is recorded that nothing was handed over.
+      const { reached, release } = world.node.faulty.pause("delivery");
+      again = reached.then(() => world.changeIdentity({ autoApproveReplies: true })).then(release);
+    });
+    const draftId = await submit(world, "the switch");
+    await world.run();
+    await again;
+    expect(world.log.all.filter(({ type }) => type === "DeliveryNotHandedOver")).to.have.length(1);
+    expect((await world.state.draft(draftId)).tries).to.equal(0);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("is asked for again by a pause that ends: switched off meanwhile, a person is asked", async () => {
+    const { world } = await prepared("the switch");
+    await world.pause(true);
+    const draftId = await submit(world, "the switch");
+    await world.advance(10_000);
+    expect(await world.state.draft(draftId)).to.include({ status: "approved", held: "sending_paused" });
+    await world.changeIdentity({ autoApproveReplies: false });
+    await world.advance(10_000);
+    await world.pause(false);
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    expect(typesOf(world, draftId).at(-1)).to.equal("DraftReturnedToPending");
+    expect(world.hands).to.deep.equal([]);
+  });
+
+  it("stands while one of two that granted it does so still", async () => {
+    for (const gone of ["the switch", "the rule"] as const) {
+      const { world, ruleId } = await prepared("a rule of the draft");
+      await world.pause(true);
+      const draftId = await world.submit({ autoApproved: true });
+      await world.advance(10_000);
+      if (gone === "the switch") await world.changeIdentity({ autoApproveReplies: false });
+      else await world.deleteRule(ruleId);
+      await world.pause(false);
+      await world.run();
+      await expectSound(world, [draftId], ["sent"]);
+    }
+  });
+
+  it("is no concern of a rule that grants now and did not then", async () => {
+    const { world, ruleId } = await prepared("a rule of the draft");
+    await world.pause(true);
+    const draftId = await submit(world, "a rule of the draft");
+    await world.advance(10_000);
+    await world.deleteRule(ruleId);
+    await world.rule({ actions: [skip] });
+    await world.pause(false);
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+  });
+
+  it("waits for an identity that was disabled, and is asked for again when it is active", async () => {
+    for (const [change, status] of [
+      [{ autoApproveReplies: false }, "pending"],
+      [{}, "sent"],
+    ] as const) {
+      const { world } = await prepared("the switch");
+      await world.changeIdentity({ status: "disabled" });
+      const draftId = await submit(world, "the switch");
+      await world.advance(60_000);
+      expect(await world.state.draft(draftId)).to.include({ status: "approved", held: "identity_not_active" });
+      await world.changeIdentity(change);
+      await world.changeIdentity({ status: "active" });
+      await world.run();
+      expect((await world.state.draft(draftId)).status).to.equal(status);
+    }
+  });
+
+  it("gives way to a person's or a key's word, which is not asked again", async () => {
+    const { world } = await prepared("the switch");
+    await world.changeIdentity({ status: "disabled" });
+    const draftId = await submit(world, "the switch");
+    await world.advance(1_000);
+    await world.changeIdentity({ autoApproveReplies: false, status: "active" });
+    await sendDraft(world.node, { workspaceId, draftId }, cause);
+    const queued = world.log.all.find(({ type }) => type === "DraftQueued");
+    expect(queued?.data.authorisation).to.deep.include({ kind: "api_key" });
+    await world.rule({ actions: [manual] });
+    await world.run();
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("of a rule does not stand where it was given before rules said what granted it", async () => {
+    const { world } = await prepared("a rule of the draft");
+    await world.pause(true);
+    const draftId = await world.submit();
+    const approved = world.log.all.find(({ type }) => type === "DraftApproved");
+    delete (approved!.data as { grantedBy?: unknown }).grantedBy;
+    world.useNode(world.createNode());
+    await world.pause(false);
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
+    expect(world.hands).to.deep.equal([]);
+  });
+});

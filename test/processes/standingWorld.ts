@@ -1,0 +1,63 @@
+import { systemIds } from "#src/clock.ts";
+import { updateContact } from "#src/commands/contacts.ts";
+import { ruleDecider } from "#streams/rule/decider.ts";
+import { type Group, type RuleAction, type RuleSettings, ruleStream } from "#streams/rule/events.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
+
+export const ann = "ann@customer.example";
+const proof: Authentication = { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true };
+export const isTrusted: Group = { conditions: [{ field: "contact.status", op: "equals", value: "trusted" }] };
+export const skip: RuleAction = { type: "skip_approval" };
+export const auto: RuleAction = { type: "set_approval_mode", mode: "auto" };
+export const manual: RuleAction = { type: "set_approval_mode", mode: "manual" };
+
+const usual: RuleSettings = {
+  ...{ name: "Rule", triggerEvent: "draft.created", conditions: {}, actions: [], status: "active" },
+  ...{ priority: 100, stopAfterMatch: false, identityId: null, assistantId: null },
+};
+
+/** The send path with rules: a customer whom the workspace trusts and whose mail is proven, and what anybody changes meanwhile. */
+export async function createStandingWorld(options: Parameters<typeof createSendWorld>[0] = {}) {
+  const world = await createSendWorld(options);
+  const rule = async (different: Partial<RuleSettings>): Promise<string> => {
+    const id = systemIds.uuid();
+    const command = { type: "CreateRule", workspaceId, settings: { ...usual, ...different } } as const;
+    await world.elsewhere().handle(ruleDecider, ruleStream(id), command, cause);
+    return id;
+  };
+  const onRule = (id: string, command: Parameters<typeof ruleDecider.decide>[0]) =>
+    world.elsewhere().handle(ruleDecider, ruleStream(id), command, cause);
+  return Object.assign(world, {
+    rule,
+    changeRule: (id: string, changes: Partial<RuleSettings>) => onRule(id, { type: "UpdateRule", changes }),
+    deleteRule: (id: string) => onRule(id, { type: "DeleteRule" }),
+    contact: (status: ContactStatus) =>
+      updateContact(world.elsewhere(), { workspaceId, email: ann, changes: { status } }, cause),
+    pause: (sendingPaused: boolean) =>
+      world
+        .elsewhere()
+        .handle(workspaceDecider, workspaceStream(workspaceId), { type: "UpdateWorkspace", sendingPaused }, cause),
+    /** What the customer's mail turns out to prove; its rules run. */
+    async authenticate(different: Partial<Authentication> = {}): Promise<void> {
+      const received = world.log.all.findLast(({ type }) => type === "MessageReceived");
+      const { messageId, number, classification, subject } = received!.data as any;
+      const message = {
+        ...{ messageId, number, identityId, classification, subject, fromEmail: ann, contactId: null },
+        ...{ contactStatus: "trusted" as const, authentication: { ...proof, ...different } },
+      };
+      const stream = threadStream(world.threadId());
+      await world.elsewhere().handle(threadDecider, stream, { type: "AuthenticateMessage", message }, cause);
+      await world.drain();
+    },
+  });
+}
+
+export type StandingWorld = Awaited<ReturnType<typeof createStandingWorld>>;
+
+export const typesOf = (world: SendWorld, draftId: string): string[] =>
+  world.log.all.filter(({ stream }) => stream === `draft-${draftId}`).map(({ type }) => type);

@@ -1,0 +1,64 @@
+import type { Tx } from "#projections/projection.ts";
+import type { Reads } from "#projections/reads.ts";
+import { fold } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import { ruleDecider } from "#streams/rule/decider.ts";
+
+/** Read models made from a log at each question: the rules, the messages and the open drafts, as far as the send path asks for them. */
+export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
+  const streamsOf = (category: string): string[] => [
+    ...new Set(log.all.map(({ stream }) => stream).filter((stream) => categoryOf(stream) === category)),
+  ];
+  const eventsOf = (stream: string) => log.all.filter((event) => event.stream === stream);
+
+  const rules = (trigger: unknown) =>
+    streamsOf("rule")
+      .map((stream) => ({ id: idOf(stream), rule: fold(ruleDecider, eventsOf(stream) as never[]) }))
+      .filter(({ rule }) => !rule.deleted && rule.status === "active" && rule.triggerEvent === trigger)
+      .sort((one, other) => one.rule.priority - other.rule.priority || one.id.localeCompare(other.id))
+      .map(({ id, rule }) => ({
+        ...{ id, workspace_id: rule.workspaceId, version: rule.version, name: rule.name },
+        ...{ trigger_event: rule.triggerEvent, conditions: rule.conditions, actions: rule.actions },
+        ...{ stop_after_match: rule.stopAfterMatch, identity_id: rule.identityId, assistant_id: rule.assistantId },
+      }));
+
+  function messages(id: unknown) {
+    const received = log.all.findLast(({ type, data }) => type === "MessageReceived" && data.messageId === id);
+    if (!received) return [];
+    const { identityId, number, classification, from, to, cc, replyTo, subject, body, bodyBlob } = received.data as any;
+    const told = log.all.findLast(({ type, data }) => type === "MessageAuthenticated" && data.messageId === id);
+    return [
+      {
+        ...{
+          id,
+          workspace_id: received.metadata.workspaceId,
+          identity_id: identityId,
+          thread_id: idOf(received.stream),
+        },
+        ...{ direction: "inbound", filing_number: number, classification, from_email: from?.address ?? "" },
+        ...{ to_emails: to, cc_emails: cc, reply_to: replyTo, subject, body_text: body?.text ?? null },
+        ...{ body_blob: bodyBlob, authentication: told?.data.authentication ?? null, from_blocked_contact: false },
+      },
+    ];
+  }
+
+  const drafts = (identityId: unknown, statuses: readonly string[]) =>
+    streamsOf("draft")
+      .map((stream) => ({ id: idOf(stream), draft: fold(draftDecider, eventsOf(stream) as never[]) }))
+      .filter(({ draft }) => draft.identityId === identityId && statuses.includes(draft.status));
+
+  const tx: Tx = {
+    query: async (sql: string, values: readonly unknown[] = []) => {
+      const rows = / from rules\b/.test(sql)
+        ? rules(values[1])
+        : / from messages\b/.test(sql)
+          ? messages(values[1])
+          : / from drafts\b/.test(sql)
+            ? drafts(values[1], values[2] as string[])
+            : [];
+      return { rows: rows as never[], rowCount: rows.length };
+    },
+  };
+  return { of: () => tx, ofNone: tx, ofAll: tx };
+}
