@@ -1,3 +1,4 @@
+import { content } from "./content.ts";
 import { corpus } from "./corpus.ts";
 import { kills } from "./kills.ts";
 import type { Proof } from "./proof.ts";
@@ -10,4 +11,15 @@ import { stale } from "./stale.ts";
 import { suspended } from "./suspended.ts";
 
 /** Every long proof, in the order in which they run. */
-export const proofs: readonly Proof[] = [corpus, stale, races, kills, relay, scanner, suspended, repetitions, requests];
+export const proofs: readonly Proof[] = [
+  content,
+  corpus,
+  stale,
+  races,
+  kills,
+  relay,
+  scanner,
+  suspended,
+  repetitions,
+  requests,
+];
