@@ -94,7 +94,11 @@ function judge(mail: Mail, shown: Shown[], counts: { texts: number }, report: Re
   return missing.length === 0;
 }
 
-const bare = (text: string): string => text.replace(/[\s\u00a0]+/g, "");
+/** Without blanks, and without the count of marks that a blank may have stood between. */
+const bare = (text: string): string =>
+  text
+    .replace(/\[(U\+[0-9A-F]+) ×(\d+)\]/g, (_, name, count) => `[${name}]`.repeat(Number(count)))
+    .replace(/[\s\u00a0]+/g, "");
 
 const unescaped = (text: string): string =>
   text.replace(

@@ -10,7 +10,10 @@ export function plainReaders(html: string): Shown[] {
   const opened = html.replace(/<!(?:--)?\[(?:if|endif)[^>]*>(?:<!-->)?|<!\[endif\]-->|<!--|-->/gi, " ");
   return [
     { reader: "html-to-text", texts: wordsOf(convert(html, options)) },
-    { reader: "Outlook", texts: [...wordsOf(convert(opened, options)), ...wordsOf(opened.replace(/<[^>]*>|&#?\w+;?/g, " "))] },
+    {
+      reader: "Outlook",
+      texts: [...wordsOf(convert(opened, options)), ...wordsOf(opened.replace(/<[^>]*>|&#?\w+;?/g, " "))],
+    },
   ];
 }
 
