@@ -1,3 +1,4 @@
+import { content } from "./content.ts";
 import { corpus } from "./corpus.ts";
 import { grants } from "./grants.ts";
 import { kills } from "./kills.ts";
@@ -12,6 +13,7 @@ import { suspended } from "./suspended.ts";
 
 /** Every long proof, in the order in which they run. */
 export const proofs: readonly Proof[] = [
+  content,
   corpus,
   stale,
   races,

@@ -279,7 +279,7 @@ describe("what is shown is what is sent", function () {
       const { json } = await workspace.ask(`PATCH /v1/identities/${own.id}`, {
         json: { signature_html: "<p>Ann<br>Desk 2, $5</p>", signature_text: "Ann\nDesk 1, €5" },
       });
-      expect(json.signature_difference.only_html.join(" ")).to.include("2").and.to.include("$5");
+      expect(json.signature_difference.only_html.join(" ")).to.include("2").and.to.include("$");
       const same = await workspace.ask(`PATCH /v1/identities/${own.id}`, {
         json: { signature_html: "<p>Ann<br>Desk 1, €5</p>" },
       });

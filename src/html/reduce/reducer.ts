@@ -197,7 +197,7 @@ class Reducer implements TokenHandler {
 }
 
 /** Elements that make text smaller. */
-const shrinking = new Set(["small", "sub", "sup", "h5", "h6"]);
+const shrinking = new Set(["small", "sub", "sup", "h5", "h6", "pre", "code", "kbd"]);
 
 /** Targets and styles are spelled without references that a simple reader does not know (`https&colon;`). */
 const isPlainlySpelled = (source: string): boolean =>

@@ -37,7 +37,7 @@ export class Tally {
   }
 
   #count(kind: string, name: string): void {
-    const what = `${kind}:${/^[a-z0-9][a-z0-9:_.+-]{0,39}$/.test(name) ? name : "other"}`;
+    const what = `${kind}:${/^-?[a-z0-9][a-z0-9:_.+-]{0,39}$/.test(name) ? name : "other"}`;
     this.#add(this.#counts.has(what) || this.#counts.size < maxKinds ? what : `${kind}:other`);
   }
 

@@ -4,22 +4,38 @@ import { fontSizePx, isReadableLine, isReadableSize, lineHeightOf, rootSize } fr
 import { keptProperties } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
 
-/** How text looks at a place, as far as that can hide it. Sizes in px; `lineHeight` is null where it grows with the text. */
-export type Look = { color: Rgb; background: Rgb; fontSize: number; lineHeight: number | null };
+/**
+ * How text looks at a place, as far as that can hide it. Sizes in px; `lineHeight` is null where it grows with the text. `monospace`: browsers
+ * show such text smaller than they are told.
+ */
+export type Look = { color: Rgb; background: Rgb; fontSize: number; lineHeight: number | null; monospace: boolean };
 
-export const plainLook: Look = { color: black, background: white, fontSize: rootSize, lineHeight: null };
+export const plainLook: Look = {
+  color: black,
+  background: white,
+  fontSize: rootSize,
+  lineHeight: null,
+  monospace: false,
+};
 
 /** `from`: the attribute or element that a declaration was made of; undefined for one that was written as such. */
 export type Styling = Declaration & { from?: string };
 
 /** The element's own look before any style: browsers show some elements smaller, or in a colour of their own. */
 export function lookOf(element: string, around: Look): Look {
+  if (monospaced.has(element)) return monospaceLook(around);
   const scale = scales.get(element);
   if (scale) return { ...around, fontSize: around.fontSize * scale };
   if (element === "a") return { ...around, color: linkBlue };
   if (element === "mark") return { ...around, color: black, background: markYellow };
   return around;
 }
+
+const monospaced = new Set(["pre", "code", "kbd"]);
+
+/** Browsers take 13 px for 16 where a text becomes monospaced, whatever size it inherits. */
+const monospaceLook = (around: Look): Look =>
+  around.monospace ? around : { ...around, fontSize: (around.fontSize * 13) / 16, monospace: true };
 
 const scales = new Map([
   ["h1", 2],
@@ -41,15 +57,20 @@ export function judgeStyles(
   element: string,
   around: Look,
 ): { kept: Styling[]; gone: Styling[]; look: Look } {
-  const look = { ...lookOf(element, around) };
   const kept = new Set(stylings.filter(({ property }) => isKept(property, element)));
   const fits = (styling: Styling, judge: () => boolean): void => {
     if (!judge()) kept.delete(styling);
   };
 
-  for (const one of of(kept, "font-size")) fits(one, () => isReadableSize(fontSizePx(one.value, around.fontSize) ?? 0));
+  for (const one of of(kept, "font-family")) fits(one, () => isPlainValue(one.property, one.value, rootSize));
+  const family = onlyLast(kept, "font-family");
+  const becomesMonospace = monospaced.has(element) || /monospace/i.test(family?.value ?? "");
+  const parent = becomesMonospace ? monospaceLook(around) : around;
+  const own = lookOf(element, parent);
+  const look = { ...own };
+  for (const one of of(kept, "font-size")) fits(one, () => isReadableSize(fontSizePx(one.value, parent.fontSize) ?? 0));
   const size = onlyLast(kept, "font-size");
-  if (size) look.fontSize = fontSizePx(size.value, around.fontSize) ?? look.fontSize;
+  if (size) look.fontSize = fontSizePx(size.value, parent.fontSize) ?? look.fontSize;
 
   for (const one of of(kept, "line-height"))
     fits(one, () => isReadableLine(lineHeightOf(one.value, look.fontSize)?.multiple ?? 0));
@@ -58,7 +79,7 @@ export function judgeStyles(
   // Lines of a set height lie on each other where an inner text is much larger.
   else if (size && look.lineHeight !== null && !isReadableLine(look.lineHeight / look.fontSize)) {
     kept.delete(size);
-    look.fontSize = lookOf(element, around).fontSize;
+    look.fontSize = own.fontSize;
   }
 
   for (const one of kept)

@@ -165,6 +165,8 @@ describe("reduceHtml", () => {
         '<div style="font-size:10px;line-height:10px"><p>a</p></div>',
       ],
       ['<p style="font-size:20px;line-height:10px">a</p>', '<p style="font-size:20px">a</p>'],
+      ['<p style="font-size:9px"><code>a</code></p>', '<p style="font-size:9px">a</p>'],
+      ['<pre><span style="font-size:.6em">a</span></pre>', "<pre><span>a</span></pre>"],
       ['<p style="color:transparent">a</p>', "<p>a</p>"],
       ['<p style="color:rgba(0,0,0,.1)">a</p>', "<p>a</p>"],
       ['<p style="color:#0000">a</p>', "<p>a</p>"],

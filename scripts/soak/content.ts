@@ -1,0 +1,123 @@
+import { letterOf } from "#src/channels/letter.ts";
+import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { visible } from "#src/html/visible.ts";
+import { composeBodies } from "#src/mail/out/bodies.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import { generatedBody, logo, realBodies } from "./contentBodies.ts";
+import { openBrowser, plainReaders, readInBrowser, type Shown } from "./contentReaders.ts";
+import { allOf, type Proof, type Report } from "./proof.ts";
+
+const batchSize = 100;
+const pictures = new Map([
+  ["cid:logo@x", logo],
+  [`cid:${logo}`, logo],
+]);
+
+/** A body, the mail's html part it becomes, and all that the approval page shows of it, without blanks. */
+type Mail = { name: string; html: string; page: string };
+
+export const content: Proof = {
+  name: "content",
+  title: "whatever a mail program shows of a reduced body is on the approval page",
+  unit: "bodies",
+  full: 20_000,
+  sample: 100,
+  async run(size, report) {
+    const real = size > 1_000 ? await realBodies() : [];
+    const browser = await openBrowser();
+    if (!browser) report.figure("NOTE", "no Chromium is installed here: nothing was read in a browser");
+    const counts = { reduced: 0, refused: 0, again: 0, agreed: 0, texts: 0 };
+    try {
+      for (let from = 0; from < size + real.length; from += batchSize) {
+        const bodies = Array.from({ length: Math.min(batchSize, size + real.length - from) }, (_, n) =>
+          from + n < size ? { name: `body ${from + n}`, html: generatedBody(from + n) } : real[from + n - size]!,
+        );
+        const mails = bodies.map((body) => mailOf(body, counts)).filter((mail) => mail !== undefined);
+        const seen = browser
+          ? await readInBrowser(
+              browser,
+              mails.map(({ html }) => html),
+            )
+          : [];
+        mails.forEach((mail, n) => {
+          const { styled = [], bare = [], hidden = [], faint = [] } = seen[n] ?? {};
+          const shown: Shown[] = [
+            { reader: "Chromium", texts: styled },
+            { reader: "Chromium without styles", texts: bare },
+          ];
+          if (judge(mail, [...shown, ...plainReaders(mail.html)], counts, report)) counts.agreed += 1;
+          for (const text of hidden) report.violation(`${mail.name}: styles hide ${text.slice(0, 80)}`);
+          for (const text of faint) report.violation(`${mail.name}: too faint or small: ${text.slice(0, 80)}`);
+        });
+        report.progress(from, size);
+      }
+    } finally {
+      await browser?.close();
+    }
+    report.figure("bodies of real mail", real.length);
+    report.figure("refused (too deep, too large)", counts.refused);
+    report.figure("texts read", counts.texts);
+    allOf(report, "unchanged by a second reduction", counts.again, counts.reduced);
+    allOf(report, "shown in full on the page", counts.agreed, counts.reduced);
+  },
+};
+
+function mailOf({ name, html }: { name: string; html: string }, counts: Record<string, number>): Mail | undefined {
+  const reduced = reduceHtml(html, pictures);
+  if ("refused" in reduced) {
+    counts.refused = (counts.refused ?? 0) + 1;
+    return undefined;
+  }
+  counts.reduced = (counts.reduced ?? 0) + 1;
+  const again = reduceHtml(reduced.html, pictures);
+  if ("html" in again && again.html === reduced.html && again.removed.length === 0)
+    counts.again = (counts.again ?? 0) + 1;
+  const draft = { ...empty, body_html: reduced.html };
+  const letter = letterOf(draft, { textDerived: true });
+  if (letter.html === null || letter.html === "unreadable") throw new Error(`${name}: the page cannot show it`);
+  const { sanitised, asText } = letter.html;
+  const images = /<span class="image">\[image(?:: )?([^<]*)\]<\/span>/g;
+  const alternatives = [...sanitised.matchAll(images)].map(([, text]) => text).join("\n");
+  const frame = `${sanitised.replace(images, "").replace(/<[^>]*>/g, "")}\n${alternatives}`;
+  return { name, html: composeBodies(draft).html ?? "", page: bare(`${unescaped(frame)}\n${asText}`) };
+}
+
+/** Whether each text is on the page; blanks apart, since readers differ in them. */
+function judge(mail: Mail, shown: Shown[], counts: { texts: number }, report: Report): boolean {
+  const missing = shown.flatMap(({ reader, texts }) => {
+    counts.texts += texts.length;
+    return texts
+      .filter((text) => !mail.page.includes(bare(visible(text))))
+      .map((text) => `${reader} shows ${text.slice(0, 80)}`);
+  });
+  for (const text of missing) report.violation(`${mail.name}: ${text}`);
+  return missing.length === 0;
+}
+
+/** Without blanks, and without the count of marks that a blank may have stood between. */
+const bare = (text: string): string =>
+  text
+    .replace(/\[(U\+[0-9A-F]+) ×(\d+)\]/g, (_, name, count) => `[${name}]`.repeat(Number(count)))
+    .replace(/[\s\u00a0]+/g, "");
+
+const unescaped = (text: string): string =>
+  text.replace(
+    /&(lt|gt|quot|#39|amp);/g,
+    (_, name: string) => ({ lt: "<", gt: ">", quot: '"', "#39": "'", amp: "&" })[name] ?? "",
+  );
+
+const empty: DraftContent = {
+  from: { name: "A", address: "a@x.example" },
+  reply_to: null,
+  to: [],
+  cc: [],
+  bcc: [],
+  subject: "",
+  body_text: null,
+  body_html: null,
+  signature_text: null,
+  signature_html: null,
+  in_reply_to: null,
+  references: [],
+  attachments: [],
+};
