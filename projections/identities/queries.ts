@@ -59,6 +59,17 @@ export function listIdentities(reads: Reads, workspaceId: string, filter: Identi
   });
 }
 
+/** The ids of a workspace's identities, oldest first. */
+export async function livingIdentities(reads: Reads, workspaceId: string): Promise<{ id: string }[]> {
+  const { rows } = await reads
+    .of(workspaceId)
+    .query<{ id: string }>(
+      "select id from identities where workspace_id = $1 and deleted_at is null order by created_at, id",
+      [workspaceId],
+    );
+  return rows;
+}
+
 /** A living identity that names this assistant, if any. */
 export const identityOfAssistant = (
   reads: Reads,

@@ -10,6 +10,7 @@ type Row = {
   plan_status: string;
   beta_override: boolean;
   sending_paused: boolean;
+  require_human_approval: boolean;
   created_at: string;
   updated_at: string;
 };
@@ -22,6 +23,7 @@ const columns = [
   "plan_status",
   "beta_override",
   "sending_paused",
+  "require_human_approval",
   "created_at",
   "updated_at",
 ] as const;
@@ -42,16 +44,31 @@ function apply(row: Row, event: WorkspaceEvent): Row {
       return { ...row, sending_paused: true };
     case "SendingResumed":
       return { ...row, sending_paused: false };
+    case "HumanApprovalRequired":
+      return { ...row, require_human_approval: true };
+    case "HumanApprovalWaived":
+      return { ...row, require_human_approval: false };
   }
 }
 
+/** Until somebody says otherwise. */
+const empty = { sending_paused: false, require_human_approval: false };
+
 export const workspaces: Projection = {
   name: "workspaces",
-  version: 2,
+  version: 3,
   tables: ["workspaces"],
-  handles: ["WorkspaceCreated", "WorkspaceRenamed", "PlanSet", "SendingPaused", "SendingResumed"],
+  handles: [
+    "WorkspaceCreated",
+    "WorkspaceRenamed",
+    "PlanSet",
+    "SendingPaused",
+    "SendingResumed",
+    "HumanApprovalRequired",
+    "HumanApprovalWaived",
+  ],
   project: (tx, events) =>
-    foldRows<Row>(tx, { table: "workspaces", columns, empty: { sending_paused: false } }, events, (row, event) => ({
+    foldRows<Row>(tx, { table: "workspaces", columns, empty }, events, (row, event) => ({
       ...apply(row, event as unknown as WorkspaceEvent),
       updated_at: event.metadata.at,
     })),

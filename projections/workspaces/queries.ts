@@ -9,11 +9,13 @@ export type WorkspaceRow = {
   plan_status: string;
   beta_override: boolean;
   sending_paused: boolean;
+  require_human_approval: boolean;
   created_at: Date;
   updated_at: Date;
 };
 
-const columns = "id, name, slug, plan, plan_status, beta_override, sending_paused, created_at, updated_at";
+const columns =
+  "id, name, slug, plan, plan_status, beta_override, sending_paused, require_human_approval, created_at, updated_at";
 
 export async function workspaceById(reads: Reads, workspaceId: string): Promise<WorkspaceRow | undefined> {
   const { rows } = await reads

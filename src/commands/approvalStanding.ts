@@ -17,6 +17,7 @@ import type { Exchange, Walk } from "#streams/ruleRun/grants.ts";
 import type { WalkedRule } from "#streams/ruleRun/plan.ts";
 import { isWord } from "#streams/thread/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { requiresHuman } from "./humanApproval.ts";
 import { derivedId } from "./ids.ts";
 import { aboutDraft, aboutMessage, factsAgain } from "./ruleFacts.ts";
 import { caughtUp, receivedRunId, rulesFor, walkedRules } from "./ruleRuns.ts";
@@ -58,7 +59,7 @@ export async function decideNow(
     rulesFor(deps, workspaceId, "draft.created"),
     speaksForDraft(runs.received, draftId) ? rulesFor(deps, workspaceId, "email.received") : [],
   ]);
-  const { requireHumanApproval: humanRequired } = identity;
+  const humanRequired = await requiresHuman(deps, identity);
   const switchOn = submittedBySwitch && identity.autoApproveReplies;
   if (created.length === 0 && received.length === 0) {
     return { decision: decideApproval({ ...nothingSaid, humanRequired, switchOn }), runs };

@@ -9,6 +9,7 @@ import { requireAssistantActive } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { contentSha256, storeContent } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
+import { requiresHuman } from "./humanApproval.ts";
 import { derivedId } from "./ids.ts";
 import { requireQuotaLeft } from "./quotas.ts";
 import { outcomeOfFirst } from "./repeatedSend.ts";
@@ -49,7 +50,7 @@ export async function requireDirectSend(
 ): Promise<void> {
   await requireSendingAllowed(deps, { workspaceId, identityId });
   await requireAssistantActive(deps, identity);
-  if (!identity.requireHumanApproval) await requireQuotaLeft(deps, workspaceId);
+  if (!(await requiresHuman(deps, identity))) await requireQuotaLeft(deps, workspaceId);
 }
 
 /**
@@ -62,7 +63,7 @@ export async function sendDirectly(
   identity: Identity,
   cause: Cause,
 ): Promise<DirectlySent> {
-  const submitted = await submit(deps, draft, !identity.requireHumanApproval, cause);
+  const submitted = await submit(deps, draft, !(await requiresHuman(deps, identity)), cause);
   return proceed(deps, draft.draftId, submitted, identity, cause);
 }
 
@@ -79,7 +80,7 @@ async function proceed(
   deps: Dependencies,
   draftId: string,
   { state, revision, position }: { state: Draft; revision: number; position: number },
-  { requireHumanApproval }: Pick<Identity, "requireHumanApproval">,
+  identity: Identity,
   cause: Cause,
 ): Promise<DirectlySent> {
   const { status, messageId, threadId } = state;
@@ -90,7 +91,7 @@ async function proceed(
   }
   const note = (outcome: "pending" | "approved") =>
     noteDraft(deps, { threadId, draftId, outcome, draftRevision: revision }, cause);
-  if (status === "pending" && requireHumanApproval) {
+  if (status === "pending" && (await requiresHuman(deps, identity))) {
     const noted = await note(status);
     return { ...sent, threadId: noted.threadId, position: noted.position };
   }

@@ -11,6 +11,7 @@ import { requireAssistant } from "./assistants.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { attachIdentity, domainWorks, loadDomain } from "./domains.ts";
 import type { Cause } from "./handle.ts";
+import { workspaceRequiresHuman } from "./humanApproval.ts";
 import { newId, sandboxDomainId } from "./ids.ts";
 import { capOf } from "./plans.ts";
 import { reducedSignature } from "./signatures.ts";
@@ -157,6 +158,7 @@ export async function updateIdentity(
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
   await requireNotHostedHere(deps, changes);
   await requireAssistant(deps, workspaceId, changes.assistantId);
+  const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
   const signature =
     changes.signatureHtml === undefined ? {} : await reducedSignature(deps, changes.signatureHtml, state.signatureHtml);
   const sealed = (identity: Identity) => ({
@@ -167,7 +169,7 @@ export async function updateIdentity(
   return deps.handle(
     identityDecider,
     stream,
-    (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen }),
+    (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen, workspaceRequires }),
     cause,
   );
 }
@@ -180,7 +182,8 @@ export async function deleteIdentity(
   const stream = identityStream(identityId);
   const { state } = await deps.load(identityDecider, stream);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
-  return deps.handle(identityDecider, stream, { type: "DeleteIdentity", mayLoosen }, cause);
+  const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
+  return deps.handle(identityDecider, stream, { type: "DeleteIdentity", mayLoosen, workspaceRequires }, cause);
 }
 
 function requireLocalPart(localPart: string): void {

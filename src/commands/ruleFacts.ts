@@ -12,6 +12,7 @@ import type { Authentication, MessageBody } from "#streams/thread/events.ts";
 import { contactOf } from "./contacts.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { loadContent } from "./draftContents.ts";
+import { requiresHuman } from "./humanApproval.ts";
 import { loadThread } from "./threads.ts";
 
 /** What a trigger event is about, as far as rules may know. */
@@ -97,7 +98,7 @@ async function about(
     subject: { ...subject, threadId },
     facts: factsOf(trigger, known),
     assistantId: identity.assistantId,
-    humanRequired: identity.requireHumanApproval,
+    humanRequired: await requiresHuman(deps, identity),
     exchange: { ...exchange, coveredRecipients: identity.coveredRecipients },
   };
 }

@@ -9,6 +9,7 @@ import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { ownDomainOf } from "./domains.ts";
 import type { Cause } from "./handle.ts";
+import { requiresHuman } from "./humanApproval.ts";
 import { identityWorks } from "./identities.ts";
 
 /**
@@ -67,7 +68,7 @@ export async function requireSendingAllowed(
 /** Throws Rejected human_approval_required where only a person may decide about this identity's drafts (decisions 2). */
 export async function requireKeysMayDecide(deps: Dependencies, draft: { identityId: string }): Promise<void> {
   const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
-  if (!identity.requireHumanApproval) return;
+  if (!(await requiresHuman(deps, identity))) return;
   throw new Rejected(
     "human_approval_required",
     "this identity requires human approval: a person decides through its approval channel",

@@ -14,6 +14,7 @@ import { waitForFiling } from "./barrier.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
 import type { Cause } from "./handle.ts";
+import { requiresHuman } from "./humanApproval.ts";
 import { derivedId, newId } from "./ids.ts";
 import { type GivenAttachment, type Letter, writeLetter } from "./letters.ts";
 import { requireQuotaLeft } from "./quotas.ts";
@@ -56,7 +57,7 @@ export async function submitDraft(
   await waitForFiling(deps, request.identityId);
   const { state: identity } = await deps.load(identityDecider, identityStream(request.identityId));
   await requireAssistantActive(deps, identity);
-  const autoApproved = identity.autoApproveReplies && !identity.requireHumanApproval;
+  const autoApproved = identity.autoApproveReplies && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
   const { making, ...letter } = await writeLetter(deps, request);
   const content = contentOf(request, letter, identity, thread, message);

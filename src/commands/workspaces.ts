@@ -1,4 +1,9 @@
-import { type PlanChanges, type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
+import {
+  type PlanChanges,
+  type Workspace,
+  type WorkspaceChanges,
+  workspaceDecider,
+} from "#streams/workspace/decider.ts";
 import { type Plan, workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -34,7 +39,7 @@ const slugOf = (name: string): string =>
 
 export const updateWorkspace = (
   deps: Dependencies,
-  { workspaceId, ...changes }: { workspaceId: string; name?: string; sendingPaused?: boolean },
+  { workspaceId, ...changes }: { workspaceId: string } & WorkspaceChanges,
   cause: Cause,
 ) => deps.handle(workspaceDecider, workspaceStream(workspaceId), { type: "UpdateWorkspace", ...changes }, cause);
 

@@ -1,5 +1,6 @@
 import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
 import { maskedChannel } from "#src/commands/approvalChannels.ts";
+import { requireMayNameApprovers } from "#src/commands/humanApproval.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities.ts";
 
 import { compareReadings } from "#src/html/compare/compareReadings.ts";
@@ -27,15 +28,20 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         scope: "write:identities",
         limit: "write",
         summary: "Create an identity: an address that receives and sends",
+        description:
+          "While the workspace has require_human_approval, naming an approval channel or covered recipients needs the scope write:approvals.",
         body: CreateIdentity,
         answers: Identity,
         status: 201,
         errors: ["plan_limit_reached", "not_found"],
         conflict: "the address is in use",
       },
-      async ({ workspaceId, body, cause }) => {
+      async ({ workspaceId, body, apiKey, cause }) => {
         const { domain_id: domainId, local_part: localPart } = body;
-        const identity = { ...settingsOf(body), workspaceId, domainId, localPart };
+        const settings = settingsOf(body);
+        const mayLoosen = apiKey.scopes.includes("write:approvals");
+        await requireMayNameApprovers(deps, { workspaceId, mayLoosen }, settings);
+        const identity = { ...settings, workspaceId, domainId, localPart };
         const { identityId, position } = await createIdentity(deps, identity, cause);
         return shownAfter(position, workspaceId, identityId);
       },

@@ -18,13 +18,19 @@ export const workspaceRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "write:workspace",
       limit: "write",
-      summary: "Rename the workspace, pause or resume its sending",
-      description: "Only what is given changes; a name of null is no change.",
+      summary: "Rename the workspace, pause or resume its sending, have people approve everything",
+      description:
+        "Only what is given changes; a name of null is no change. Turning require_human_approval off needs the scope write:approvals.",
       body: UpdateWorkspace,
       answers: Workspace,
     },
-    async ({ workspaceId, body, cause }) => {
-      const changes = { name: body.name ?? undefined, sendingPaused: body.sending_paused };
+    async ({ workspaceId, body, apiKey, cause }) => {
+      const changes = {
+        name: body.name ?? undefined,
+        sendingPaused: body.sending_paused,
+        requireHumanApproval: body.require_human_approval,
+        mayLoosen: apiKey.scopes.includes("write:approvals"),
+      };
       const { position } = await updateWorkspace(deps, { workspaceId, ...changes }, cause);
       await deps.readAfter(position, workspaceId);
       return shownWorkspace(deps, workspaceId);

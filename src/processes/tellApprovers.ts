@@ -1,6 +1,8 @@
+import { livingIdentities } from "#projections/identities/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { sendNotice } from "#src/commands/notices.ts";
+import { caughtUp } from "#src/commands/ruleRuns.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -9,6 +11,8 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { type IdentityEvent, type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /** Seconds before each further try to reach an approver; then it is left: what is told stands in the API and the history too. */
@@ -53,7 +57,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const { changes } = event.data as { changes: Partial<IdentitySettings> };
     const identityId = idOf(event.stream);
     const before = await identityBefore(deps, event);
-    if (!before.requireHumanApproval) return;
+    if (!before.requireHumanApproval && !(await workspaceRequiredAt(deps, event))) return;
     const what = loosened(changes);
     if (what.length === 0) return;
     const address = shortLine(before.emailAddress, 100);
@@ -64,9 +68,26 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     }
   }
 
+  /** Once to each mailbox, however many identities it approves for: but for those that ask for a person by themselves. */
+  async function onWaived(event: Recorded, context: ProcessContext): Promise<void> {
+    await caughtUp(deps, event.position);
+    const told = new Set<string>();
+    const subject = "Human approval is not required any more";
+    const text =
+      "Your workspace does not require human approval any more: API keys, rules and settings may approve drafts now. If you did not expect this, look into it.";
+    for (const { id: identityId } of await livingIdentities(deps.reads, idOf(event.stream))) {
+      const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+      for (const to of identity.requireHumanApproval ? [] : mailboxesOf(identity)) {
+        if (told.has(to)) continue;
+        told.add(to);
+        await tell({ identityId, threadId: noThread, eventId: event.id, to, subject, text }, 0, context);
+      }
+    }
+  }
+
   return {
     name: "tellApprovers",
-    categories: ["draft", "identity"],
+    categories: ["draft", "identity", "workspace"],
     keyOf: (event) => idOf(event.stream),
     on: {
       DraftFailed: aboutDraft(({ code }) =>
@@ -80,6 +101,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
           : "A reply of which nobody knew whether it was sent was refused by the mail provider: it was not sent.",
       ),
       IdentityUpdated: onIdentityUpdated,
+      HumanApprovalWaived: onWaived,
     },
     onTimer: (timer, context) => tell(timer.payload.news as News, timer.payload.tries as number, context),
   };
@@ -96,6 +118,13 @@ const mailboxesOf = (identity: Identity): string[] => {
   const channels = [identity.approvalChannel, identity.secondaryApprovalChannel];
   return [...new Set(channels.flatMap((channel) => (channel?.type === "email" ? [channel.config.to as string] : [])))];
 };
+
+/** Whether the workspace required human approval when something happened to one of its identities. */
+async function workspaceRequiredAt(deps: Dependencies, { metadata, position }: Recorded): Promise<boolean> {
+  const events = await deps.store.read(workspaceStream(metadata.workspaceId as string));
+  const before = events.filter((event) => event.position < position);
+  return fold(workspaceDecider, before as unknown as WorkspaceEvent[]).requireHumanApproval;
+}
 
 /** The identity as it stood right before an event of its own. */
 async function identityBefore(deps: Dependencies, event: Recorded): Promise<Identity> {

@@ -15,11 +15,19 @@ type Created = Extract<IdentityEvent, { type: "IdentityCreated" }>["data"];
 
 export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
-  /** `mayLoosen`: the caller may change approval channels or drop require_human_approval while that switch is on (decisions 2). */
-  | { type: "UpdateIdentity"; changes: Partial<IdentitySettings>; mayLoosen: boolean }
+  /**
+   * `mayLoosen`: the caller may change approval channels or drop require_human_approval while that switch is on. `workspaceRequires`: it is on
+   * for the whole workspace.
+   */
+  | {
+      type: "UpdateIdentity";
+      changes: Partial<IdentitySettings>;
+      mayLoosen: boolean;
+      workspaceRequires?: boolean;
+    }
   | { type: "ResealSecrets"; channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
   /** Deleting and making it again would be a way around that switch, so it takes the same right. */
-  | { type: "DeleteIdentity"; mayLoosen: boolean };
+  | { type: "DeleteIdentity"; mayLoosen: boolean; workspaceRequires?: boolean };
 
 const initial: Identity = {
   exists: false,
@@ -57,17 +65,22 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
     return Object.keys(channels).length === 0 ? [] : [{ type: "IdentitySecretsResealed", data: { channels } }];
   }
   if (command.type === "DeleteIdentity") {
-    if (identity.requireHumanApproval && !command.mayLoosen) throw needsApprovalsScope("deleting it");
+    if (isGuarded(command, identity)) throw needsApprovalsScope("deleting it");
     return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
   }
   const given = { ...command.changes, ...usualDelay({ ...identity, ...command.changes }) };
   const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];
-  if (identity.requireHumanApproval && !command.mayLoosen && loosens(changes)) {
+  if (isGuarded(command, identity) && loosens(changes)) {
     throw needsApprovalsScope("changing its approval channels, its covered recipients or that switch");
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
 }
+
+const isGuarded = (
+  { mayLoosen, workspaceRequires = false }: { mayLoosen: boolean; workspaceRequires?: boolean },
+  { requireHumanApproval }: Identity,
+): boolean => (requireHumanApproval || workspaceRequires) && !mayLoosen;
 
 const needsApprovalsScope = (doing: string): Rejected =>
   new Rejected("insufficient_scope", `this identity requires human approval: ${doing} needs the scope write:approvals`);

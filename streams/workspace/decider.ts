@@ -10,6 +10,8 @@ export type Workspace = PaidPeriod & {
   betaOverride: boolean;
   createdAt: string;
   sendingPaused: boolean;
+  /** Only people approve, for all of its identities. */
+  requireHumanApproval: boolean;
   /** True once it was ever on a plan with periods: their counters belong to a lifetime's. */
   everPaid: boolean;
   /** The starts (ISO) of all periods the payment processor ever named. */
@@ -21,9 +23,17 @@ type Created = Extract<WorkspaceEvent, { type: "WorkspaceCreated" }>["data"];
 /** What is absent stays. */
 export type PlanChanges = { plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean } & Partial<PaidPeriod>;
 
+/** What is absent stays. `mayLoosen`: the caller may turn requireHumanApproval off. */
+export type WorkspaceChanges = {
+  name?: string;
+  sendingPaused?: boolean;
+  requireHumanApproval?: boolean;
+  mayLoosen?: boolean;
+};
+
 export type WorkspaceCommand =
   | { type: "CreateWorkspace"; workspace: Created }
-  | { type: "UpdateWorkspace"; name?: string; sendingPaused?: boolean }
+  | ({ type: "UpdateWorkspace" } & WorkspaceChanges)
   | ({ type: "SetPlan" } & PlanChanges);
 
 const initial: Workspace = {
@@ -34,6 +44,7 @@ const initial: Workspace = {
   betaOverride: false,
   createdAt: "",
   sendingPaused: false,
+  requireHumanApproval: false,
   trialEndsAt: null,
   currentPeriodStart: null,
   currentPeriodEnd: null,
@@ -55,6 +66,10 @@ function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
       return { ...workspace, sendingPaused: true };
     case "SendingResumed":
       return { ...workspace, sendingPaused: false };
+    case "HumanApprovalRequired":
+      return { ...workspace, requireHumanApproval: true };
+    case "HumanApprovalWaived":
+      return { ...workspace, requireHumanApproval: false };
   }
 }
 
@@ -93,13 +108,21 @@ function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent
   }
 }
 
-function update(command: { name?: string; sendingPaused?: boolean }, workspace: Workspace): WorkspaceEvent[] {
+function update(command: WorkspaceChanges, workspace: Workspace): WorkspaceEvent[] {
   const events: WorkspaceEvent[] = [];
   if (command.name !== undefined && command.name !== workspace.name) {
     events.push({ type: "WorkspaceRenamed", data: { name: command.name } });
   }
   if (command.sendingPaused !== undefined && command.sendingPaused !== workspace.sendingPaused) {
     events.push({ type: command.sendingPaused ? "SendingPaused" : "SendingResumed", data: {} });
+  }
+  const { requireHumanApproval: required, mayLoosen = false } = command;
+  if (required !== undefined && required !== workspace.requireHumanApproval) {
+    if (!required && !mayLoosen) {
+      const sentence = "this workspace requires human approval: turning that off needs the scope write:approvals";
+      throw new Rejected("insufficient_scope", sentence);
+    }
+    events.push({ type: required ? "HumanApprovalRequired" : "HumanApprovalWaived", data: {} });
   }
   return events;
 }

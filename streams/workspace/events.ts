@@ -29,6 +29,9 @@ export type WorkspaceEvent =
   | Event<"WorkspaceRenamed", { name: string }>
   | Event<"PlanSet", { plan: Plan; planStatus: PlanStatus; betaOverride: boolean } & Partial<PaidPeriod>>
   | Event<"SendingPaused", Record<string, never>>
-  | Event<"SendingResumed", Record<string, never>>;
+  | Event<"SendingResumed", Record<string, never>>
+  /** Counts as set on each of its identities, until it is waived. */
+  | Event<"HumanApprovalRequired", Record<string, never>>
+  | Event<"HumanApprovalWaived", Record<string, never>>;
 
 export const workspaceStream = (id: string): string => `workspace-${id}`;

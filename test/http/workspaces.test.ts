@@ -28,6 +28,7 @@ describe("http workspaces/me", () => {
       "plan_status",
       "beta_override",
       "sending_paused",
+      "require_human_approval",
       "emails_sent_this_period",
       "inbound_received_this_period",
       "trial_ends_at",

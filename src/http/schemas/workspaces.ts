@@ -11,6 +11,7 @@ export const Workspace = Strict(
     plan_status: PlanStatus,
     beta_override: Type.Boolean({ description: "True where plan limits are bypassed." }),
     sending_paused: Type.Boolean({ description: "While true, nothing leaves." }),
+    require_human_approval: Type.Boolean({ description: "Counts as set on each of its identities." }),
     emails_sent_this_period: Type.Integer({ minimum: 0 }),
     inbound_received_this_period: Type.Integer({ minimum: 0 }),
     trial_ends_at: Nullable(Timestamp),
@@ -26,6 +27,7 @@ export const UpdateWorkspace = Strict(
   {
     name: Type.Optional(Nullable(Text(255, { minLength: 1 }))),
     sending_paused: Type.Optional(Type.Boolean()),
+    require_human_approval: Type.Optional(Type.Boolean()),
   },
   { title: "UpdateWorkspace" },
 );
