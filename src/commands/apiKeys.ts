@@ -1,4 +1,4 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import { apiKeyDecider } from "#streams/apiKey/decider.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -16,37 +16,35 @@ const maxLiveKeys = 100;
 /** A key has some 190 bits of its own, so a plain hash is enough to keep it by. */
 export const hashKey = (key: string): string => createHash("sha256").update(key).digest("hex");
 
-/** Makes a key; its plain text is answered once and kept nowhere. Throws Rejected invalid_request over 100 live ones (decisions 1). */
+/** The text of a new key: drawn at random, and derived from nothing. */
+export const newKey = ({ ids }: Pick<Dependencies, "ids">): string => keyStart + textOf((length) => ids.random(length));
+
+/**
+ * Makes a key; its plain text is answered once, and nothing that is recorded leads back to it. Under an operation the caller gives each run
+ * the same `key`. Throws Rejected invalid_request over 100 live ones, idempotency_mismatch where an earlier run made it with another text,
+ * which nobody knows any more.
+ */
 export async function createApiKey(
   deps: Dependencies,
-  { workspaceId, name, scopes }: { workspaceId: string; name: string; scopes: readonly string[] },
+  {
+    workspaceId,
+    name,
+    scopes,
+    key = newKey(deps),
+  }: { workspaceId: string; name: string; scopes: readonly string[]; key?: string },
   cause: Cause,
 ): Promise<{ id: string; key: string; prefix: string; position: number }> {
   const id = newId(deps, cause, "apiKey");
   await takeKeySlot(deps, { workspaceId, id }, { ...cause, workspaceId });
-  const keys = newKeys(deps, cause);
-  const [first] = keys;
-  const created = { workspaceId, name, prefix: prefixOf(first), hash: hashKey(first), scopes: [...scopes] };
+  const prefix = key.slice(0, prefixLength);
+  const created = { workspaceId, name, prefix, hash: hashKey(key), scopes: [...scopes] };
   const command = { type: "CreateApiKey" as const, ...created };
   const { state, position } = await deps.handle(apiKeyDecider, apiKeyStream(id), command, { ...cause, workspaceId });
-  const key = keys.find((candidate) => hashKey(candidate) === state.hash);
-  if (key === undefined) throw new Error(`API key ${id} was made under a secret key that is gone from the ring`);
-  return { id, key, prefix: prefixOf(key), position };
-}
-
-const prefixOf = (key: string): string => key.slice(0, prefixLength);
-
-/**
- * The text of a new key. Under an operation its repetition comes to the same one, if a ring key has been added meanwhile by one of the
- * further texts: the log keeps but the hash, and whoever was cut off has to be told.
- */
-function newKeys(deps: Dependencies, { operation }: Cause): [string, ...string[]] {
-  if (operation === undefined) return [keyStart + textOf((length) => deps.ids.random(length))];
-  const texts = deps.keyRing.deriveKeys("api-keys").map((secret) => {
-    let block = 0;
-    return keyStart + textOf(() => createHmac("sha512", secret).update(`${operation} ${block++}`).digest());
-  });
-  return texts as [string, ...string[]];
+  if (state.hash !== created.hash) {
+    const what = `API key ${id} was made under this Idempotency-Key and cannot be shown any more`;
+    throw new Rejected("idempotency_mismatch", `${what}: revoke it, and ask under a new Idempotency-Key`);
+  }
+  return { id, key, prefix, position };
 }
 
 /** From the moment this is recorded the key appends nothing (its requests carry a guard on this stream). */

@@ -1,5 +1,5 @@
 import { apiKeyByHash, apiKeyById, listApiKeys } from "#projections/apiKeys/queries.ts";
-import { apiKeyState, createApiKey, revokeApiKey } from "#src/commands/apiKeys.ts";
+import { apiKeyState, createApiKey, newKey, revokeApiKey } from "#src/commands/apiKeys.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -37,9 +37,10 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
       answers: ApiKeyCreated,
       secretAnswer: true,
     },
-    async ({ workspaceId, apiKey, body, cause }) => {
+    async ({ workspaceId, apiKey, body, cause, secretOnce }) => {
       const scopes = grantable(body.scopes, apiKey.scopes);
-      const { id, key, position } = await createApiKey(deps, { workspaceId, name: body.name, scopes }, cause);
+      const key = await secretOnce(() => newKey(deps));
+      const { id, position } = await createApiKey(deps, { workspaceId, name: body.name, scopes, key }, cause);
       await deps.readAfter(position, id);
       const row = await apiKeyById(deps.reads, workspaceId, id);
       // Somebody else revoked it in the meantime.

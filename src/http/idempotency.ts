@@ -8,6 +8,7 @@ import { Rejected } from "#streams/decider.ts";
 import { bearerOf } from "./authenticate.ts";
 import { createAnswerRecords, type Kept, type Post } from "./idempotencyRecords.ts";
 import { Reply } from "./reply.ts";
+import type { SecretOnce } from "./route.ts";
 import type { Idempotency } from "./serve.ts";
 import { createSweep } from "./sweep.ts";
 
@@ -44,9 +45,9 @@ export function createIdempotency(deps: {
     };
     const begun = await records.begin(post);
     if ("kept" in begun) return replay(post, begun.kept, request);
-    const reply = await run(begun.operation);
-    crashPoint("http:effect-done");
     const { operation } = begun;
+    const reply = await run({ ...operation, secretOnce: secretOnceOf(post, operation.id, request) });
+    crashPoint("http:effect-done");
     try {
       const finished = isKept(reply) ? await records.keep(post, keptOf(reply)) : await records.release(post);
       if (!finished) return replayAfterAll(post, request);
@@ -60,10 +61,21 @@ export function createIdempotency(deps: {
       const bytes =
         "json" in content ? Buffer.from(JSON.stringify(content.json)) : (content as { bytes: Buffer }).bytes;
       const shown = "json" in content ? { "Content-Type": "application/json; charset=utf-8", ...headers } : headers;
-      const answer = secret ? sealingFor(request, operation.id).seal(bytes) : bytes;
+      const answer = secret ? sealingFor(request, operation.id, "answer").seal(bytes) : bytes;
       return { status: status ?? 200, headers: shown, answer, sealed: secret };
     }
   };
+
+  /** Before the effect, so that a run which is cut off leaves nothing that a repetition cannot tell. */
+  function secretOnceOf(post: Post, operation: string, request: Request): SecretOnce {
+    return async (draw) => {
+      if (!post.secret) throw new Error(`${request.path} draws a secret, but is not declared to answer one`);
+      const sealing = sealingFor(request, operation, "secret");
+      const kept = await records.secretOf(post, operation, sealing.seal(Buffer.from(draw())));
+      if (!kept) throw inFlight();
+      return sealing.open(kept).toString("utf8");
+    };
+  }
 
   /** This run was overtaken after its time: what the other one answered is the answer. */
   async function replayAfterAll(post: Post, request: Request): Promise<Reply> {
@@ -99,18 +111,18 @@ const isJson = (headers: Record<string, string>): boolean => /^application\/json
 
 function opened({ answer, operation }: Kept, request: Request): Buffer {
   try {
-    return sealingFor(request, operation).open(answer);
+    return sealingFor(request, operation, "answer").open(answer);
   } catch (error) {
     if (!(error instanceof CannotOpen)) throw error;
     throw mismatch("its answer holds a secret, which only the API key that asked is told again");
   }
 }
 
-/** An answer with a secret is kept under a key that nobody has but whoever holds the API key. */
-function sealingFor(request: Request, operation: string) {
+/** An answer with a secret, and the secret itself, are kept under a key that nobody has but the holder of the API key that asked. */
+function sealingFor(request: Request, operation: string, field: "answer" | "secret") {
   const key = hkdfSync("sha256", bearerOf(request)!, operation, "countersign/idempotent-answer", 32);
   const ring: KeyRing = createKeyRing(`bearer:${Buffer.from(key).toString("base64")}`);
-  const owner = { workspaceId: operation, field: "answer" };
+  const owner = { workspaceId: operation, field };
   return {
     seal: (plain: Buffer): Buffer => Buffer.from(ring.seal(plain.toString("utf8"), owner)),
     open: (sealed: Buffer): Buffer => Buffer.from(ring.open(sealed.toString("utf8"), owner)),

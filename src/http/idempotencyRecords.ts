@@ -1,6 +1,8 @@
 import type { Database } from "#src/postgres/database.ts";
 import type { Operation } from "./judge.ts";
 
+type Begun = Pick<Operation, "id" | "repeated">;
+
 /** A POST under an Idempotency-Key, as the table knows it. */
 export type Post = {
   workspaceId: string;
@@ -32,8 +34,10 @@ const runMs = 60_000;
 
 export type AnswerRecords = {
   /** Makes this the run that may record the answer; or tells what stands in the way. */
-  begin(post: Post): Promise<{ operation: Operation } | { kept: Kept }>;
+  begin(post: Post): Promise<{ operation: Begun } | { kept: Kept }>;
   find(post: Post): Promise<Kept | undefined>;
+  /** Keeps a sealed secret, unless a run of this operation has kept one: answers the one that is kept. Undefined where the operation is over. */
+  secretOf(post: Post, operation: string, sealed: Buffer): Promise<Buffer | undefined>;
   /** False where another run has taken over. */
   keep(post: Post, answer: Answer): Promise<boolean>;
   /** There is no answer to keep: the next request under the key runs at once. False where another run has taken over. */
@@ -58,7 +62,7 @@ export function createAnswerRecords({
       const { workspaceId, key, requestHash, apiKeyId, owner, secret } = post;
       const values = [workspaceId, key, requestHash, apiKeyId, owner, runMs, hours, secret];
       for (;;) {
-        const { rows } = await database.query<Operation>(beginRun, values);
+        const { rows } = await database.query<Begun>(beginRun, values);
         if (rows[0]) return { operation: rows[0] };
         const kept = await find(post);
         // It ran out and was removed in this very moment: then it is ours.
@@ -66,6 +70,10 @@ export function createAnswerRecords({
       }
     },
     find,
+    async secretOf({ workspaceId, key }, operation, sealed) {
+      const { rows } = await database.query<{ secret: Buffer }>(keepSecret, [workspaceId, key, operation, sealed]);
+      return rows[0]?.secret;
+    },
     async keep({ workspaceId, key, owner }, { status, headers, answer, sealed }) {
       const values = [workspaceId, key, owner, status, JSON.stringify(headers), answer, sealed];
       return (await database.query(keepAnswer, values)).rowCount === 1;
@@ -86,6 +94,7 @@ const beginRun = `
     request_hash = excluded.request_hash,
     api_key_id = excluded.api_key_id,
     operation = case when kept.expires_at <= statement_timestamp() then excluded.operation else kept.operation end,
+    secret = case when kept.expires_at <= statement_timestamp() then null else kept.secret end,
     repeated = kept.expires_at > statement_timestamp(),
     owner = excluded.owner, owned_until = excluded.owned_until, expires_at = excluded.expires_at,
     status = null, headers = null, answer = null, sealed = false
@@ -97,6 +106,10 @@ const beginRun = `
 const findKept = `
   select request_hash as "requestHash", operation, status, headers, answer, sealed, api_key_id as "apiKeyId"
   from work.idempotency_keys where workspace_id = $1 and key = $2`;
+
+const keepSecret = `
+  update work.idempotency_keys set secret = coalesce(secret, $4)
+  where workspace_id = $1 and key = $2 and operation = $3 returning secret`;
 
 const keepAnswer = `
   update work.idempotency_keys set status = $4, headers = $5, answer = $6, sealed = $7

@@ -9,13 +9,14 @@ import { lastEventIdOf } from "./feedCursor.ts";
 import { isUuid } from "./formats.ts";
 import { readQuery } from "./query.ts";
 import { Reply } from "./reply.ts";
-import { type Caller, isRaw, type Reached, type Route } from "./route.ts";
+import { type Caller, isRaw, type Reached, type Route, type SecretOnce } from "./route.ts";
 
 /** What a POST under an Idempotency-Key is known by: the same for every repetition of it. */
 export type Operation = {
   id: string;
   /** An earlier run came to no answer: it may have done all, some or nothing. */
   repeated: boolean;
+  secretOnce: SecretOnce;
 };
 
 /** A request whose key, scope and rate have been found good. */
@@ -106,7 +107,8 @@ function callerOf({ request, key, callId, operation }: Admitted): Caller | undef
     ...(guard ? { keyGuard: guard } : {}),
     ...(operation ? { operation: operation.id, repeated: operation.repeated } : {}),
   };
-  return { workspaceId, apiKey: key, actor, cause };
+  const secretOnce = operation?.secretOnce ?? (async (draw) => draw());
+  return { workspaceId, apiKey: key, actor, cause, secretOnce };
 }
 
 /** The Idempotency-Key of a POST (decisions 0); undefined where there is none. */

@@ -28,6 +28,12 @@ export type Reached<Params> = {
   signal: AbortSignal;
 };
 
+/**
+ * Draws a secret that the answer will hold. Under an Idempotency-Key every run of the operation is given the same one: it is kept, sealed under
+ * the API key that asks, before anything is made with it. Throws Unavailable.
+ */
+export type SecretOnce = (draw: () => string) => Promise<string>;
+
 /** Who asks, on a route with a scope. */
 export type Caller = {
   workspaceId: string;
@@ -35,6 +41,8 @@ export type Caller = {
   actor: Actor;
   /** What a command wants to know of the request. */
   cause: Cause;
+  /** For routes whose answer holds a secret that is kept nowhere else. */
+  secretOnce: SecretOnce;
 };
 
 type WhoAsks<S> = S extends null ? unknown : Caller;

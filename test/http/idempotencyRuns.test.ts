@@ -43,6 +43,15 @@ describe("runs under an Idempotency-Key", function () {
           runs.push(cause);
           return run(cause, body.n);
         }),
+        route(
+          "POST /v1/secrets",
+          { ...common, answers: Type.Unknown(), secretAnswer: true },
+          async ({ cause, body, secretOnce }) => {
+            runs.push(cause);
+            const secret = await secretOnce(() => randomUUID());
+            return { secret, ...((await run(cause, body.n)) as object) };
+          },
+        ),
       ],
       {
         checkResponses: false,
@@ -174,6 +183,58 @@ describe("runs under an Idempotency-Key", function () {
     const key = randomUUID();
     expect((await post(key, "x".repeat(200))).status).to.equal(413);
     expect((await post(key)).json).to.deep.equal({ n: 1 });
+  });
+
+  describe("that draw a secret", () => {
+    const ask = (key: string): Promise<Answer> =>
+      service.ask("POST /v1/secrets", { json: { n: 1 }, headers: { "Idempotency-Key": key } });
+    const kept = async (key: string) =>
+      (await database.query<{ secret: Buffer }>("select secret from work.idempotency_keys where key = $1", [key]))
+        .rows[0]!.secret;
+
+    it("are given the one that is kept, sealed, before anything is done with it", async () => {
+      const key = randomUUID();
+      let before: Buffer | undefined;
+      run = async () => {
+        before = await kept(key);
+        throw new Unavailable("PostgreSQL: gone");
+      };
+      expect((await ask(key)).status).to.equal(503);
+      expect(before, "kept before the effect").to.be.instanceOf(Buffer);
+      run = async () => ({});
+      const answer = await ask(key);
+      expect((await kept(key)).equals(before!), "still the same one").to.equal(true);
+      expect(before!.toString("latin1")).not.to.contain(answer.json.secret);
+      expect(runs.map(({ repeated }) => repeated)).to.deep.equal([false, true]);
+    });
+
+    it("are given the same one where one overtakes another", async () => {
+      const [key, entered, gate] = [randomUUID(), barrier(), barrier()];
+      run = async ({ repeated }) => {
+        if (repeated) return {};
+        entered.open();
+        await gate.opened;
+        return {};
+      };
+      const slow = ask(key);
+      await entered.opened;
+      const first = await kept(key);
+      await timeIsUp(key);
+      const second = await ask(key);
+      gate.open();
+      expect((await slow).json).to.deep.equal(second.json);
+      expect((await kept(key)).equals(first)).to.equal(true);
+    });
+
+    it("draw another one under another key, and when the record has run out", async () => {
+      const key = randomUUID();
+      run = async () => ({});
+      const first = (await ask(key)).json.secret;
+      const other = (await ask(randomUUID())).json.secret;
+      await database.query("update work.idempotency_keys set expires_at = now() where key = $1", [key]);
+      const next = (await ask(key)).json.secret;
+      expect(new Set([first, other, next]).size).to.equal(3);
+    });
   });
 
   it("leave no records behind when they have run out", async () => {

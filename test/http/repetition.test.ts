@@ -29,6 +29,17 @@ describe("a repetition answers as the first time: [d0 Idempotency-Key]", functio
     expect(data.filter(({ name }: { name: string }) => name === "cut off")).to.have.length(1);
   });
 
+  it("refuses where the key's text is lost, and makes no second one", async () => {
+    const key = randomUUID();
+    const first = await posts.post("/v1/api-keys", key, { json: { name: "lost" } });
+    await posts.cutOff(key);
+    await posts.service.database.query("update work.idempotency_keys set secret = null where key = $1", [key]);
+    const again = await posts.post("/v1/api-keys", key, { json: { name: "lost" } });
+    expect([again.status, again.json.error]).to.deep.equal([422, "idempotency_mismatch"]);
+    expect(again.json.message).to.contain(first.json.id);
+    expect((await posts.ofOperation(key)).filter((type) => type === "ApiKeyCreated")).to.have.length(1);
+  });
+
   it("no other key's secret: what was cut off is taken up by the API key that asked alone", async () => {
     const other = await tenant.keyOf(["write:keys"]);
     await posts.service.caughtUp();
