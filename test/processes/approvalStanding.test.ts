@@ -155,6 +155,27 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
     await expectSound(world, [draftId], ["sent"]);
   });
 
+  it("is asked for before a hand-over begins: switched off while a connection is opened, none does", async () => {
+    const { world } = await prepared("the switch");
+    world.onConnect(() => world.changeIdentity({ autoApproveReplies: false }));
+    const draftId = await submit(world, "the switch");
+    await world.run();
+    expect(world.log.all.map(({ type }) => type)).to.not.include("DeliveryStarted");
+    expect((await world.state.draft(draftId)).failureCode).to.equal("approval_withdrawn");
+    await expectSound(world, [draftId], ["failed"]);
+  });
+
+  it("is judged by the facts of its evaluation: a thread that went on since changes nothing", async () => {
+    const { world, ruleId } = await prepared("a rule of the draft");
+    const status = { operator: "AND" as const, conditions: [{ field: "thread.status", op: "equals" as const }] };
+    const pending = { ...status, conditions: [{ ...status.conditions[0], value: "draft_pending" }] };
+    await world.changeRule(ruleId, { conditions: pending as RuleSettings["conditions"] });
+    const draftId = await submit(world, "a rule of the draft");
+    await world.run();
+    expect((await world.state.thread()).status).not.to.equal("draft_pending");
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
   it("is asked for again by a pause that ends: switched off meanwhile, a person is asked", async () => {
     const { world } = await prepared("the switch");
     await world.pause(true);

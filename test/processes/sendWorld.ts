@@ -72,12 +72,14 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   let answers: (Outcome | "no connection" | "credentials" | "crash after")[] = [];
   let evidence: "accepted" | "refused" | undefined;
   let beforeWriting = (): unknown => undefined;
+  let onConnecting = (): unknown => undefined;
   const timers = new Map<string, { process: string; timer: Timer }>();
   let position = 0;
 
   const provider = (node: () => Node): MailProvider => ({
     name: "outbox",
     async connect() {
+      await onConnecting();
       if (answers[0] === "no connection" || answers[0] === "credentials") {
         const Refusal = answers.shift() === "credentials" ? CredentialsRefused : Unavailable;
         throw new Refusal("no connection");
@@ -358,6 +360,9 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     },
     onWrite(work: () => unknown) {
       beforeWriting = work;
+    },
+    onConnect(work: () => unknown) {
+      onConnecting = work;
     },
     threadId,
     /** Every event from this revision of the log on goes to every process once more. */

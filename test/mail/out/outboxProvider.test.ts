@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { MayWrite, OutgoingMail } from "#src/mail/mailProvider.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
@@ -34,7 +34,7 @@ describe("the outbox provider", () => {
     await server.drop();
   });
 
-  const handOver = async (attemptId: string, mayWrite = () => true) =>
+  const handOver = async (attemptId: string, mayWrite: MayWrite = () => true) =>
     (await createOutboxProvider(database).connect()).handOver(mail(attemptId), mayWrite);
 
   it("catches the very bytes with their envelope", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { MayWrite } from "#src/mail/mailProvider.ts";
 import { CredentialsRefused, type Envelope, type Outcome, type OutgoingMail } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
@@ -27,7 +28,13 @@ describe("the SMTP provider", () => {
 
   async function handOver(
     faults: Fault[],
-    { mime = smallMime, mayWrite = () => true, to = envelope, timeouts = patient, ...options }: HandOver = {},
+    {
+      mime = smallMime,
+      mayWrite = (() => true) as MayWrite,
+      to = envelope,
+      timeouts = patient,
+      ...options
+    }: HandOver = {},
   ): Promise<Outcome> {
     relay = await startSmtpRelay(faults, options);
     const connection = await createSmtpProvider(relay.url, timeouts).connect();
@@ -168,6 +175,27 @@ describe("the SMTP provider", () => {
     });
   }
 
+  for (const allowed of [true, false]) {
+    it(`waits for an answer that takes a moment, writes nothing meanwhile, and heeds a ${allowed ? "yes" : "no"}`, async () => {
+      let meanwhile: number | undefined;
+      const outcome = await handOver([], {
+        mayWrite: async () => {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          meanwhile = relay.contentBytes;
+          return allowed;
+        },
+      });
+      expect(outcome.kind).to.equal(allowed ? "accepted" : "not_handed_over");
+      expect([meanwhile, relay.contentBytes > 0]).to.deep.equal([0, allowed]);
+    });
+  }
+
+  it("an answer that never comes is a no", async () => {
+    const outcome = await handOver([], { mayWrite: () => Promise.reject(new Error("away")) });
+    expect(outcome.kind).to.equal("not_handed_over");
+    expect(relay.contentBytes).to.equal(0);
+  });
+
   it("a mayWrite that throws is a no", async () => {
     const outcome = await handOver([], {
       mayWrite: () => {
@@ -282,4 +310,4 @@ describe("the SMTP provider", () => {
   });
 });
 
-type HandOver = RelayOptions & { mime?: Buffer; mayWrite?: () => boolean; to?: Envelope; timeouts?: SmtpTimeouts };
+type HandOver = RelayOptions & { mime?: Buffer; mayWrite?: MayWrite; to?: Envelope; timeouts?: SmtpTimeouts };
