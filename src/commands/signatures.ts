@@ -1,6 +1,6 @@
 import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { bytesOfDataUrl, picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
-import { Rejected } from "#streams/decider.ts";
+import { invalid, Rejected } from "#streams/decider.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -14,6 +14,9 @@ type Sources = Pick<Dependencies, "blobs" | "pictures">;
 const maxFetched = 5;
 const maxPictureBytes = 200 * 1024;
 
+/** Body and signature together have room on one page. */
+const maxReducedBytes = 128 * 1024;
+
 /**
  * A signature's HTML reduced to what can be shown, its pictures kept as blobs. `before`: the stored one, whose pictures may stay. A picture
  * that is not to be had is removed and named. Throws Rejected invalid_request naming the field.
@@ -22,6 +25,12 @@ export async function reducedSignature(deps: Sources, html: string | null, befor
   if (!html) return { signatureHtml: html, htmlRemoved: [] };
   const reduced = reduceHtml(html, await keepPictures(deps, picturesNamed(html), new Set(picturesIn(before))));
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
+  if (Buffer.byteLength(reduced.html) > maxReducedBytes) {
+    throw invalid(
+      "signature_html",
+      "expected at most 128 KB once its presentational attributes became styles; shorten it",
+    );
+  }
   if (!reduced.readable) throw unreadableHtml("signature_html");
   return { signatureHtml: reduced.html, htmlRemoved: reduced.removed };
 }
