@@ -6,7 +6,7 @@ import type { Cause } from "#src/commands/handle.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { createWorkspace, setPlan } from "#src/commands/workspaces.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { firstKeyScopes } from "#src/http/scopes.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
 import { type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
@@ -75,7 +75,7 @@ function create({ name, plan: givenPlan, beta }: Given): Run {
   return async (deps) => {
     const cause = byOperator();
     const { workspaceId } = await createWorkspace(deps, { name, plan, betaOverride: beta === true }, cause);
-    const { key } = await createApiKey(deps, { workspaceId, name: "first key", scopes: allScopes }, cause);
+    const { key } = await createApiKey(deps, { workspaceId, name: "first key", scopes: firstKeyScopes }, cause);
     return { workspace_id: workspaceId, api_key: key };
   };
 }

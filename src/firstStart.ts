@@ -3,7 +3,7 @@ import { createApiKey } from "./commands/apiKeys.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
-import { allScopes } from "./http/scopes.ts";
+import { firstKeyScopes } from "./http/scopes.ts";
 
 /**
  * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined where there is one
@@ -21,7 +21,7 @@ export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId:
   };
   const workspace = { name: "My workspace", plan: "agency", betaOverride: true } as const;
   const { workspaceId } = await createWorkspace(deps, workspace, cause);
-  const key = await createApiKey(deps, { workspaceId, name: "first key", scopes: allScopes }, cause);
+  const key = await createApiKey(deps, { workspaceId, name: "first key", scopes: firstKeyScopes }, cause);
   await deps.projected(key.position);
   return { workspaceId, apiKey: key.key };
 }

@@ -9,7 +9,7 @@ import { invalid } from "./errors.ts";
 import { type Route, route } from "./route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
-import { allScopes, type Scope } from "./scopes.ts";
+import { allScopes, defaultScopes, type Scope } from "./scopes.ts";
 
 /** What of a key's stream is written while it lives: nothing but its creation, at revision 0. */
 const liveRevision = 0;
@@ -88,11 +88,12 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
   ),
 ];
 
-/** The scopes a new key gets: all of its maker's unless told, and never more (decisions 1). */
+/** The scopes a new key gets: those that are asked for, never more than its maker's; or the default. */
 function grantable(asked: readonly Scope[] | undefined, own: readonly string[]): Scope[] {
-  const excess = asked?.find((scope) => !own.includes(scope));
+  if (asked === undefined) return defaultScopes(own);
+  const excess = asked.find((scope) => !own.includes(scope));
   if (excess !== undefined) throw invalid("scopes", `this key lacks ${excess} and cannot give it to another`);
-  return allScopes.filter((scope) => (asked ?? own).includes(scope));
+  return allScopes.filter((scope) => asked.includes(scope));
 }
 
 function ifGone(error: unknown): undefined {

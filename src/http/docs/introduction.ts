@@ -1,17 +1,18 @@
 import { readFileSync } from "node:fs";
 import { statuses } from "../errors.ts";
-import { scopes } from "../scopes.ts";
+import { namedScopes, scopes } from "../scopes.ts";
 import { errorMeanings } from "./errorMeanings.ts";
 import { eventKinds } from "./eventKinds.ts";
 import { historyTypes } from "./historyTypes.ts";
 
 /** The front of the OpenAPI document, in Markdown: what an agent's author reads first. Its tables are made from what they tell of. */
 export function introduction(): string {
-  const tables: Record<string, string> = {
+  const parts: Record<string, string> = {
     scopes: table(
       ["scope", "may"],
       Object.entries(scopes).map(([name, may]) => [code(name), may]),
     ),
+    named: namedScopes.map(code).join(", "),
     errors: table(
       ["status", "error", "what it means"],
       Object.entries(errorMeanings).map(([name, means]) => [statusesOf(name), code(name), means]),
@@ -26,7 +27,7 @@ export function introduction(): string {
     ),
   };
   const text = readFileSync(new URL("introduction.md", import.meta.url), "utf8");
-  return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => tables[name] as string);
+  return text.replaceAll(/\{\{(\w+)\}\}/g, (_, name) => parts[name] as string);
 }
 
 /** invalid_request has two: 409 where the name is taken. */

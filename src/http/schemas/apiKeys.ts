@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { allScopes } from "../scopes.ts";
+import { allScopes, namedScopes } from "../scopes.ts";
 import { Envelope, Nullable, Paging, Strict, Text, Timestamp, Uuid } from "./common.ts";
 
 const Scope = Type.Enum(allScopes);
@@ -36,7 +36,7 @@ export const CreateApiKey = Strict(
     scopes: Type.Optional(
       Type.Array(Scope, {
         maxItems: allScopes.length,
-        description: "Default: all that the creating key has; never more.",
+        description: `Never more than the creating key has. Default: all that it has but ${namedScopes.join(", ")}, which are given by name alone.`,
       }),
     ),
   },
