@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import { sendDraft } from "#src/commands/drafts.ts";
 import type { RuleSettings } from "#streams/rule/events.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import { threadStream } from "#streams/thread/events.ts";
 import { expectSound, later } from "./sendChecks.ts";
 import { cause, workspaceId } from "./sendWorld.ts";
 import { auto, createStandingWorld, isTrusted, manual, type StandingWorld, skip, typesOf } from "./standingWorld.ts";
@@ -170,10 +172,28 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
     const status = { operator: "AND" as const, conditions: [{ field: "thread.status", op: "equals" as const }] };
     const pending = { ...status, conditions: [{ ...status.conditions[0], value: "draft_pending" }] };
     await world.changeRule(ruleId, { conditions: pending as RuleSettings["conditions"] });
+    await world.pause(true);
     const draftId = await submit(world, "a rule of the draft");
+    await world.advance(10_000);
+    expect((await world.state.draft(draftId)).held).to.equal("sending_paused");
+    const close = { type: "UpdateThread", status: "closed", because: "test" } as const;
+    await world.elsewhere().handle(threadDecider, threadStream(world.threadId()), close, cause);
+    await world.pause(false);
     await world.run();
-    expect((await world.state.thread()).status).not.to.equal("draft_pending");
     await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("is asked for at a retry before anything is claimed anew", async () => {
+    const { world } = await prepared("the switch");
+    world.answer(later);
+    const draftId = await submit(world, "the switch");
+    expect((await world.state.draft(draftId)).status).to.equal("sending");
+    await world.changeIdentity({ autoApproveReplies: false });
+    await world.run();
+    expect((await world.state.draft(draftId)).failureCode).to.equal("approval_withdrawn");
+    const claims = world.log.all.filter(({ type }) => type === "SendClaimed");
+    expect(claims.map(({ data }) => data.replaces)).to.deep.equal([null]);
+    await expectSound(world, [draftId], ["failed"]);
   });
 
   it("is asked for again by a pause that ends: switched off meanwhile, a person is asked", async () => {
