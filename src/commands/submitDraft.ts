@@ -37,7 +37,7 @@ export type SubmitDraftRequest = {
 };
 
 /**
- * Records an agent's draft. A newer message does not block it, it only warns (interface 4). One that was acknowledged
+ * Records an agent's draft. A newer message does not block it, it only warns. One that was acknowledged
  * before counts, filed or not: the submission waits for its filing, at most 2 s. Throws Rejected not_found naming the
  * field, invalid_request, and plan_limit_reached for an auto-approved one over the quota: then nothing was created.
  */
