@@ -239,6 +239,6 @@ describe("http api-keys", function () {
         expect(parked.ends.length).to.be.at.least(20);
         expect(await eventsOf(made.id, head)).to.equal(0);
       }
-    });
+    }).timeout(120_000);
   });
 });
