@@ -26,7 +26,8 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
   function messages(id: unknown) {
     const received = log.all.findLast(({ type, data }) => type === "MessageReceived" && data.messageId === id);
     if (!received) return [];
-    const { identityId, number, classification, from, to, cc, replyTo, subject, body, bodyBlob } = received.data as any;
+    const { receivedAt, identityId, number, classification, from, to, cc, replyTo, subject, body, bodyBlob } =
+      received.data as any;
     const told = log.all.findLast(({ type, data }) => type === "MessageAuthenticated" && data.messageId === id);
     return [
       {
@@ -38,6 +39,9 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
         },
         ...{ direction: "inbound", filing_number: number, classification, from_email: from?.address ?? "" },
         ...{ to_emails: to, cc_emails: cc, reply_to: replyTo, subject, body_text: body?.text ?? null },
+        ...{ from_name: from?.name || null, bcc_emails: [], body_html: body?.html ?? null, attachments: [] },
+        ...{ extracted_text: body?.extracted ?? null, received_at: new Date(receivedAt), quarantined: false },
+        ...{ created_at: new Date(receivedAt) },
         ...{ body_blob: bodyBlob, authentication: told?.data.authentication ?? null, from_blocked_contact: false },
       },
     ];
