@@ -76,7 +76,7 @@ function mailOf({ name, html }: { name: string; html: string }, counts: Record<s
   const letter = letterOf(draft, { textDerived: true });
   if (letter.html === null || letter.html === "unreadable") throw new Error(`${name}: the page cannot show it`);
   const { sanitised, asText } = letter.html;
-  const images = /<span class="image">\[image(?:: )?([^<]*)\]<\/span>/g;
+  const images = /<span class="image"[^>]*>\[image(?:: )?([^<]*)\]<\/span>/g;
   const alternatives = [...sanitised.matchAll(images)].map(([, text]) => text).join("\n");
   const frame = `${sanitised.replace(images, "").replace(/<[^>]*>/g, "")}\n${alternatives}`;
   return { name, html: composeBodies(draft).html ?? "", page: bare(`${unescaped(frame)}\n${asText}`) };

@@ -73,6 +73,10 @@ const honest: Maker[] = [
   (random, inner) => `<${random.pick(["ol start=3", "ul", "ol"])}><li>${inner()}<li>${inner()}</ol>`,
   (random, inner) =>
     `<table border=1 cellpadding=4 summary="${random.word()}"><caption>${inner()}</caption><tr bgcolor="${colour(random)}"><td>${inner()}<th>${inner()}</table>`,
+  (random, inner) =>
+    `<table><tr><td bgcolor="${colour(random)}"><h1 style="color:${colour(random)}">${inner()}</h1><a href="https://x.example" style="color:${colour(random)}">${random.word()}</a></table>`,
+  (random, inner) =>
+    `<div style="background-color:${colour(random)}"><p style="color:${colour(random)}">${random.word()} <i style="background:${colour(random)}">${inner()}</i></p></div>`,
   (random, inner) => `<font color="${colour(random)}" size="${random.below(9)}">${inner()}</font><br>`,
   (random, inner) => `<a href="https://x.example/${random.word()}" title="${random.word()}">${inner()}</a>`,
   (random, inner) => `<h${1 + random.below(6)}>${inner()}</h1>`,

@@ -89,9 +89,15 @@ const reading = String.raw`async (mails) => {
       const box = range.getBoundingClientRect();
       const empty = box.width === 0 && /[\p{L}\p{N}]/u.test(node.data);
       if (empty || style.visibility !== "visible" || Number(style.opacity) < 1) seen.hidden.push(node.data);
-      if (parent.closest("a")) continue;
-      let ground = parent;
-      while (ground && rgb(frame.contentWindow.getComputedStyle(ground).backgroundColor)[3] === 0) ground = ground.parentElement;
+      // No inline ground is drawn behind a block in it, and no table's behind its caption.
+      let block = false, caption = false, ground = parent;
+      for (; ground; ground = ground.parentElement) {
+        const { display, backgroundColor } = frame.contentWindow.getComputedStyle(ground);
+        const drawn = !(block && display === "inline") && !(caption && display === "table");
+        if (drawn && rgb(backgroundColor)[3] !== 0) break;
+        if (display !== "inline") block = true;
+        if (display === "table" || display === "table-caption") caption = display === "table-caption";
+      }
       const back = ground ? rgb(frame.contentWindow.getComputedStyle(ground).backgroundColor) : [255, 255, 255];
       if (contrast(rgb(style.color), back) < 1.99 || parseFloat(style.fontSize) < 7.9) seen.faint.push(node.data);
     }

@@ -1,4 +1,5 @@
 import { readDeclarations } from "./declarations.ts";
+import type { Grounds } from "./grounds.ts";
 import { globalAttributes, keptAttributes } from "./names.ts";
 import { type CellStyle, meaningsOf, meaningsOfTable } from "./presentation.ts";
 import type { Tally } from "./removed.ts";
@@ -9,7 +10,7 @@ import type { Attribute, OpenTag } from "./tokens.ts";
 export type Dressed = { attributes: Attribute[]; asWritten: boolean; look: Look };
 
 /** What is around an element: how it makes text look, and for a cell the table's wishes. `inherited`: attributes of an element that goes. */
-export type Around = { look: Look; cells: CellStyle | null; inherited: Attribute[] };
+export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[] };
 
 /** Keeps of an element's attributes what says nothing of its own; presentational ones become styles. `name` is the element's new name. */
 export function dress(tag: OpenTag, name: string, around: Around, tally: Tally): Dressed {
@@ -20,7 +21,7 @@ export function dress(tag: OpenTag, name: string, around: Around, tally: Tally):
     ...meaningsOf(tag.name, unique),
   ];
   const made = meanings.filter(({ property }) => property !== "").map(styling);
-  const judged = judgeStyles([...made, ...own], name, around.look);
+  const judged = judgeStyles([...made, ...own], name, around.look, around.grounds);
   countGone(judged.gone, judged.kept, tally);
 
   const meant = new Set(meanings.map(({ from }) => from));

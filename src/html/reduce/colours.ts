@@ -2,12 +2,8 @@ import names from "color-name";
 
 export type Rgb = readonly [red: number, green: number, blue: number];
 
-export const black: Rgb = [0, 0, 0];
-export const white: Rgb = [255, 255, 255];
-
-/** How browsers show links and marked text where nothing else is said. */
-export const linkBlue: Rgb = [0, 0, 238];
-export const markYellow: Rgb = [255, 255, 0];
+/** How bright a colour is, after WCAG 2: 0 for black, 1 for white. */
+export type Luminance = number;
 
 /** A colour as hex of three or six digits, `rgb(r,g,b)` or by name; undefined for anything else, see-through colours too. */
 export function colourOf(value: string): Rgb | undefined {
@@ -28,13 +24,7 @@ const hex = ([red = "", green = "", blue = ""]: string[]): Rgb => [
   Number.parseInt(blue, 16),
 ];
 
-/** Contrast after WCAG 2: 1 for the same colour, 21 for black on white. */
-export function contrast(a: Rgb, b: Rgb): number {
-  const [darker = 0, lighter = 0] = [luminance(a), luminance(b)].sort((x, y) => x - y);
-  return (lighter + 0.05) / (darker + 0.05);
-}
-
-function luminance([red, green, blue]: Rgb): number {
+export function luminance([red, green, blue]: Rgb): Luminance {
   return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
 }
 
@@ -42,3 +32,13 @@ function linear(part: number): number {
   const share = part / 255;
   return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
 }
+
+/** Contrast after WCAG 2: 1 for the same brightness, 21 for black on white. */
+export const contrast = (a: Luminance, b: Luminance): number => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+
+export const black = luminance([0, 0, 0]);
+export const white = luminance([255, 255, 255]);
+
+/** How browsers show links and marked text where nothing else is said. */
+export const linkBlue = luminance([0, 0, 238]);
+export const markYellow = luminance([255, 255, 0]);

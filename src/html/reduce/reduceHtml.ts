@@ -1,4 +1,4 @@
-import { reduceWith } from "./reducer.ts";
+import { reduceWith } from "./reduceWith.ts";
 import type { Removed } from "./removed.ts";
 import { assertAgreed } from "./secondOpinion.ts";
 

@@ -1,34 +1,24 @@
 import { dress } from "./attributes.ts";
+import type { Grounds } from "./grounds.ts";
 import { isReadableSize } from "./lengths.ts";
 import { judgeLink } from "./links.ts";
 import { blockElements, keptElements, tableFrames, voidElements } from "./names.ts";
-import { OpenElements, TooDeep } from "./openElements.ts";
+import { OpenElements } from "./openElements.ts";
 import { type CellStyle, cellStyleOf } from "./presentation.ts";
-import type { NotReduced, Reduced } from "./reduceHtml.ts";
+import type { Reduced } from "./reduceHtml.ts";
+import type { PictureOf } from "./reduceWith.ts";
 import { Tally } from "./removed.ts";
 import { goneUnseen, goneWithContent, headContent, newNames } from "./replaced.ts";
-import { type Look, plainLook } from "./styles.ts";
-import { type Attribute, type OpenTag, readTokens, type TokenHandler } from "./tokens.ts";
-import { TooLarge, textSource, Writer } from "./writer.ts";
+import { isDrawn, isSeen } from "./seen.ts";
+import { type Look, plainLookOn } from "./styles.ts";
+import type { Attribute, OpenTag, TokenHandler } from "./tokens.ts";
+import { textSource, Writer } from "./writer.ts";
 
-/** The sha256 of a picture by its source; undefined where there is none. */
-export type PictureOf = (source: string) => string | undefined;
-
-/** Reads, judges and writes in one go; nothing is built of what is read, so that time grows with its length alone. */
-export function reduceWith(html: string, pictureOf: PictureOf): Reduced | NotReduced {
-  const reducer = new Reducer(pictureOf);
-  try {
-    readTokens(html, reducer);
-    return reducer.end();
-  } catch (error) {
-    if (error instanceof TooDeep) return { refused: "too_deep" };
-    if (error instanceof TooLarge) return { refused: "too_large" };
-    throw error;
-  }
-}
-
-class Reducer implements TokenHandler {
+/** Reads, judges and writes in one go. Nothing is built of what is read but the places where colours change. */
+export class Reducer implements TokenHandler {
   readonly #pictureOf: PictureOf;
+  readonly #grounds: Grounds;
+  readonly #plainLook: Look;
   readonly #tally = new Tally();
   readonly #writer = new Writer();
   readonly #open = new OpenElements(this.#writer);
@@ -40,8 +30,10 @@ class Reducer implements TokenHandler {
   /** `dir` and `lang` of the html element; its body takes them over. */
   #ofDocument: Attribute[] = [];
 
-  constructor(pictureOf: PictureOf) {
+  constructor(pictureOf: PictureOf, grounds: Grounds) {
     this.#pictureOf = pictureOf;
+    this.#grounds = grounds;
+    this.#plainLook = plainLookOn(grounds.page);
   }
 
   open(tag: OpenTag): void {
@@ -81,6 +73,7 @@ class Reducer implements TokenHandler {
     else if (reference && tableFrames.has(this.#open.around?.out ?? "")) return;
     this.#writer.text(source, text, reference);
     this.#readable ||= isSeen(text);
+    this.#look.place.shows ||= isDrawn(text);
   }
 
   comment(): void {
@@ -143,7 +136,8 @@ class Reducer implements TokenHandler {
       this.#pictures.add(sha256);
       const cid = `cid:${sha256}`;
       const attributes = tag.attributes.map((one) => (one.name === "src" ? { ...one, value: cid } : one));
-      this.#keep(source === cid ? tag : { ...tag, attributes, source: "" }, "img");
+      const look = this.#keep(source === cid ? tag : { ...tag, attributes, source: "" }, "img");
+      look.place.shows ||= isDrawn(alt);
     } else this.#dropPicture(source, alt);
   }
 
@@ -155,6 +149,7 @@ class Reducer implements TokenHandler {
     if (alt.trim() === "") return;
     this.#begin(this.#open.makeRoomForText());
     this.#writer.text(textSource(alt), alt, false);
+    this.#look.place.shows ||= isDrawn(alt);
     this.#writer.blank();
   }
 
@@ -167,19 +162,21 @@ class Reducer implements TokenHandler {
     }
   }
 
-  #keep(tag: OpenTag, name: string): void {
+  /** Answers how the element's content looks. */
+  #keep(tag: OpenTag, name: string): Look {
     const inherited = tag.name === "body" ? this.#ofDocument : [];
     if (tag.name === "body") this.#bodySeen = true;
     const cells = this.#open.cellStyle;
-    const dressed = dress(tag, name, { look: this.#look, cells, inherited }, this.#tally);
+    const dressed = dress(tag, name, { look: this.#look, grounds: this.#grounds, cells, inherited }, this.#tally);
     if (shrinking.has(name) && !isReadableSize(Math.min(dressed.look.fontSize, 16))) {
       this.#unwrap(tag.name);
-      return;
+      return this.#look;
     }
     const source = dressed.asWritten && tag.name === name && isPlainlySpelled(tag.source) ? tag.source : undefined;
     this.#writer.open(name, blockElements.has(name), dressed.attributes, source);
     if (!voidElements.has(name))
       this.#push(tag.name, name, false, dressed.look, name === "table" ? cellStyleOf(tag.attributes) : null);
+    return dressed.look;
   }
 
   /** Elements that the place asks for before text or another element can stand there. */
@@ -188,7 +185,7 @@ class Reducer implements TokenHandler {
   }
 
   get #look(): Look {
-    return this.#open.top?.look ?? plainLook;
+    return this.#open.top?.look ?? this.#plainLook;
   }
 
   #push(name: string, out: string | null, drops: boolean, look = this.#look, cells: CellStyle | null = null): void {
@@ -202,9 +199,3 @@ const shrinking = new Set(["small", "sub", "sup", "h5", "h6", "pre", "code", "kb
 /** Targets and styles are spelled without references that a simple reader does not know (`https&colon;`). */
 const isPlainlySpelled = (source: string): boolean =>
   !/&(?!(?:amp|lt|gt|quot);)[a-z][a-z0-9]*;/i.test(source.replace(/ alt="[^"]*"/, ""));
-
-/** Whether there is something to see: not only blanks and characters without a shape. */
-const isSeen = (text: string): boolean =>
-  /[\p{L}\p{N}\p{P}\p{S}]/u.test(
-    text.replace(/[\u115f\u1160\u3164\uffa0\u2800]|\p{Default_Ignorable_Code_Point}/gu, ""),
-  );

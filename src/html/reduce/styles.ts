@@ -1,5 +1,6 @@
-import { black, colourOf, contrast, linkBlue, markYellow, type Rgb, white } from "./colours.ts";
+import { colourOf, luminance } from "./colours.ts";
 import type { Declaration } from "./declarations.ts";
+import type { Grounds, Place } from "./grounds.ts";
 import { fontSizePx, isReadableLine, isReadableSize, lineHeightOf, rootSize } from "./lengths.ts";
 import { keptProperties } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
@@ -8,27 +9,24 @@ import { isPlainValue } from "./styleValues.ts";
  * How text looks at a place, as far as that can hide it. Sizes in px; `lineHeight` is null where it grows with the text. `monospace`: browsers
  * show such text smaller than they are told.
  */
-export type Look = { color: Rgb; background: Rgb; fontSize: number; lineHeight: number | null; monospace: boolean };
+export type Look = { place: Place; fontSize: number; lineHeight: number | null; monospace: boolean };
 
-export const plainLook: Look = {
-  color: black,
-  background: white,
+/** Of a page without any style. */
+export const plainLookOn = (page: Place): Look => ({
+  place: page,
   fontSize: rootSize,
   lineHeight: null,
   monospace: false,
-};
+});
 
 /** `from`: the attribute or element that a declaration was made of; undefined for one that was written as such. */
 export type Styling = Declaration & { from?: string };
 
-/** The element's own look before any style: browsers show some elements smaller, or in a colour of their own. */
+/** The element's own look before any style: browsers show some elements smaller or larger. */
 export function lookOf(element: string, around: Look): Look {
   if (monospaced.has(element)) return monospaceLook(around);
   const scale = scales.get(element);
-  if (scale) return { ...around, fontSize: around.fontSize * scale };
-  if (element === "a") return { ...around, color: linkBlue };
-  if (element === "mark") return { ...around, color: black, background: markYellow };
-  return around;
+  return scale ? { ...around, fontSize: around.fontSize * scale } : around;
 }
 
 const monospaced = new Set(["pre", "code", "kbd"]);
@@ -48,14 +46,12 @@ const scales = new Map([
   ["sup", 1 / 1.2],
 ]);
 
-/** Colours that are nearer than this cannot be told apart with ease. */
-const leastContrast = 2;
-
 /** The declarations that may stay on an element, in their order, those that go, and how its content then looks. */
 export function judgeStyles(
   stylings: readonly Styling[],
   element: string,
   around: Look,
+  grounds: Grounds,
 ): { kept: Styling[]; gone: Styling[]; look: Look } {
   const kept = new Set(stylings.filter(({ property }) => isKept(property, element)));
   const fits = (styling: Styling, judge: () => boolean): void => {
@@ -87,25 +83,26 @@ export function judgeStyles(
   for (const property of new Set([...kept].map((one) => one.property)))
     if (!judgedHere.has(property)) onlyLast(kept, property);
 
-  judgeColours(kept, look);
+  look.place = judgeColours(kept, element, around.place, grounds);
   return { kept: stylings.filter((one) => kept.has(one)), gone: stylings.filter((one) => !kept.has(one)), look };
 }
 
 const judgedHere = new Set(["font-size", "line-height", "color", "background", "background-color"]);
 
-/** The text's colour goes where it cannot be read on its ground; then the ground, where it would hide the text around. */
-function judgeColours(kept: Set<Styling>, look: Look): void {
+/** Keeps the colours that hide nothing. Answers where the element's content stands. */
+function judgeColours(kept: Set<Styling>, element: string, around: Place, grounds: Grounds): Place {
   for (const one of of(kept, "color", "background", "background-color")) if (!colourOf(one.value)) kept.delete(one);
   const text = onlyLast(kept, "color");
   const ground = onlyLast(kept, "background", "background-color");
-  const background = (ground && colourOf(ground.value)) ?? look.background;
-  const color = text && colourOf(text.value);
-  if (text && color) {
-    if (contrast(color, background) < leastContrast) kept.delete(text);
-    else look.color = color;
-  }
-  if (ground && contrast(look.color, background) < leastContrast) kept.delete(ground);
-  else look.background = background;
+  const place = grounds.begin(element, around, { color: luminanceOf(text), ground: luminanceOf(ground) });
+  if (text && !place.colorStays) kept.delete(text);
+  if (ground && !place.groundStays) kept.delete(ground);
+  return place;
+}
+
+function luminanceOf(styling: Styling | undefined): number | undefined {
+  const colour = styling && colourOf(styling.value);
+  return colour && luminance(colour);
 }
 
 /** A column shows its width and nothing else. */

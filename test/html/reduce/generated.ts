@@ -165,8 +165,48 @@ const { block } = fc.letrec<Inner>((tie) => ({
       .array(tie("block"), { maxLength: 3 })
       .map((all) => `<table>\n<tr>${all.map((one) => `<td colspan="2">${one}</td>`).join(" ")}</tr></table>`),
     fc.constant('<hr style="width:50%"/>'),
+    fc.constant(
+      '<div style="background-color:#1a1a2e"><h2 style="color:#fff">a</h2><p style="background:white">b</p></div>',
+    ),
   ),
 }));
 
 /** HTML that a reduction leaves as it is. */
 export const subsetHtml = fc.array(block, { maxLength: 6 }).map((all) => all.join(""));
+
+const colours = "white #fff #eee yellow #ccc #888 red #0b57b0 navy #1a1a2e #000 black".split(" ");
+const colour = fc.constantFrom(...colours);
+const painted = fc.oneof(
+  { weight: 2, arbitrary: fc.constant("") },
+  colour.map((one) => ` style="color:${one}"`),
+  colour.map((one) => ` style="background-color:${one}"`),
+  colour.map((one) => ` bgcolor="${one}"`),
+  fc.tuple(colour, colour).map(([text, ground]) => ` style="color:${text};background:${ground}"`),
+  fc.tuple(colour, colour).map(([text, ground]) => ` bgcolor=${ground} style="color:${text}!important;color:red"`),
+);
+const { coloured } = fc.letrec<{ coloured: string }>((tie) => ({
+  coloured: fc.oneof(
+    { depthSize: "medium", withCrossShrink: true },
+    fc.constantFrom("a", "b ", " ", "&nbsp;", "&#x200b;", '<img src="cid:logo@x" alt="c">', '<img src=x alt="d">'),
+    fc
+      .tuple(
+        fc.constantFrom(
+          ...'div p span font h1 b mark small section a-href="https://x.example" ul><li table><tr><td table><caption'.split(
+            " ",
+          ),
+        ),
+        painted,
+        painted,
+        fc.array(tie("coloured"), { minLength: 1, maxLength: 3 }),
+      )
+      .map(([name, outer, inner, content]) => {
+        const [first = "", ...rest] = name.replace("-", " ").split(">");
+        const begin = [`<${first}${outer}>`, ...rest.map((one) => `${one}${inner}>`)].join("");
+        const ends = [first.split(" ")[0] ?? "", ...rest.map((one) => one.slice(1))].map((one) => `</${one}>`);
+        return begin + content.join("") + ends.reverse().join("");
+      }),
+  ),
+}));
+
+/** Text, pictures, links and lists in colours on grounds within each other. */
+export const colouredHtml = fc.array(coloured, { minLength: 1, maxLength: 3 }).map((all) => all.join(""));

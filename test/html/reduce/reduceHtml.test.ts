@@ -2,7 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { picturesNamed, type Reduced, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
-import { anyHtml, logo, pictures, subsetHtml } from "./generated.ts";
+import { anyHtml, colouredHtml, logo, pictures, subsetHtml } from "./generated.ts";
+import { hiddenTexts } from "./hiddenText.ts";
 
 const reduced = (html: string): Reduced => {
   const result = reduceHtml(html, pictures);
@@ -245,6 +246,7 @@ describe("reduceHtml", () => {
       ...hostile,
       `<p ${"a ".repeat(1000)}>`,
       `<p style="${"color:red;".repeat(100)}">`,
+      `${'<b style="background:#000">'.repeat(90)}a${"</b>".repeat(90)}`,
       `${"<b>".repeat(50)}</i></i></i>${"</b>".repeat(50)}`,
     ]) {
       const html = piece.repeat(Math.floor((256 * 1024) / piece.length));
@@ -271,6 +273,18 @@ describe("reduceHtml", () => {
         const first = reduceHtml(html, pictures);
         if ("refused" in first) return;
         expect(isWithinSubset(first.html)).to.equal(true);
+        expect(reduceHtml(first.html, pictures)).to.deep.equal({ ...first, removed: [] });
+        expect(hiddenTexts(first.html)).to.deep.equal([]);
+      }),
+      { numRuns: 600 },
+    );
+  });
+
+  it("hides nothing by colours and is done after once, whatever stands on what", () => {
+    fc.assert(
+      fc.property(colouredHtml, (html) => {
+        const first = reduced(html);
+        expect(hiddenTexts(first.html)).to.deep.equal([]);
         expect(reduceHtml(first.html, pictures)).to.deep.equal({ ...first, removed: [] });
       }),
       { numRuns: 600 },

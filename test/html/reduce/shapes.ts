@@ -1,18 +1,6 @@
+import { darkGrounds } from "./darkGrounds.ts";
 import { logo } from "./generated.ts";
-
-/**
- * Bodies as agents, people and mail programs write them: what is submitted, what is kept, and what the answer names as removed (`what count`).
- * `same`: nothing changes.
- */
-export type Shape = { name: string; given: string; kept: string; removed: string[] };
-
-const same = (name: string, given: string): Shape => ({ name, given, kept: given, removed: [] });
-const shape = (name: string, given: string, kept: string, ...removed: string[]): Shape => ({
-  name,
-  given,
-  kept,
-  removed,
-});
+import { type Shape, same, shape } from "./shape.ts";
 
 const answers: Shape[] = [
   same("an agent's answer", "<p>Dear Marta,</p>\n<p>a new copy is on its way.</p>\n<p>Kind regards</p>"),
@@ -258,18 +246,6 @@ const letters: Shape[] = [
     "attribute:class 1",
     "element:style 1",
   ),
-  shape(
-    "a dark newsletter",
-    '<table bgcolor="#222222"><tr><td style="color:#ffffff">a</td></tr></table>',
-    "<table><tr><td>a</td></tr></table>",
-    "attribute:bgcolor 1",
-    "style:color 1",
-  ),
-  shape(
-    "a dark newsletter that says so at once",
-    '<table style="background:#222;color:#fff"><tr><td>a</td></tr></table>',
-    '<table style="background:#222;color:#fff"><tr><td>a</td></tr></table>',
-  ),
 ];
 
 const attacks: Shape[] = [
@@ -313,4 +289,5 @@ const attacks: Shape[] = [
   shape("signs from a font of signs", '<p style="font-family:Wingdings">JKL</p>', "<p>JKL</p>", "style:font-family 1"),
 ];
 
-export const shapes: Shape[] = [...answers, ...programs, ...tables, ...letters, ...attacks];
+/** Bodies as agents, people and mail programs write them. */
+export const shapes: Shape[] = [...answers, ...programs, ...tables, ...letters, ...darkGrounds, ...attacks];

@@ -1,0 +1,32 @@
+import { Grounds } from "./grounds.ts";
+import { TooDeep } from "./openElements.ts";
+import type { NotReduced, Reduced } from "./reduceHtml.ts";
+import { Reducer } from "./reducer.ts";
+import { readTokens } from "./tokens.ts";
+import { TooLarge } from "./writer.ts";
+
+/** The sha256 of a picture by its source; undefined where there is none. */
+export type PictureOf = (source: string) => string | undefined;
+
+/**
+ * Reduces HTML in time that grows with its length alone. Whether a ground hides text shows only once all of its text is read: a body with
+ * such grounds is read a second time, without them.
+ */
+export function reduceWith(html: string, pictureOf: PictureOf): Reduced | NotReduced {
+  try {
+    const grounds = new Grounds(new Set());
+    const reduced = readOnce(html, pictureOf, grounds);
+    const hiding = grounds.hiding();
+    return hiding.size === 0 ? reduced : readOnce(html, pictureOf, new Grounds(hiding));
+  } catch (error) {
+    if (error instanceof TooDeep) return { refused: "too_deep" };
+    if (error instanceof TooLarge) return { refused: "too_large" };
+    throw error;
+  }
+}
+
+function readOnce(html: string, pictureOf: PictureOf, grounds: Grounds): Reduced {
+  const reducer = new Reducer(pictureOf, grounds);
+  readTokens(html, reducer);
+  return reducer.end();
+}
