@@ -1,12 +1,9 @@
 import { Grounds } from "./grounds.ts";
 import { TooDeep } from "./openElements.ts";
-import type { NotReduced, Reduced } from "./reduceHtml.ts";
+import type { NotReduced, PictureOf, Reduced } from "./reduced.ts";
 import { Reducer } from "./reducer.ts";
 import { readTokens } from "./tokens.ts";
 import { TooLarge } from "./writer.ts";
-
-/** The sha256 of a picture by its source; undefined where there is none. */
-export type PictureOf = (source: string) => string | undefined;
 
 /**
  * Reduces HTML in time that grows with its length alone. Whether a ground hides text shows only once all of its text is read: a body with

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { picturesNamed, type Reduced, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import type { Reduced } from "#src/html/reduce/reduced.ts";
+import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
 import { anyHtml, colouredHtml, logo, pictures, subsetHtml } from "./generated.ts";
 import { hiddenTexts } from "./hiddenText.ts";
