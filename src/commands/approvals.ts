@@ -13,7 +13,7 @@ import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
-import type { Draft } from "#streams/draft/draft.ts";
+import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
 import { findToken } from "#streams/draft/notification.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
@@ -80,7 +80,7 @@ async function find(deps: Dependencies, token: string): Promise<LinkedApproval |
   await deps.projected(position);
   const view = await approvalView(deps, draftId, draft, asked.version, asked.expiresAt);
   const { contentSha256, decision: action } = asked;
-  const pictures = await shownPictures(deps, view.content);
+  const pictures = await shownPictures(deps, view.content, isReduced(draft));
   return { ...view, pictures, contentSha256, superseded: asked.version !== draft.version, action };
 }
 
@@ -171,7 +171,8 @@ async function decidedAlready(deps: Dependencies, link: Linked): Promise<Decisio
   const { state: draft, position } = await deps.load(draftDecider, draftStream(link.draftId));
   await deps.projected(position);
   const view = await approvalView(deps, link.draftId, draft, link.asked.version, link.asked.expiresAt);
-  return { kind: "already_decided", view };
+  const pictures = await shownPictures(deps, view.content, isReduced(draft));
+  return { kind: "already_decided", view: { ...view, pictures } };
 }
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {

@@ -1,10 +1,10 @@
 import type { Blobs } from "#src/blobs/blobs.ts";
-import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
 import { contentSha256 } from "#src/mail/out/content.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { StoredContent } from "#streams/draft/events.ts";
 import type { Identity } from "#streams/identity/decider.ts";
+import { reducedHtml } from "./reducedHtml.ts";
 
 export { contentSha256 };
 
@@ -43,8 +43,8 @@ export function identityParts(identity: Identity, { body_html }: Pick<DraftConte
 
 /** A signature from before HTML was reduced, until it is stored so (reduceStoredHtml): nothing leaves as it was. */
 function reducedLater(html: string): string | null {
-  const reduced = reduceHtml(html, new Map());
-  return "refused" in reduced || !reduced.readable ? null : reduced.html;
+  const reduced = reducedHtml(html, new Map());
+  return "refused" in reduced ? null : reduced.html;
 }
 
 export const withIdentity = (content: DraftContent, identity: Identity): DraftContent => ({

@@ -160,7 +160,9 @@ export async function updateIdentity(
   await requireAssistant(deps, workspaceId, changes.assistantId);
   const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
   const signature =
-    changes.signatureHtml === undefined ? {} : await reducedSignature(deps, changes.signatureHtml, state.signatureHtml);
+    changes.signatureHtml === undefined
+      ? {}
+      : await reducedSignature(deps, changes.signatureHtml, storedSignature(state));
   const sealed = (identity: Identity) => ({
     ...changes,
     ...signature,
@@ -173,6 +175,10 @@ export async function updateIdentity(
     cause,
   );
 }
+
+/** One from before signatures were reduced vouches for none of its pictures. */
+const storedSignature = ({ htmlRemoved, signatureHtml }: Identity): string | null =>
+  htmlRemoved === null ? null : signatureHtml;
 
 export async function deleteIdentity(
   deps: Dependencies,

@@ -1,9 +1,11 @@
-import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import { textOfBody } from "#src/html/textOfHtml.ts";
 import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid } from "#streams/decider.ts";
 import type { DraftContent, Making, Picture } from "#streams/draft/content.ts";
 import type { Dependencies } from "./dependencies.ts";
+import { reducedHtml, refusedHtml } from "./reducedHtml.ts";
+import { maxPictureBytes, maxPicturesBytes } from "./shownPictures.ts";
 
 export type GivenAttachment = { filename: string; contentType: string; contentId: string | null; bytes: Buffer };
 
@@ -63,16 +65,21 @@ async function composeLetter(
     return { body_text: text, body_html: null, attachments: [...attachments], making };
   }
   const pictures = await resolvePictures(deps, picturesNamed(html), { named, known });
-  const reduced = reduceHtml(html, pictures.bySrc);
+  const reduced = reducedHtml(html, pictures.bySrc);
   if ("refused" in reduced) throw refusedHtml("body_html", reduced.refused);
-  if (!reduced.readable) throw unreadableHtml("body_html");
+  await requireShowable(deps, reduced.pictures);
   const inside = pictures.inside.filter(
     ({ sha256 }) => reduced.pictures.includes(sha256) && !attachments.some((given) => given.sha256 === sha256),
   );
   const making: Making = { htmlRemoved: reduced.removed };
   const all = [...named, ...inside.map(({ sha256 }) => ({ contentId: null, sha256 }))];
   if (all.length > 0) making.pictures = all;
-  return withText({ body_text: text, body_html: reduced.html, attachments: [...attachments, ...inside], making });
+  // Shown inside the letter a file is what its bytes are, whatever was declared.
+  const asShown = attachments.map((file) => ({
+    ...file,
+    content_type: pictures.types.get(file.sha256) ?? file.content_type,
+  }));
+  return withText({ body_text: text, body_html: reduced.html, attachments: [...asShown, ...inside], making });
 }
 
 /**
@@ -82,9 +89,9 @@ async function composeLetter(
 export function reducedLetter({ body_text, body_html, attachments }: Omit<Letter, "making">): Letter {
   const making: Making = { htmlRemoved: [] };
   if (body_html === null) return { body_text, body_html, attachments, making };
-  const reduced = reduceHtml(body_html, new Map());
-  if (!("refused" in reduced) && reduced.html === body_html) return { body_text, body_html, attachments, making };
-  if (!("refused" in reduced) && reduced.readable) {
+  const reduced = reducedHtml(body_html, new Map());
+  if (!("refused" in reduced)) {
+    if (reduced.html === body_html) return { body_text, body_html, attachments, making };
     return withText({ body_text, body_html: reduced.html, attachments, making: { htmlRemoved: reduced.removed } });
   }
   const removed = [{ what: "element:html", count: 1 }];
@@ -96,26 +103,22 @@ export function reducedLetter({ body_text, body_html, attachments }: Omit<Letter
   };
 }
 
+/** Deep quotes and lists indent each of their lines. */
+const maxTextBytes = 512 * 1024;
+
 /** Every mail has a text part: recipients whose programs show no HTML read it. */
 function withText({ body_text, body_html, attachments, making }: Letter): Letter {
   if (body_text !== null) return { body_text, body_html, attachments, making };
   if (body_html === null) throw invalid("body_text", "a draft needs body_text or body_html");
-  return { body_text: textOfBody(body_html), body_html, attachments, making: { ...making, textDerived: true } };
+  const text = textOfBody(body_html);
+  if (Buffer.byteLength(text) > maxTextBytes) {
+    throw invalid(
+      "body_html",
+      "the text made of it would have over 512 KB: flatten its quotes and lists, or give body_text",
+    );
+  }
+  return { body_text: text, body_html, attachments, making: { ...making, textDerived: true } };
 }
-
-export const refusedHtml = (field: string, refused: "too_deep" | "too_large") =>
-  invalid(
-    field,
-    refused === "too_deep"
-      ? "expected at most 100 elements inside each other; flatten the HTML"
-      : "expected HTML that stays below 512 KB when its presentational attributes become styles; shorten it",
-  );
-
-export const unreadableHtml = (field: string) =>
-  invalid(
-    field,
-    "nothing in it can be shown to a reader; give text, or a picture with alternative text, or leave it out",
-  );
 
 async function keepAttachment(
   deps: Blobs,
@@ -126,6 +129,17 @@ async function keepAttachment(
   // Shown inside the letter it is what its bytes are, whatever was declared.
   const stored = { filename, content_type: type ?? contentType, sha256 };
   return { stored, picture: type === null ? null : { contentId, sha256 } };
+}
+
+/** What an approver cannot be shown may not leave: the page has room for so much. */
+async function requireShowable(deps: Blobs, pictures: readonly string[]): Promise<void> {
+  const sizes = await Promise.all(pictures.map(async (sha256) => (await deps.blobs.size(sha256)) ?? 0));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (sizes.every((size) => size <= maxPictureBytes) && total <= maxPicturesBytes) return;
+  throw invalid(
+    "body_html",
+    "expected pictures of at most 1 MB each and 4 MB together inside it; attach larger ones without showing them",
+  );
 }
 
 /** More than a letter needs; each becomes a part of the mail. */
@@ -139,19 +153,24 @@ async function resolvePictures(
   deps: Blobs,
   srcs: readonly string[],
   { named, known }: { named: readonly Picture[]; known: readonly Attachment[] },
-): Promise<{ bySrc: Map<string, string>; inside: Attachment[] }> {
+): Promise<{ bySrc: Map<string, string>; inside: Attachment[]; types: Map<string, string> }> {
   const bySrc = new Map<string, string>();
+  const types = new Map<string, string>();
   const inside = new Map<string, Attachment>();
   for (const src of srcs) {
-    const cid = contentIdOf(src);
-    const bytes = cid === null ? bytesOfDataUrl(src) : null;
-    if (cid !== null) {
-      const picture = named.find(({ contentId }) => contentId === cid);
-      const attachment = known.find(({ sha256 }) => sha256 === cid);
-      const sha256 = picture?.sha256 ?? (attachment && (await isPicture(deps, cid)) ? cid : undefined);
-      if (sha256 !== undefined) bySrc.set(src, sha256);
-      // It came inside the body before, and stays.
-      if (picture === undefined && sha256 !== undefined && attachment) inside.set(sha256, attachment);
+    const ids = contentIdsOf(src);
+    const bytes = ids.length === 0 ? bytesOfDataUrl(src) : null;
+    if (ids.length > 0) {
+      const picture = named.find(({ contentId }) => contentId !== null && ids.includes(contentId));
+      const attachment = known.find(({ sha256 }) => ids.includes(sha256));
+      const type = picture || !attachment ? null : await typeOfPicture(deps, attachment.sha256);
+      if (picture) bySrc.set(src, picture.sha256);
+      else if (attachment && type !== null) {
+        bySrc.set(src, attachment.sha256);
+        types.set(attachment.sha256, type);
+        // It came inside the body before, and stays.
+        inside.set(attachment.sha256, attachment);
+      }
     } else if (bytes !== null && inside.size < maxInside) {
       const type = pictureTypeOf(bytes);
       if (type === null) continue;
@@ -161,21 +180,21 @@ async function resolvePictures(
       if (!inside.has(sha256)) inside.set(sha256, { filename, content_type: type, sha256 });
     }
   }
-  return { bySrc, inside: [...inside.values()] };
+  return { bySrc, inside: [...inside.values()], types };
 }
 
-async function isPicture(deps: Blobs, sha256: string): Promise<boolean> {
+async function typeOfPicture(deps: Blobs, sha256: string): Promise<string | null> {
   const bytes = await deps.blobs.get(sha256);
-  return bytes !== undefined && pictureTypeOf(bytes) !== null;
+  return bytes === undefined ? null : pictureTypeOf(bytes);
 }
 
-/** What a `cid:` address names; null for any other address. */
-export function contentIdOf(src: string): string | null {
+/** What a `cid:` address names, as it is written and with its escapes read; nothing for any other address. */
+export function contentIdsOf(src: string): string[] {
   const id = /^cid:(.+)$/is.exec(src.trim())?.[1];
-  if (id === undefined) return null;
+  if (id === undefined) return [];
   try {
-    return decodeURIComponent(id);
+    return [...new Set([id, decodeURIComponent(id)])];
   } catch {
-    return id;
+    return [id];
   }
 }

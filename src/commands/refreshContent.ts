@@ -1,6 +1,6 @@
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
-import type { Draft } from "#streams/draft/draft.ts";
+import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
@@ -23,8 +23,8 @@ export async function refreshContent(
 ): Promise<boolean> {
   const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
   const before = await loadContent(deps.blobs, draft.stored);
-  const isReduced = draft.making.htmlRemoved !== undefined;
-  const { making, ...letter } = isReduced ? { ...before, making: draft.making } : reducedLetter(before);
+  const reduced = isReduced(draft);
+  const { making, ...letter } = reduced ? { ...before, making: draft.making } : reducedLetter(before);
   const content = withIdentity({ ...before, ...letter }, identity);
   const sha256 = contentSha256(content);
   if (sha256 === draft.contentSha256) return false;
@@ -33,8 +33,8 @@ export async function refreshContent(
     ...making,
     contentSha256: sha256,
     rationale: draft.rationale,
-    changedFields: isReduced ? ["identity"] : ["body_html"],
-    because: isReduced ? "identity_changed" : "html_reduced",
+    changedFields: letter.body_html === before.body_html ? ["identity"] : ["body_html"],
+    because: reduced ? "identity_changed" : "html_reduced",
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
   const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);

@@ -1,11 +1,12 @@
-import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import { bytesOfDataUrl, picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid, Rejected } from "#streams/decider.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
-import { contentIdOf, refusedHtml, unreadableHtml } from "./letters.ts";
+import { contentIdsOf } from "./letters.ts";
+import { reducedHtml, refusedHtml } from "./reducedHtml.ts";
 
 type Signature = Pick<IdentitySettings, "signatureHtml" | "htmlRemoved">;
 type Sources = Pick<Dependencies, "blobs" | "pictures">;
@@ -13,6 +14,8 @@ type Sources = Pick<Dependencies, "blobs" | "pictures">;
 /** A signature's pictures on the web: fetched once, when the identity is saved, and sent inside every mail from then on. */
 const maxFetched = 5;
 const maxPictureBytes = 200 * 1024;
+/** Each becomes a part of every mail. */
+const maxInside = 20;
 
 /** Body and signature together have room on one page. */
 const maxReducedBytes = 128 * 1024;
@@ -23,7 +26,7 @@ const maxReducedBytes = 128 * 1024;
  */
 export async function reducedSignature(deps: Sources, html: string | null, before: string | null): Promise<Signature> {
   if (!html) return { signatureHtml: html, htmlRemoved: [] };
-  const reduced = reduceHtml(html, await keepPictures(deps, picturesNamed(html), new Set(picturesIn(before))));
+  const reduced = reducedHtml(html, await keepPictures(deps, picturesNamed(html), new Set(picturesIn(before))));
   if ("refused" in reduced) throw refusedHtml("signature_html", reduced.refused);
   if (Buffer.byteLength(reduced.html) > maxReducedBytes) {
     throw invalid(
@@ -31,7 +34,6 @@ export async function reducedSignature(deps: Sources, html: string | null, befor
       "expected at most 128 KB once its presentational attributes became styles; shorten it",
     );
   }
-  if (!reduced.readable) throw unreadableHtml("signature_html");
   return { signatureHtml: reduced.html, htmlRemoved: reduced.removed };
 }
 
@@ -58,10 +60,14 @@ async function keepPictures(
 ): Promise<Map<string, string>> {
   const kept = new Map<string, string>();
   const fetched = srcs.filter((src) => /^https:/i.test(src)).slice(0, maxFetched);
+  const inside = srcs.filter((src) => /^data:/i.test(src)).slice(0, maxInside);
+  const wanted = new Set([...fetched, ...inside]);
   await Promise.all(
     srcs.map(async (src) => {
-      const sha256 = contentIdOf(src);
-      if (sha256 !== null) return stored.has(sha256) && kept.set(src, sha256);
+      const ids = contentIdsOf(src);
+      const known = ids.find((id) => stored.has(id));
+      if (ids.length > 0) return known !== undefined && kept.set(src, known);
+      if (!wanted.has(src)) return;
       const bytes = fetched.includes(src) ? await deps.pictures.fetch(src, maxPictureBytes) : bytesOfDataUrl(src);
       if (bytes && bytes.length <= maxPictureBytes && pictureTypeOf(bytes) !== null) {
         kept.set(src, await deps.blobs.put(bytes));

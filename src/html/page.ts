@@ -27,7 +27,7 @@ export const frame = (sanitised: string, title: string): Markup =>
   html`<iframe class="letter-frame" sandbox="" title="${title}" srcdoc="${framed(sanitised)}"></iframe>`;
 
 const framed = (sanitised: string): string =>
-  html`<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src ${hashOf(frameStyle)}"><title>Letter</title><style>${trusted(frameStyle)}</style></head><body dir="auto">${trusted(sanitised)}</body></html>`
+  html`<!doctype html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src ${hashOf(frameStyle)}"><title>Letter</title><style>${trusted(frameStyle)}</style></head><body>${trusted(sanitised)}</body></html>`
     .markup;
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;

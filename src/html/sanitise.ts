@@ -77,11 +77,14 @@ function direction(dir: string | undefined, lang: string | undefined): sanitizeH
   return { ...(sane && dir ? { dir } : {}), ...(lang ? { lang } : {}) };
 }
 
-/** Sanitised HTML with the pictures that the mail carries: under each alternative text, which stays, the picture itself. `pictures`: `data:` addresses by sha256. */
+/**
+ * Sanitised HTML with the pictures that the mail carries: under each alternative text, which stays, the picture itself, once on white and once
+ * on black, since a picture can be seen through and readers have either ground. `pictures`: `data:` addresses by sha256.
+ */
 export const withPictures = (sanitised: string, pictures: ReadonlyMap<string, string>): string =>
   sanitised.replace(/(<span class="image" )data-picture="([0-9a-f]{64})"(>[^<]*<\/span>)/g, (_, open, sha256, rest) => {
     const data = pictures.get(sha256);
-    return `${open.trimEnd()}${rest}${data === undefined ? "" : `<br><img src="${data}" alt="">`}`;
+    return `${open.trimEnd()}${rest}${data === undefined ? "" : `<br><img class="light" src="${data}" alt=""> <img class="dark" src="${data}" alt="">`}`;
   });
 
 class TooDeep extends Error {}

@@ -80,7 +80,7 @@ code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.9em}
 export const frameStyle = `${colours}
 body{margin:0;padding:1rem;background:var(--page);color:var(--ink);font:1rem/1.55 ${font};overflow-wrap:anywhere}
 .link{text-decoration:underline}.link::after{content:" [" attr(data-href) "]";font-size:.85em;color:var(--soft)}
-.image{color:var(--soft);font-style:italic}img{max-width:100%;height:auto}
+.image{color:var(--soft);font-style:italic}img{max-width:100%;height:auto;border:1px solid var(--line)}.light{background:#fff}.dark{background:#000}
 table{border-collapse:collapse;max-width:100%}td,th{padding:.15rem .4rem;vertical-align:top;text-align:start}
 blockquote{margin:.5rem 0;padding-inline-start:.8rem;border-inline-start:3px solid var(--line)}
 pre{white-space:pre-wrap}

@@ -10,7 +10,7 @@ import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts"
 import { Rejected } from "#streams/decider.ts";
 import { deliveryDecider } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import type { Draft } from "#streams/draft/draft.ts";
+import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
 
 /** Right before the first byte of content the claim is looked at once more: over this age nothing is written. */
@@ -111,7 +111,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     const { identityId, threadId } = draft;
     const messageId = deps.messageIds.mint({ identityId, threadId, attemptId, domain });
     const attachments = new Map<string, Buffer>();
-    for (const sha256 of filesOf(content)) {
+    for (const sha256 of filesOf(content, isReduced(draft))) {
       const bytes = await deps.blobs.get(sha256);
       if (!bytes) throw new Error(`the attached file ${sha256} is missing`);
       attachments.set(sha256, bytes);

@@ -3,6 +3,7 @@ import { refreshContent } from "#src/commands/refreshContent.ts";
 import { reduceStoredSignature } from "#src/commands/signatures.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
+import { isReduced } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
@@ -28,7 +29,7 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
     const draftId = idOf(event.stream);
     const { state: draft } = await deps.load(draftDecider, event.stream);
     if (draft.status !== "pending" && draft.status !== "approved") return;
-    if (draft.making.htmlRemoved !== undefined) return;
+    if (isReduced(draft)) return;
     const changed = await refreshContent(deps, draftId, draft, cause(event)).catch(unlessDecided);
     if (changed) says({ draftId }, "its HTML is reduced to what can be shown: the new version waits for a decision");
   }

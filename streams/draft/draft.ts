@@ -4,6 +4,9 @@ import type { Asked, StoredContent } from "./events.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
+/** Its HTML was reduced when it was submitted; false for drafts from before that was done. */
+export const isReduced = ({ making }: { making: Making }): boolean => making.htmlRemoved !== undefined;
+
 /** The part of an event that says how its content came to be. */
 export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making => ({
   ...(htmlRemoved && { htmlRemoved }),
@@ -82,7 +85,7 @@ export const isUndecidedChange = ({ version, authoredVersion, approvedVersion }:
 export function contentChanged({ version, contentSha256 }: Pick<Draft, "version" | "contentSha256">): Rejected {
   return new Rejected(
     "content_changed",
-    `the identity changed after this draft was approved: review version ${version}, then approve it, or send it with If-Match: "${version}" under a new Idempotency-Key`,
+    `the service made a new version after this draft was approved, because its identity changed or its HTML was reduced: review version ${version}, then approve it, or send it with If-Match: "${version}" under a new Idempotency-Key`,
     { version, content_sha256: contentSha256 },
   );
 }

@@ -200,6 +200,65 @@ describe("what is shown is what is sent", function () {
       expect(draft.attachments).to.have.length(1);
     });
 
+    it("inside the letter are what their bytes are, whatever was declared or appended", async () => {
+      const trap = Buffer.concat([
+        pictures.gif,
+        Buffer.from("<html><body><p>We will pay 1,000,000 EUR.</p></body></html>"),
+      ]);
+      const draft = await submitted({
+        body_html: `<p>Hi <img alt="5 > 3" src="cid:${sha256(trap)}"></p>`,
+        body_text: "Hi",
+        attachments: [attached(null, trap, "text/html", "logo.html")],
+      });
+      expect(draft.attachments[0].content_type).to.equal("image/gif");
+      const { parsed } = await sent(draft.id);
+      expect(parsed.attachments.map(({ mimeType, contentId }) => [mimeType, contentId])).to.deep.equal([
+        ["image/gif", `<${sha256(trap)}>`],
+      ]);
+      expect(`${parsed.html}${parsed.text}`).not.to.include("1,000,000");
+    });
+
+    it("that the page has no room for, or that move, are not shown inside a letter", async () => {
+      const large = Buffer.concat([pictures.png, Buffer.alloc(1024 * 1024)]);
+      const refused = await submit({ body_html: '<img src="cid:a" alt="a">', attachments: [attached("a", large)] });
+      expect([refused.status, refused.json.field]).to.deep.equal([422, "body_html"]);
+      const plain = await submit({ body_text: "Hi", attachments: [attached("a", large)] });
+      expect(plain.status).to.equal(201);
+      const at = pictures.png.indexOf("IDAT") - 4;
+      const moving = Buffer.concat([
+        pictures.png.subarray(0, at),
+        Buffer.from("00000008acTL", "latin1"),
+        pictures.png.subarray(at),
+      ]);
+      const draft = await submitted({
+        body_html: '<p>x<img src="cid:a" alt="a"></p>',
+        attachments: [attached("a", moving)],
+      });
+      expect(draft.html_removed).to.deep.equal([{ what: "element:img", count: 1 }]);
+    });
+
+    it("stand on the approval page itself, on white and on black", async () => {
+      const channel = { type: "email", config: { to: "boss@x.example" } } as const;
+      const asked = await service.identity(workspace.id, { approvalChannel: channel });
+      const draft = await submitted(
+        { body_html: '<p>Look <img src="cid:logo" alt="Logo"></p>', attachments: [attached("logo", pictures.png)] },
+        asked,
+      );
+      let link: string | undefined;
+      await until(async () => {
+        for await (const caught of service.outbox.after(0)) {
+          if (caught.envelope.to.includes("boss@x.example")) link = /\/a\/[\w-]+/.exec(caught.text)?.[0];
+        }
+        return link !== undefined;
+      });
+      const page = await fetch(`${service.url}${link}`);
+      const text = (await page.text()).replaceAll("&quot;", '"').replaceAll("&amp;", "&");
+      const data = `src="data:image/png;base64,${pictures.png.toString("base64")}"`;
+      expect(text.split(data)).to.have.length(3);
+      expect(text).to.include("[image: Logo]");
+      expect(draft.attachments).to.have.length(1);
+    });
+
     it("keep their content ids through edits; two attachments cannot have the same one", async () => {
       const draft = await submitted({
         body_text: "Hi",

@@ -24,7 +24,7 @@ function letterBodies({ text, html: formatted }: Letter, pictures: ApprovalView[
     return html`<p>It has HTML that is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
   }
   return html`<h3>As most mail programs show it</h3>
-<p class="meta">Without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers get who see no pictures.</p>
+<p class="meta">Without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers get who see no pictures. Each picture is shown on white and on black.</p>
 ${frame(withPictures(formatted.sanitised, pictures), "The letter as most mail programs show it")}
 <h3>As programs without HTML show it</h3>
 ${writing(text)}`;

@@ -8,7 +8,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   not_found: "No such thing, or another workspace's. Where it is about an id in the body, the message names the field.",
   stale_draft: "The customer wrote again (`new_message_id`). Read the thread, reject this draft, submit a new one.",
   content_changed:
-    "The identity changed, so what would leave is not what was approved. The draft is pending again: review its `version` (`content_sha256`), then approve it, or send it with that version in If-Match.",
+    "The identity changed, or HTML from before was reduced, so what would leave is not what was approved. The draft is pending again: review its `version` (`content_sha256`), then approve it, or send it with that version in If-Match.",
   idempotency_in_flight: "The first request under this Idempotency-Key has not ended. Wait, then ask again.",
   version_mismatch: "If-Match names another version than the draft has. Read it again.",
   payload_too_large: "The body is over the limit that the message names.",
@@ -26,7 +26,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
   cold_send_not_allowed:
     "This identity may only answer. Reply on a thread, or send from an identity that was created with can_send_cold.",
   loop_guarded: "This thread has answered a machine before. A person should look at it.",
-  idempotency_mismatch: "This Idempotency-Key was used with another body. Use a new one.",
+  idempotency_mismatch:
+    "This Idempotency-Key was used with another body, or its answer holds a secret that only the API key that asked is told again. Use a new one.",
   rate_limited: "Too many requests, or approvers notified a moment ago. Wait `Retry-After` seconds.",
   internal_error: "Our fault. Report the request_id.",
   stripe_error: "The payment processor failed. Try again.",

@@ -59,7 +59,13 @@ export const Identity = Strict(
     signature_html: Nullable(Type.String()),
     html_removed: HtmlRemoved,
     signature_difference: Nullable(
-      Strict({ only_html: words, only_text: words, links_only_html: words, links_only_text: words }),
+      Strict(
+        { only_html: words, only_text: words, links_only_html: words, links_only_text: words },
+        {
+          description:
+            "What only one of signature_html and signature_text says; null where both say the same, or one is given.",
+        },
+      ),
     ),
     thread_history_depth: Type.Integer({ minimum: 1, maximum: 20 }),
     status: IdentityStatus,

@@ -8,9 +8,13 @@ const signatures: readonly (readonly [type: string, starts: (bytes: Buffer) => b
   ["image/webp", (bytes) => bytes.toString("latin1", 0, 4) + bytes.toString("latin1", 8, 12) === "RIFFWEBP"],
 ];
 
-/** The media type of a picture; null for bytes that are none. */
+/** The media type of a picture; null for bytes that are none, and for a PNG that moves: programs that show it still show another picture. */
 export const pictureTypeOf = (bytes: Buffer): string | null =>
-  signatures.find(([, starts]) => starts(bytes))?.[0] ?? null;
+  isMovingPng(bytes) ? null : (signatures.find(([, starts]) => starts(bytes))?.[0] ?? null);
+
+/** Its control chunk comes before the data of the still picture. */
+const isMovingPng = (bytes: Buffer): boolean =>
+  bytes.subarray(0, Math.max(0, bytes.indexOf("IDAT", 0, "latin1"))).includes("acTL", 0, "latin1");
 
 /** A file name's ending for a picture's media type. */
 export const endingOf = (type: string): string => (type === "image/jpeg" ? "jpg" : type.slice("image/".length));
@@ -21,7 +25,7 @@ export function bytesOfDataUrl(src: string): Buffer | null {
   return base64 === undefined ? null : Buffer.from(base64, "base64");
 }
 
-const shown = /<img [^>]*?\bsrc="cid:([0-9a-f]{64})"/g;
+const shown = /<img(?:\s+[a-z]+="[^"]*")*?\s+src="cid:([0-9a-f]{64})"/g;
 
 /** The pictures that reduced HTML shows: the hashes of their bytes, each once. */
 export const picturesIn = (html: string | null): string[] => [

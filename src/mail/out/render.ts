@@ -22,9 +22,12 @@ export type MailToRender = {
   attachments: ReadonlyMap<string, Buffer>;
 };
 
-/** The hashes of all bytes that a mail of this content carries: a body shows pictures of its own attachments alone. */
-export const filesOf = (content: DraftContent): string[] => [
-  ...new Set([...content.attachments.map(({ sha256 }) => sha256), ...signaturePictures(content)]),
+/**
+ * The hashes of all bytes that a mail of this content carries: a body shows pictures of its own attachments alone. `isReduced`: its HTML was
+ * reduced when it was submitted; a signature from before names what it likes, and nothing is carried for it.
+ */
+export const filesOf = (content: DraftContent, isReduced: boolean): string[] => [
+  ...new Set([...content.attachments.map(({ sha256 }) => sha256), ...(isReduced ? signaturePictures(content) : [])]),
 ];
 
 const signaturePictures = ({ body_html, signature_html }: DraftContent): string[] =>
@@ -133,11 +136,13 @@ const subjectHeader = (subject: string): Pick<MailComposerOptions, "subject" | "
 
 /** What the HTML shows comes as a part that it names by hash, once; everything else is attached. */
 function partsOf(content: DraftContent, bytes: MailToRender["attachments"]) {
-  const ofSignature = new Set(signaturePictures(content));
+  const ofSignature = new Set(signaturePictures(content).filter((sha256) => bytes.has(sha256)));
   const shown = new Set([...picturesIn(content.body_html), ...ofSignature]);
   const parts = content.attachments.map((file) => {
     ofSignature.delete(file.sha256);
-    return shown.delete(file.sha256) ? inline(file, bytes) : attached(file, bytes);
+    // Inside the letter stands nothing but a picture, whatever it is called.
+    const isPicture = pictureTypeOf(bytes.get(file.sha256) ?? Buffer.alloc(0)) !== null;
+    return isPicture && shown.delete(file.sha256) ? inline(file, bytes) : attached(file, bytes);
   });
   return [...parts, ...[...ofSignature].map((sha256) => inline(signaturePicture(sha256, bytes), bytes))];
 }
@@ -150,6 +155,8 @@ function signaturePicture(sha256: string, bytes: MailToRender["attachments"]): D
 
 const inline = (file: DraftContent["attachments"][number], bytes: MailToRender["attachments"]) => ({
   ...attached(file, bytes),
+  // What its bytes are, not what was declared: a program may show a part of another type as it likes.
+  contentType: pictureTypeOf(bytes.get(file.sha256) ?? Buffer.alloc(0)) ?? "application/octet-stream",
   cid: file.sha256,
   contentDisposition: "inline",
 });
