@@ -19,7 +19,7 @@ const mails = 60;
 const cap = 50;
 
 describe("quotas on two instances, one killed on the way [8 builder_pack]", function () {
-  this.timeout(240_000);
+  this.timeout(600_000);
   let database: TestDatabase;
   let composition: ReturnType<typeof composeBeside>;
   const instances: TestService[] = [];
@@ -83,14 +83,14 @@ describe("quotas on two instances, one killed on the way [8 builder_pack]", func
       const open = (await ask(`GET /v1/drafts?thread_id=${thread.id}&status=pending&limit=100`)).json;
       const statuses = await Promise.all(open.data.map(({ id }: any) => send(id, ask)));
       return statuses.length > 0 && statuses.every((status) => status === 402);
-    }, 90_000);
+    }, 200_000);
     const sent = async () => (await ask(`GET /v1/drafts?thread_id=${thread.id}&status=sent`)).json.total;
-    await until(async () => (await sent()) === cap, 90_000);
+    await until(async () => (await sent()) === cap, 200_000);
     const filed = async () => {
       const { data } = (await ask("GET /v1/inbound?limit=100")).json;
       return data.filter((entry: any) => entry.filed_position !== null).map((entry: any) => entry.disposition);
     };
-    await until(async () => (await filed()).length === mails, 90_000);
+    await until(async () => (await filed()).length === mails, 200_000);
     const stored = (await filed()).filter((disposition: string) => disposition === "threaded");
     expect(stored).to.have.length(cap);
     expect((await ask("GET /v1/billing/subscription")).json).to.include({
