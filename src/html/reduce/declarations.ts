@@ -32,11 +32,17 @@ function split(style: string): string[] {
   return parts;
 }
 
+/** Looks from the end, once: a pattern would start again at each blank. */
+function withoutImportant(value: string): string {
+  const mark = value.lastIndexOf("!");
+  return mark >= 0 && /^important$/i.test(value.slice(mark + 1).trim()) ? value.slice(0, mark).trimEnd() : value;
+}
+
 function declarationOf(source: string): Declaration {
   const colon = source.indexOf(":");
   const property = source.slice(0, colon < 0 ? 0 : colon).trim();
   if (!/^-?[a-z][a-z-]*$/i.test(property)) return { property: "other", value: "", important: false, source };
   const whole = source.slice(colon + 1).trim();
-  const value = whole.replace(/\s*!\s*important$/i, "");
+  const value = withoutImportant(whole);
   return { property: property.toLowerCase(), value, important: value !== whole, source };
 }

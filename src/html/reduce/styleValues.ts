@@ -33,8 +33,8 @@ const borderStyles = among("solid dashed dotted double groove ridge inset outset
 
 function border(value: string, em: number): boolean {
   if (value === "none" || value === "0") return true;
-  const [, width = "", style = "", colour = ""] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(value) ?? [];
-  return isBoxLength(width, em) && borderStyles(style, em, false) && colourOf(colour) !== undefined;
+  const [width = "", style = "", ...colour] = value.split(/\s+/);
+  return isBoxLength(width, em) && borderStyles(style, em, false) && colourOf(colour.join(" ")) !== undefined;
 }
 
 /** Fonts that show other signs than the letters they are given. */
