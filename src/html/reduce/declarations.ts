@@ -1,3 +1,4 @@
+import { asciiLower } from "./asciiLower.ts";
 /** One declaration of a style attribute. `source` is what stands between the semicolons; `property` is in lower case. */
 export type Declaration = { property: string; value: string; important: boolean; source: string };
 
@@ -44,5 +45,5 @@ function declarationOf(source: string): Declaration {
   if (!/^-?[a-z][a-z-]*$/i.test(property)) return { property: "other", value: "", important: false, source };
   const whole = source.slice(colon + 1).trim();
   const value = withoutImportant(whole);
-  return { property: property.toLowerCase(), value, important: value !== whole, source };
+  return { property: asciiLower(property), value, important: value !== whole, source };
 }

@@ -61,7 +61,9 @@ function isPlainDeclaration(property: string, value: string): boolean {
   if (pattern) return pattern.test(value);
   const parts = value.split(/\s+/);
   if (kind === "margin" || kind === "padding" || kind === "border-radius")
-    return parts.length <= 4 && parts.every((part) => (kind === "margin" && part === "auto") || isLength(part, 600));
+    return (
+      parts.length <= 4 && parts.every((part) => (kind === "margin" && /^auto$/i.test(part)) || isLength(part, 600))
+    );
   if (kind === "border") {
     const [width = "", style = "", ...colour] = parts;
     if (/^(?:none|0)$/i.test(value)) return true;
@@ -72,7 +74,9 @@ function isPlainDeclaration(property: string, value: string): boolean {
       isColour(colour.join(" "))
     );
   }
-  if (/^(?:auto|(?:[1-9]?\d|100)(?:\.\d+)?%)$/i.test(value)) return kind !== "height" || value.toLowerCase() === "auto";
+  if (/^auto$/i.test(value)) return true;
+  const share = /^(\d*\.?\d+)%$/.exec(value)?.[1];
+  if (share !== undefined) return kind !== "height" && Number(share) <= 100;
   return isLength(value, 600);
 }
 
