@@ -24,18 +24,19 @@ export function compareReadings(html: string, text: string): Difference | null {
   const neutral = (run: Word[]): boolean =>
     run.every(({ key }) => formatted.alternatives.has(key)) ||
     numbers.has(digitsOf(run.map(({ key }) => key).join("")));
+  const spoken = numbersIn(text);
   const difference = {
     onlyHtml: shownRuns(removed),
     onlyText: shownRuns(added.filter((run) => !neutral(run))),
-    linksOnlyHtml: shownLinks(formatted.targets, (key) => plain.targets.has(key) || saysNumber(text, key)),
+    linksOnlyHtml: shownLinks(formatted.targets, (key) => plain.targets.has(key) || spoken.has(key)),
     linksOnlyText: shownLinks(plain.targets, (key) => formatted.targets.has(key)),
   };
   return Object.values(difference).some((found) => found.length > 0) ? difference : null;
 }
 
-/** A number to call may stand in a text with blanks and without `tel:`. */
-const saysNumber = (text: string, key: string): boolean =>
-  key.startsWith("tel:") && (text.match(/\d[\d \u00a0()./-]*/g) ?? []).some((run) => digitsOf(run) === digitsOf(key));
+/** A number to call may stand in a text with blanks and without `tel:`. The keys of all that could be one. */
+const numbersIn = (text: string): Set<string> =>
+  new Set((text.match(/\d[\d \u00a0()./-]*/g) ?? []).map((run) => `tel:${digitsOf(run)}`));
 
 type Runs = { removed: Word[][]; added: Word[][] };
 

@@ -44,12 +44,20 @@ export function withoutTargets(text: string, known: ReadonlySet<string>): { rest
 
 /** A web address in running text without the punctuation after it; a closing bracket belongs to it only with its opening one. */
 function ended(found: string): string {
-  let url = found;
-  for (;;) {
-    const last = url.at(-1) ?? "";
-    const opening = { ")": "(", "]": "[", "}": "{" }[last];
-    const loose = opening !== undefined && url.split(opening).length < url.split(last).length;
-    if (!loose && !/[.,;:!?'*_~`»”’]/.test(last)) return url;
-    url = url.slice(0, -1);
+  const counts = new Map<string, number>();
+  for (const one of found) if ("()[]{}".includes(one)) counts.set(one, (counts.get(one) ?? 0) + 1);
+  for (let end = found.length; ; end--) {
+    const last = found[end - 1] ?? "";
+    const closing = counts.get(last) ?? 0;
+    const opening = openings.get(last);
+    const loose = opening !== undefined && (counts.get(opening) ?? 0) < closing;
+    if (!loose && !/[.,;:!?'*_~`»”’]/.test(last)) return found.slice(0, end);
+    if (loose) counts.set(last, closing - 1);
   }
 }
+
+const openings = new Map([
+  [")", "("],
+  ["]", "["],
+  ["}", "{"],
+]);

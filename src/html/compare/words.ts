@@ -7,6 +7,8 @@ export type Word = { shown: string; key: string };
  */
 export function wordsOf(text: string): Word[] {
   const plain = text
+    // Normalising sorts the marks on one letter, in time that grows with the square of their number.
+    .replace(/(\p{M}{30})(?=\p{M})/gu, "$1\u034f")
     .normalize("NFKC")
     .replace(/\p{Cf}|[\ufe00-\ufe0f]/gu, "")
     .replaceAll("−", "-");

@@ -1,3 +1,4 @@
+import { asciiLower } from "./asciiLower.ts";
 import { readDeclarations } from "./declarations.ts";
 import type { Grounds } from "./grounds.ts";
 import { globalAttributes, keptAttributes } from "./names.ts";
@@ -9,12 +10,16 @@ import type { Attribute, OpenTag } from "./tokens.ts";
 /** The attributes an element keeps, in their order. `asWritten`: nothing was taken away, added or changed. */
 export type Dressed = { attributes: Attribute[]; asWritten: boolean; look: Look };
 
-/** What is around an element: how it makes text look, and for a cell the table's wishes. `inherited`: attributes of an element that goes. */
-export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[] };
+/**
+ * What is around an element: how it makes text look, and for a cell the table's wishes. `inherited`: attributes of an element that goes.
+ * `bare`: no styles stay, and of the attributes only those without which words would be lost or stand elsewhere.
+ */
+export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
 
 /** Keeps of an element's attributes what says nothing of its own; presentational ones become styles. `name` is the element's new name. */
 export function dress(tag: OpenTag, name: string, around: Around, tally: Tally): Dressed {
   const unique = firstOfEach(tag.attributes, tally);
+  if (around.bare) return undressed(unique, name, around, tally);
   const own = readDeclarations(unique.find((attribute) => attribute.name === "style")?.value ?? "");
   const meanings = [
     ...(around.cells && (name === "td" || name === "th") ? meaningsOfTable(around.cells) : []),
@@ -40,6 +45,24 @@ export function dress(tag: OpenTag, name: string, around: Around, tally: Tally):
   if (style !== null) attributes.splice(styleAt < 0 ? attributes.length : countBefore(unique, kept, styleAt), 0, style);
   return { attributes, asWritten: isSame(attributes, tag.attributes), look: judged.look };
 }
+
+/** The same without any style. Written anew, whatever it was like. */
+function undressed(
+  unique: readonly Attribute[],
+  name: string,
+  { look, grounds, inherited }: Around,
+  tally: Tally,
+): Dressed {
+  const kept = unique.filter((attribute) => {
+    const stays = essential.has(attribute.name) && isKept(name, attribute);
+    if (!stays) tally.attribute(attribute.name);
+    return stays;
+  });
+  const added = inherited.filter((one) => essential.has(one.name) && !kept.some((other) => other.name === one.name));
+  return { attributes: [...kept, ...added], asWritten: false, look: judgeStyles([], name, look, grounds).look };
+}
+
+const essential = new Set(["href", "src", "alt", "dir", "colspan"]);
 
 /** Of attributes of one name, programs disagree about which counts: the first does for browsers. */
 function firstOfEach(attributes: readonly Attribute[], tally: Tally): Attribute[] {
@@ -101,7 +124,7 @@ const language = /^[A-Za-z0-9-]{0,35}$/;
 
 /** A direction in capitals. */
 function mend({ name, value }: Attribute): Attribute | undefined {
-  const text = value.trim().toLowerCase();
+  const text = asciiLower(value.trim());
   return name === "dir" && direction.test(text) ? { name, value: text } : undefined;
 }
 

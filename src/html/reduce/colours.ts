@@ -1,4 +1,5 @@
 import names from "color-name";
+import { asciiLower } from "./asciiLower.ts";
 
 export type Rgb = readonly [red: number, green: number, blue: number];
 
@@ -7,7 +8,7 @@ export type Luminance = number;
 
 /** A colour as hex of three or six digits, `rgb(r,g,b)` or by name; undefined for anything else, see-through colours too. */
 export function colourOf(value: string): Rgb | undefined {
-  const text = value.toLowerCase();
+  const text = asciiLower(value);
   if (/^#[0-9a-f]{3}$/.test(text)) return hex([...text.slice(1)].map((digit) => digit + digit));
   if (/^#[0-9a-f]{6}$/.test(text)) return hex([text.slice(1, 3), text.slice(3, 5), text.slice(5, 7)]);
   const parts = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/.exec(text);

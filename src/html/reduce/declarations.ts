@@ -1,3 +1,4 @@
+import { asciiLower } from "./asciiLower.ts";
 /** One declaration of a style attribute. `source` is what stands between the semicolons; `property` is in lower case. */
 export type Declaration = { property: string; value: string; important: boolean; source: string };
 
@@ -32,11 +33,17 @@ function split(style: string): string[] {
   return parts;
 }
 
+/** Looks from the end, once: a pattern would start again at each blank. */
+function withoutImportant(value: string): string {
+  const mark = value.lastIndexOf("!");
+  return mark >= 0 && /^important$/i.test(value.slice(mark + 1).trim()) ? value.slice(0, mark).trimEnd() : value;
+}
+
 function declarationOf(source: string): Declaration {
   const colon = source.indexOf(":");
   const property = source.slice(0, colon < 0 ? 0 : colon).trim();
   if (!/^-?[a-z][a-z-]*$/i.test(property)) return { property: "other", value: "", important: false, source };
   const whole = source.slice(colon + 1).trim();
-  const value = whole.replace(/\s*!\s*important$/i, "");
-  return { property: property.toLowerCase(), value, important: value !== whole, source };
+  const value = withoutImportant(whole);
+  return { property: asciiLower(property), value, important: value !== whole, source };
 }

@@ -1,7 +1,8 @@
+import { asciiLower } from "./asciiLower.ts";
 /** Of a number with its unit. Undefined for what is no such number. */
 export function measured(value: string): { number: number; unit: string } | undefined {
   const found = /^(\d{1,5}(?:\.\d{1,6})?|\.\d{1,6})([a-z%]*)$/i.exec(value);
-  return found ? { number: Number(found[1]), unit: (found[2] ?? "").toLowerCase() } : undefined;
+  return found ? { number: Number(found[1]), unit: asciiLower(found[2] ?? "") } : undefined;
 }
 
 /** How browsers size text where nothing is said, in px. `rem` counts from it. */
@@ -37,7 +38,7 @@ export const isReadableSize = (px: number): boolean => px >= smallest - 0.005 &&
 
 /** The size in px that `font-size` computes to under a parent of so many px; undefined for what is no size. */
 export function fontSizePx(value: string, parent: number): number | undefined {
-  const keyword = keywords.get(value.toLowerCase());
+  const keyword = keywords.get(asciiLower(value));
   if (keyword) return keyword(parent);
   const size = measured(value);
   return size?.unit === "%" ? (size.number / 100) * parent : lengthPx(value, parent);
@@ -57,7 +58,7 @@ const keywords = new Map<string, (parent: number) => number>([
 
 /** What `line-height` makes of text of so many px: as a multiple of it, and in px where the lines of inner elements stay as far apart. */
 export function lineHeightOf(value: string, fontSize: number): { multiple: number; px: number | null } | undefined {
-  if (value.toLowerCase() === "normal") return { multiple: 1.2, px: null };
+  if (asciiLower(value) === "normal") return { multiple: 1.2, px: null };
   const height = measured(value);
   if (height === undefined) return undefined;
   if (height.unit === "") return { multiple: height.number, px: null };

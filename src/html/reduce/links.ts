@@ -1,12 +1,20 @@
 /** Whether a link may stay; otherwise the kind of target it had: a scheme, `relative` or `fragment`. `href` is decoded. */
 export function judgeLink(href: string): { kept: true } | { kept: false; scheme: string } {
-  const target = trimmed(href);
+  const target = withoutBlanksAround(href);
   if (/^(?:https?:\/\/[^/?#]|mailto:.|tel:.)/i.test(target) && !unsafe.test(target)) return { kept: true };
   return { kept: false, scheme: schemeOf(target) };
 }
 
-/** What programs leave out around a target before they follow it. */
-const trimmed = (href: string): string => href.replace(/^[ \t\n\f\r]+|[ \t\n\f\r]+$/g, "");
+/** Without what programs leave out around a target before they follow it. */
+function withoutBlanksAround(href: string): string {
+  let start = 0;
+  let end = href.length;
+  while (start < end && blanks.includes(href[start] as string)) start++;
+  while (end > start && blanks.includes(href[end - 1] as string)) end--;
+  return href.slice(start, end);
+}
+
+const blanks = " \t\n\f\r";
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
 const unsafe = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\\<>"]/;

@@ -42,6 +42,9 @@ export const keptProperties = words(
   "color background background-color font-family font-size font-weight font-style line-height text-align text-decoration vertical-align list-style-type width height max-width margin margin-top margin-right margin-bottom margin-left padding padding-top padding-right padding-bottom padding-left border border-top border-right border-bottom border-left border-collapse border-radius",
 );
 
+/** Characters of one declaration of a style. A longer one goes: honest ones are short, and patterns take long on long ones. */
+export const maxDeclaration = 1024;
+
 /** A deeper body is refused. */
 export const maxDepth = 100;
 

@@ -1,4 +1,4 @@
-import { keptProperties } from "./names.ts";
+import { keptProperties, maxDeclaration } from "./names.ts";
 
 /** Whether the raw value of an attribute (as it stands between its quotes) says how something looks or where it leads, and no more. */
 export function isPlainAttribute(element: string, name: string, raw: string): boolean {
@@ -40,12 +40,13 @@ const named: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
 
 const isPlainTarget = (target: string): boolean =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is what it is for
-  /^[ \t\n\f\r]*(?:https?:\/\/|mailto:|tel:)[^\u0000-\u001f\\<>"]+[ \t\n\f\r]*$/i.test(target);
+  /^(?:https?:\/\/|mailto:|tel:)[^\u0000-\u001f\\<>"]+$/i.test(target.replace(/^[ \t\n\f\r]+/, "").trimEnd());
 
 function isPlainStyle(element: string, style: string): boolean {
   const properties = new Set<string>();
   for (const part of style.split(";").filter((one) => one.trim() !== "")) {
-    const [, written = "", value = ""] = /^\s*([a-z-]+)\s*:\s*([^:]*?)\s*$/i.exec(part) ?? [];
+    const [written = "", value, ...more] = part.length > maxDeclaration ? [] : part.split(":").map((one) => one.trim());
+    if (!/^[a-z-]+$/i.test(written) || value === undefined || more.length > 0) return false;
     const property = written.toLowerCase() === "background" ? "background-color" : written.toLowerCase();
     if (properties.has(property) || !keptProperties.has(property) || !isPlainDeclaration(property, value)) return false;
     if ((element === "col" || element === "colgroup") && property !== "width") return false;
@@ -60,7 +61,9 @@ function isPlainDeclaration(property: string, value: string): boolean {
   if (pattern) return pattern.test(value);
   const parts = value.split(/\s+/);
   if (kind === "margin" || kind === "padding" || kind === "border-radius")
-    return parts.length <= 4 && parts.every((part) => (kind === "margin" && part === "auto") || isLength(part, 600));
+    return (
+      parts.length <= 4 && parts.every((part) => (kind === "margin" && /^auto$/i.test(part)) || isLength(part, 600))
+    );
   if (kind === "border") {
     const [width = "", style = "", ...colour] = parts;
     if (/^(?:none|0)$/i.test(value)) return true;
@@ -71,7 +74,9 @@ function isPlainDeclaration(property: string, value: string): boolean {
       isColour(colour.join(" "))
     );
   }
-  if (/^(?:auto|(?:[1-9]?\d|100)(?:\.\d+)?%)$/i.test(value)) return kind !== "height" || value.toLowerCase() === "auto";
+  if (/^auto$/i.test(value)) return true;
+  const share = /^(\d*\.?\d+)%$/.exec(value)?.[1];
+  if (share !== undefined) return kind !== "height" && Number(share) <= 100;
   return isLength(value, 600);
 }
 

@@ -1,3 +1,4 @@
+import { asciiLower } from "./asciiLower.ts";
 import type { Attribute } from "./tokens.ts";
 
 /** A style that an attribute or an old element stood for. `property` "" where it stood for nothing that is worth a style. */
@@ -50,9 +51,9 @@ function meaningOf(element: string, { name, value }: Attribute): Pairs | undefin
     case "height":
       return sized.has(element) ? one(name, pixels(text) ?? (name === "width" ? percent(text) : null)) : undefined;
     case "align":
-      return align(element, text.toLowerCase());
+      return align(element, asciiLower(text));
     case "valign":
-      return cellParts.has(element) ? one("vertical-align", text.toLowerCase()) : undefined;
+      return cellParts.has(element) ? one("vertical-align", asciiLower(text)) : undefined;
     case "cellspacing":
       return element === "table" && /^0+(?:px)?$/.test(text) ? one("border-collapse", "collapse") : undefined;
     case "cellpadding":

@@ -7,14 +7,14 @@ import { TooLarge } from "./writer.ts";
 
 /**
  * Reduces HTML in time that grows with its length alone. Whether a ground hides text shows only once all of its text is read: a body with
- * such grounds is read a second time, without them.
+ * such grounds is read a second time, without them. `bare`: no styles stay, only the elements, their text, targets, pictures and directions.
  */
-export function reduceWith(html: string, pictureOf: PictureOf): Reduced | NotReduced {
+export function reduceWith(html: string, pictureOf: PictureOf, bare = false): Reduced | NotReduced {
   try {
     const grounds = new Grounds(new Set());
-    const reduced = readOnce(html, pictureOf, grounds);
+    const reduced = readOnce(html, pictureOf, grounds, bare);
     const hiding = grounds.hiding();
-    return hiding.size === 0 ? reduced : readOnce(html, pictureOf, new Grounds(hiding));
+    return hiding.size === 0 ? reduced : readOnce(html, pictureOf, new Grounds(hiding), bare);
   } catch (error) {
     if (error instanceof TooDeep) return { refused: "too_deep" };
     if (error instanceof TooLarge) return { refused: "too_large" };
@@ -22,8 +22,8 @@ export function reduceWith(html: string, pictureOf: PictureOf): Reduced | NotRed
   }
 }
 
-function readOnce(html: string, pictureOf: PictureOf, grounds: Grounds): Reduced {
-  const reducer = new Reducer(pictureOf, grounds);
+function readOnce(html: string, pictureOf: PictureOf, grounds: Grounds, bare: boolean): Reduced {
+  const reducer = new Reducer(pictureOf, grounds, bare);
   readTokens(html, reducer);
   return reducer.end();
 }

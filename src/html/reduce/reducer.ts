@@ -17,6 +17,7 @@ import { textSource, Writer } from "./writer.ts";
 export class Reducer implements TokenHandler {
   readonly #pictureOf: PictureOf;
   readonly #grounds: Grounds;
+  readonly #bare: boolean;
   readonly #plainLook: Look;
   readonly #tally = new Tally();
   readonly #writer = new Writer();
@@ -29,7 +30,9 @@ export class Reducer implements TokenHandler {
   /** `dir` and `lang` of the html element; its body takes them over. */
   #ofDocument: Attribute[] = [];
 
-  constructor(pictureOf: PictureOf, grounds: Grounds) {
+  /** `bare`: without any style, and with few attributes. */
+  constructor(pictureOf: PictureOf, grounds: Grounds, bare: boolean) {
+    this.#bare = bare;
     this.#pictureOf = pictureOf;
     this.#grounds = grounds;
     this.#plainLook = plainLookOn(grounds.page);
@@ -166,7 +169,8 @@ export class Reducer implements TokenHandler {
     const inherited = tag.name === "body" ? this.#ofDocument : [];
     if (tag.name === "body") this.#bodySeen = true;
     const cells = this.#open.cellStyle;
-    const dressed = dress(tag, name, { look: this.#look, grounds: this.#grounds, cells, inherited }, this.#tally);
+    const around = { look: this.#look, grounds: this.#grounds, cells, inherited, bare: this.#bare };
+    const dressed = dress(tag, name, around, this.#tally);
     if (shrinking.has(name) && !isReadableSize(Math.min(dressed.look.fontSize, 16))) {
       this.#unwrap(tag.name);
       return this.#look;

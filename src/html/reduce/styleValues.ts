@@ -1,3 +1,4 @@
+import { asciiLower } from "./asciiLower.ts";
 import { colourOf } from "./colours.ts";
 import { isBoxLength, measured } from "./lengths.ts";
 
@@ -7,7 +8,7 @@ import { isBoxLength, measured } from "./lengths.ts";
  */
 export function isPlainValue(property: string, value: string, em: number): boolean {
   const side = /^(margin|padding|border)-(?:top|right|bottom|left)$/.exec(property);
-  return values.get(side?.[1] ?? property)?.(value.toLowerCase(), em, side !== null) ?? false;
+  return values.get(side?.[1] ?? property)?.(asciiLower(value), em, side !== null) ?? false;
 }
 
 type Judge = (value: string, em: number, side: boolean) => boolean;
@@ -33,8 +34,8 @@ const borderStyles = among("solid dashed dotted double groove ridge inset outset
 
 function border(value: string, em: number): boolean {
   if (value === "none" || value === "0") return true;
-  const [, width = "", style = "", colour = ""] = /^(\S+)\s+(\S+)\s+(.+)$/.exec(value) ?? [];
-  return isBoxLength(width, em) && borderStyles(style, em, false) && colourOf(colour) !== undefined;
+  const [width = "", style = "", ...colour] = value.split(/\s+/);
+  return isBoxLength(width, em) && borderStyles(style, em, false) && colourOf(colour.join(" ")) !== undefined;
 }
 
 /** Fonts that show other signs than the letters they are given. */

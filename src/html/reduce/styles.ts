@@ -2,7 +2,7 @@ import { colourOf, luminance } from "./colours.ts";
 import type { Declaration } from "./declarations.ts";
 import type { Grounds, Place } from "./grounds.ts";
 import { fontSizePx, isReadableLine, isReadableSize, lineHeightOf, rootSize } from "./lengths.ts";
-import { keptProperties } from "./names.ts";
+import { keptProperties, maxDeclaration } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
 
 /**
@@ -53,7 +53,9 @@ export function judgeStyles(
   around: Look,
   grounds: Grounds,
 ): { kept: Styling[]; gone: Styling[]; look: Look } {
-  const kept = new Set(stylings.filter(({ property }) => isKept(property, element)));
+  const kept = new Set(
+    stylings.filter(({ property, source }) => source.length <= maxDeclaration && isKept(property, element)),
+  );
   const fits = (styling: Styling, judge: () => boolean): void => {
     if (!judge()) kept.delete(styling);
   };

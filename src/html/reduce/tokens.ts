@@ -1,4 +1,5 @@
 import { Tokenizer } from "htmlparser2";
+import { asciiLower } from "./asciiLower.ts";
 
 export type Attribute = { name: string; value: string };
 
@@ -36,10 +37,10 @@ export function readTokens(html: string, handler: TokenHandler): void {
     {
       onopentagname(start, end) {
         tagStart = start - 1;
-        tag = { name: html.slice(start, end).toLowerCase(), attributes: [], source: "" };
+        tag = { name: asciiLower(html.slice(start, end)), attributes: [], source: "" };
       },
       onattribname(start, end) {
-        attribute = { name: html.slice(start, end).toLowerCase(), value: "" };
+        attribute = { name: asciiLower(html.slice(start, end)), value: "" };
       },
       onattribdata(start, end) {
         attribute.value += html.slice(start, end);
@@ -54,7 +55,7 @@ export function readTokens(html: string, handler: TokenHandler): void {
       onselfclosingtag: endOfTag,
       onclosetag(start, end) {
         at = end + 1;
-        handler.close(html.slice(start, end).toLowerCase());
+        handler.close(asciiLower(html.slice(start, end)));
       },
       ontext(start, end) {
         at = end;

@@ -1,0 +1,97 @@
+import { expect } from "chai";
+import { compareReadings } from "#src/html/compare/compareReadings.ts";
+import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
+import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
+import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
+import { bytesOfDataUrl } from "#src/mail/out/pictures.ts";
+
+/** A pattern that starts again at each character takes minutes for these; nothing else of the service runs meanwhile. */
+const size = 250_000;
+const most = 5_000;
+
+const blanks = " ".repeat(size);
+const filled = (piece: string): string => piece.repeat(Math.floor(size / piece.length));
+const numbered = (piece: (n: number) => string): string =>
+  Array.from({ length: Math.floor(size / piece(10_000).length) }, (_, n) => piece(10_000 + n)).join("");
+
+const bodies: [name: string, html: string][] = [
+  ["blanks before what is not !important", `<p style="color:red${blanks}x">a</p>`],
+  ["marks of importance", `<p style="color:red${filled("! ")}">a</p>`],
+  ["blanks within a margin", `<p style="margin:0${blanks}0">a</p>`],
+  ["blanks within a border", `<p style="border:1px${blanks}x">a</p>`],
+  ["line breaks within a border", `<p style="border:1px solid${"\n".repeat(size)} x">a</p>`],
+  ["blanks within a colour", `<p style="color:rgb(1${blanks}">a</p>`],
+  ["blanks within a font", `<font face="a${blanks}!">a</font>`],
+  ["fonts", `<p style="${filled(`font-family:a${" ".repeat(480)}!;`)}">a</p>`],
+  ["digits of a width", `<p style="width:${filled("9")}px">a</p>`],
+  ["blanks within a target", `<a href="https://x${blanks}x">a</a>`],
+  ["references in a target", `<a href="https://x.example/${filled("&a")}">a</a>`],
+  ["blanks within an attribute", `<td width="1${blanks}x" border="1${blanks}x">a`],
+  ["blanks within a picture's source", `<img src="data:image/png;base64,${blanks}!">`],
+  ["links within links", `${'<a href="https://x.example">'.repeat(90)}${filled("a")}`],
+  ["numbers to call", numbered((n) => `<a href="tel:${n}">x</a>`)],
+  ["marks on one letter", `<p>a${filled("\u0301\u0323")}</p>`],
+  ["quotes in attributes", `<img src=x ${filled("alt='\"' ")}>`],
+  ["pictures", filled('<img src=x alt="a b">')],
+  ["lists", filled("<ol start=3><li>a</ol>")],
+  ["a long reference", `&#${filled("0")}65;`],
+];
+
+const texts: [name: string, text: string][] = [
+  ["closing brackets", `https://a${filled(")")}`],
+  ["brackets", `https://a${filled(")(]")}`],
+  ["numbers", filled("1 ")],
+  ["words", filled("c d ")],
+  ["addresses", filled("a.b@c.")],
+  ["hosts", filled("a.b-")],
+  ["marks of emphasis", filled("*`_")],
+  ["marks of quotes", filled("> ")],
+  ["marks on one letter", `a${filled("\u0323\u0301")}`],
+  ["letters that are many", filled("\ufdfa")],
+  ["what is not seen", filled("\u200b\u200c")],
+];
+
+describe("long hostile input takes no time to speak of", () => {
+  const quick = (name: string, run: () => void): void => {
+    const began = performance.now();
+    run();
+    expect(performance.now() - began, name).to.be.lessThan(most);
+  };
+  const calls = numbered((n) => `<a href="tel:${n}">x</a>`);
+
+  for (const [name, html] of bodies)
+    it(`in a body: ${name}`, function () {
+      this.timeout(120_000);
+      quick("strict check", () => isWithinSubset(html));
+      let reduced: ReturnType<typeof reduceHtml> | undefined;
+      quick("reduce", () => {
+        reduced = reduceHtml(html, new Map());
+      });
+      if (!reduced || "refused" in reduced) throw new Error(reduced?.refused);
+      const kept = reduced.html;
+      quick("text", () => textOfBody(kept));
+      quick("compare", () => compareReadings(kept, "Hello"));
+    });
+
+  for (const [name, text] of texts)
+    it(`in a text: ${name}`, function () {
+      this.timeout(120_000);
+      quick("compare", () => compareReadings("<p>a b a b</p>", text));
+      quick("compare with calls", () => compareReadings(calls, text));
+      quick("HTML", () => htmlOfText(text));
+    });
+
+  it("in a picture's data", () => {
+    quick("blanks", () => expect(bytesOfDataUrl(`data:image/png;base64,AA${blanks}!`)).to.equal(null));
+    expect(bytesOfDataUrl("data:image/png;base64,AA\n AA==\n")?.length).to.equal(3);
+    expect(bytesOfDataUrl("DATA:;BASE64,AAAA")?.length).to.equal(3);
+    for (const src of ["data:image/png,AAAA", "data:;base64,", "data:;base64,A,A", "x:;base64,AAAA", "AAAA"])
+      expect(bytesOfDataUrl(src), src).to.equal(null);
+  });
+
+  it("in one declaration, of which a long one goes", () => {
+    const long = `<p style="color:red${" ".repeat(1100)};margin:0">a</p>`;
+    expect(isWithinSubset(long)).to.equal(false);
+    expect(reduceHtml(long, new Map())).to.deep.include({ html: '<p style="margin:0">a</p>' });
+  });
+});
