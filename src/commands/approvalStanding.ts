@@ -34,6 +34,7 @@ export const createdRunId = (submittedEventId: string): string => derivedId("rul
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
   const { approval } = draft;
   if (approval === null || isSomebodysWord(approval)) return null;
+  if (draft.status === "sending" && (await sentByKey(deps, draftId))) return null;
   if (approval.by === "unsaid") {
     return (await approvedByRule(deps, draftId)) ? "what the rule approved it by was not kept" : null;
   }
@@ -142,6 +143,15 @@ function grantedThen(draftId: string, draft: Draft, { received, created }: Runs)
 async function approvedByRule(deps: Dependencies, draftId: string): Promise<boolean> {
   const events = await deps.store.read(draftStream(draftId));
   return events.findLast(({ type }) => type === "DraftApproved")?.metadata.actor.kind === "rule";
+}
+
+/**
+ * A key's send of what was approved without a person was once recorded as `approval`, like the send of what a person approved. The process
+ * that carries approvals out acts as the system: who queued it tells them apart.
+ */
+async function sentByKey(deps: Dependencies, draftId: string): Promise<boolean> {
+  const events = await deps.store.read(draftStream(draftId));
+  return events.findLast(({ type }) => type === "DraftQueued")?.metadata.actor.kind === "api_key";
 }
 
 /** Takes back an approval that does not stand any more. One that a person or a key gave meanwhile stays. */
