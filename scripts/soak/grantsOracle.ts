@@ -66,12 +66,17 @@ function matches(item: Group | Leaf, facts: Record<string, string[]>, guess: Gue
   return item.operator === "OR" ? results.includes(true) : !results.includes(false);
 }
 
+/** What was said of the approval, the thread's status at the end, and which rules matched. */
+type Walked = { words: Word[]; status: string; ran: ReadonlySet<ModelRule> };
+
 /** One walk, as if the unsure conditions were as guessed. */
-function walk({ rules, facts }: ModelWalk, trigger: string, guess: Guess): { words: Word[]; status: string } {
+function walk({ rules, facts }: ModelWalk, trigger: string, guess: Guess): Walked {
   const now: Record<string, string[]> = { ...facts };
   const words: Word[] = [];
+  const ran = new Set<ModelRule>();
   for (const rule of rules) {
     if (!matches(rule.conditions, now, guess)) continue;
+    ran.add(rule);
     for (const [action, asked] of rule.actions.entries()) {
       if (asked.type === "set_thread_status") now["thread.status"] = [asked.status];
       if (asked.type === "add_tag" && now["contact.domain"]) {
@@ -84,21 +89,35 @@ function walk({ rules, facts }: ModelWalk, trigger: string, guess: Guess): { wor
     }
     if (rule.stopAfterMatch) break;
   }
-  return { words, status: String(now["thread.status"]) };
+  return { words, status: String(now["thread.status"]), ran };
 }
 
 const inScope = (world: ModelWorld) => (rule: ModelRule) =>
   [null, world.identityId].includes(rule.identityId) && [null, world.assistantId].includes(rule.assistantId);
 
-/** Every combination for the conditions on such fields. */
-function guesses(walks: readonly ModelWalk[], fields: ReadonlySet<string>): Guess[] {
-  const leaves = walks
+/** Every combination for the conditions on such fields, and for some further ones. */
+function guesses(walks: readonly ModelWalk[], fields: ReadonlySet<string>, further: readonly Leaf[] = []): Guess[] {
+  const onFields = walks
     .flatMap(({ rules }) => rules.flatMap(({ conditions }) => leavesOf(conditions)))
     .filter(({ field }) => fields.has(field));
+  const leaves = [...new Set([...onFields, ...further])];
   return Array.from(
     { length: 2 ** leaves.length },
     (_, bits) => new Map(leaves.map((leaf, place) => [leaf, ((bits >> place) & 1) === 1])),
   );
+}
+
+/** The draft's rules' conditions on what the message's rules set for some guesses and not for others. */
+function movedByGuess(received: ModelWalk, fields: ReadonlySet<string>, created: ModelWalk): Leaf[] {
+  const ran = guesses([received], fields).map((guess) => walk(received, "email.received", guess).ran);
+  const inDoubt = received.rules.filter((rule) => ran.some((of) => of.has(rule)) && !ran.every((of) => of.has(rule)));
+  const moves = (type: RuleAction["type"]) => inDoubt.some(({ actions }) => actions.some((each) => each.type === type));
+  return created.rules
+    .flatMap(({ conditions }) => leavesOf(conditions))
+    .filter(
+      ({ field }) =>
+        (field === "thread.status" && moves("set_thread_status")) || (field === "contact.tag" && moves("add_tag")),
+    );
 }
 
 export const unsureConditions = (world: ModelWorld): number =>
@@ -121,7 +140,7 @@ export function whoLetsItGo(world: ModelWorld): string[] {
 
   /** Whether what this rule grants would come out otherwise for some of the guesses. */
   const hangs = (word: Word, fields: ReadonlySet<string>): boolean =>
-    guesses(walks, fields).some((guess) => {
+    guesses(walks, fields, movedByGuess(received, fields, created)).some((guess) => {
       const words = wordsOf(guess);
       const at = words.findIndex(({ rule, action }) => rule === word.rule && action === word.action);
       return at < 0 || words.slice(at + 1).some(({ says }) => says === "manual");

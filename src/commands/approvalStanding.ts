@@ -13,7 +13,7 @@ import {
 } from "#streams/ruleRun/approval.ts";
 import { approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
 import { ruleRunStream } from "#streams/ruleRun/events.ts";
-import type { Exchange, Walk } from "#streams/ruleRun/grants.ts";
+import { type Exchange, grants, type Walk } from "#streams/ruleRun/grants.ts";
 import type { WalkedRule } from "#streams/ruleRun/plan.ts";
 import { isWord } from "#streams/thread/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -34,6 +34,7 @@ export const createdRunId = (submittedEventId: string): string => derivedId("rul
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
   const { approval } = draft;
   if (approval === null || isSomebodysWord(approval)) return null;
+  if (draft.status === "sending" && (await sentByKey(deps, draftId))) return null;
   if (approval.by === "unsaid") {
     return (await approvedByRule(deps, draftId)) ? "what the rule approved it by was not kept" : null;
   }
@@ -57,7 +58,7 @@ export async function decideNow(
   ]);
   const [created, received] = await Promise.all([
     rulesFor(deps, workspaceId, "draft.created"),
-    speaksForDraft(runs.received, draftId) ? rulesFor(deps, workspaceId, "email.received") : [],
+    rulesFor(deps, workspaceId, "email.received"),
   ]);
   const humanRequired = await requiresHuman(deps, identity);
   const switchOn = submittedBySwitch && identity.autoApproveReplies;
@@ -66,7 +67,7 @@ export async function decideNow(
   }
   const about = await aboutDraft(deps, "draft.created", draftId, draft);
   const decision = decideApproval({
-    received: await walkOfMessage(deps, draft, received, runs),
+    received: await walkOfMessage(deps, draftId, draft, received, runs.received),
     created: { rules: walkedRules(created, about), facts: factsAgain(about.facts, runs.created.evaluated?.facts) },
     exchange: about.exchange,
     humanRequired,
@@ -86,28 +87,47 @@ async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }:
   return { received, created: await run(createdRunId(submitted?.id ?? draftId)) };
 }
 
-/** What a message's rules say is for the next draft based on it, and for no further one. */
-const speaksForDraft = (received: RuleRun | null, draftId: string): boolean =>
+/** The walk of the message's rules, as it counts for what the rules of a draft that answers it grant. */
+export async function walkBefore(deps: Dependencies, draftId: string, draft: Draft): Promise<Walk<WalkedRule>> {
+  const [{ received }, rules] = await Promise.all([
+    runsOf(deps, draftId, draft),
+    rulesFor(deps, draft.workspaceId, "email.received"),
+  ]);
+  return walkOfMessage(deps, draftId, draft, rules, received);
+}
+
+/** What a message's rules grant is for the next draft based on it, and for no further one. A `manual` of theirs holds for each. */
+const grantsToDraft = (received: RuleRun | null, draftId: string): boolean =>
   received !== null && (received.modeUsedBy === null || received.modeUsedBy === draftId);
+
+const withoutGrants = (rule: WalkedRule): WalkedRule => ({
+  ...rule,
+  actions: rule.actions.filter((action) => !grants(action)),
+});
 
 async function walkOfMessage(
   deps: Dependencies,
+  draftId: string,
   { workspaceId, basedOnMessageId }: Draft,
   rules: Awaited<ReturnType<typeof rulesFor>>,
-  { received }: Runs,
+  received: RuleRun | null,
 ): Promise<Walk<WalkedRule>> {
   if (basedOnMessageId === null || rules.length === 0) return noWalk;
   const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
   // A machine's mail and a blocked contact's trigger nothing.
   if (!message || message.from_blocked_contact || !isWord(message.classification as never)) return noWalk;
   const about = await aboutMessage(deps, message);
-  return { rules: walkedRules(rules, about), facts: factsAgain(about.facts, received?.evaluated?.facts) };
+  const walked = walkedRules(rules, about);
+  return {
+    rules: grantsToDraft(received, draftId) ? walked : walked.map(withoutGrants),
+    facts: factsAgain(about.facts, received?.evaluated?.facts),
+  };
 }
 
 /** What granted the draft's approval when it was given. */
 function grantedThen(draftId: string, draft: Draft, { received, created }: Runs): Source[] {
   const ofMessage = received?.modeUsedBy === draftId ? received : null;
-  const askedForPerson = ofMessage !== null && approvalModeOf(ofMessage)?.mode === "manual";
+  const askedForPerson = received !== null && approvalModeOf(received)?.mode === "manual";
   const rules = [
     ...(ofMessage !== null && !ofMessage.modeSuppressed ? grantedIn(ofMessage.evaluated?.results ?? []) : []),
     ...grantedIn(created.evaluated?.results ?? []),
@@ -123,6 +143,15 @@ function grantedThen(draftId: string, draft: Draft, { received, created }: Runs)
 async function approvedByRule(deps: Dependencies, draftId: string): Promise<boolean> {
   const events = await deps.store.read(draftStream(draftId));
   return events.findLast(({ type }) => type === "DraftApproved")?.metadata.actor.kind === "rule";
+}
+
+/**
+ * A key's send of what was approved without a person was once recorded as `approval`, like the send of what a person approved. The process
+ * that carries approvals out acts as the system: who queued it tells them apart.
+ */
+async function sentByKey(deps: Dependencies, draftId: string): Promise<boolean> {
+  const events = await deps.store.read(draftStream(draftId));
+  return events.findLast(({ type }) => type === "DraftQueued")?.metadata.actor.kind === "api_key";
 }
 
 /** Takes back an approval that does not stand any more. One that a person or a key gave meanwhile stays. */

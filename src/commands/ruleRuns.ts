@@ -6,7 +6,8 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import { actionKey, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
 import { type RuleResult, ruleRunStream } from "#streams/ruleRun/events.ts";
-import { planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
+import { basesOf, type Walk } from "#streams/ruleRun/grants.ts";
+import { inThisRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { derivedId } from "./ids.ts";
@@ -39,13 +40,15 @@ export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger:
 
 /**
  * Walks the rules of a trigger event, once: what was decided stands in the log before anything is done, and whoever comes again finds
- * it there. null where no rule is asked. `about` is looked up only where one is.
+ * it there. null where no rule is asked. `about` is looked up only where one is, and `before` too: the walk that came before this one about the
+ * same draft, where one did.
  */
 export async function evaluateRules(
   deps: Dependencies,
   trigger: RuleTrigger,
   about: () => Promise<About>,
   cause: Cause,
+  before: () => Promise<Walk<WalkedRule>[]> = async () => [],
 ): Promise<RuleRun | null> {
   const stream = ruleRunStream(trigger.runId);
   const earlier = await deps.load(ruleRunDecider, stream);
@@ -58,7 +61,9 @@ export async function evaluateRules(
   if (inScope.length === 0) return null;
   const chain = await chainOf(deps, trigger, subject.draftId ?? subject.messageId, cause);
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
-  const results = planRun(inScope, { trigger: triggerEvent, facts, exchange, humanRequired, ...chain });
+  const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
+  const bases = basesOf(walks, exchange.mail?.proof === "proven").at(-1);
+  const results = planRun(inScope, { trigger: triggerEvent, facts, exchange, humanRequired, ...chain }, bases);
   const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results, facts: keptFacts(facts) };
   const { state } = await deps.handle(ruleRunDecider, stream, { type: "RecordEvaluation", evaluated }, cause);
   return state;

@@ -1,9 +1,13 @@
 import { draftById } from "#projections/drafts/queries.ts";
-import { messageById } from "#projections/messages/queries.ts";
+import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { type PastTrigger, pastTriggers } from "#projections/rules/queries.ts";
+import { Rejected } from "#streams/decider.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
 import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
+import { answerOf } from "./answers.ts";
 import type { Dependencies } from "./dependencies.ts";
 import { type About, aboutDraft, aboutMessage } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
@@ -56,7 +60,7 @@ async function lookUp(
 ): Promise<About | undefined> {
   if (draft_id === null) {
     const message = await messageById(deps.reads, workspaceId, message_id as string);
-    return message && aboutMessage(deps, message);
+    return message && aboutAnswer(deps, message);
   }
   const row = await draftById(deps.reads, workspaceId, draft_id);
   if (!row) return undefined;
@@ -69,6 +73,20 @@ async function lookUp(
     stored: { content: row.content, contentBlob: row.content_blob },
   };
   return aboutDraft(deps, trigger, draft_id, draft);
+}
+
+/** A message, and to whom a draft would go that answers it: so a test tells of recipients that a grant would not be for. */
+async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<About> {
+  const about = await aboutMessage(deps, message);
+  const { state: identity } = await deps.load(identityDecider, identityStream(message.identity_id));
+  try {
+    const recipients = { to: answerOf(message, identity).to, cc: [], bcc: [] };
+    return { ...about, exchange: { ...about.exchange, recipients } };
+  } catch (error) {
+    // Nobody can be answered: only its proof is judged.
+    if (error instanceof Rejected) return about;
+    throw error;
+  }
 }
 
 /** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */

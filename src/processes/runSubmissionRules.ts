@@ -1,5 +1,5 @@
 import { messageById } from "#projections/messages/queries.ts";
-import { createdRunId, decideNow } from "#src/commands/approvalStanding.ts";
+import { createdRunId, decideNow, walkBefore } from "#src/commands/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/ruleActions.ts";
@@ -59,12 +59,13 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
       await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
       return aboutDraft(deps, "draft.created", draftId, { ...draft, version: 1 });
     };
-    const run = await evaluateRules(deps, trigger, about, cause);
+    const before = async () => [await walkBefore(deps, draftId, draft)];
+    const run = await evaluateRules(deps, trigger, about, cause, before);
     if (run) await carryOut(deps, provider, runId, "quick", cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
     // The draft's own rules come later in the order: what they say is said instead.
-    if (own && fromMessage) await takeMode(draftId, fromMessage, cause);
+    if (own && fromMessage && !fromMessage.isUsedUp) await takeMode(draftId, fromMessage, cause);
     const mode = own ? own.mode : await settle(draftId, draft, fromMessage, cause);
     await applyRules(deps, draftId, mode, cause);
     if (run) await beside.tellPeople(keyOf(event), runId, 0, cause, context.timers);
@@ -116,15 +117,21 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     return { mode: isDone ? decision.mode : null };
   }
 
-  type FromMessage = { mode: "auto" | "manual"; rule: RuleResult; index: number; runId: string } | null;
+  type FromMessage = {
+    mode: "auto" | "manual";
+    rule: RuleResult;
+    index: number;
+    runId: string;
+    isUsedUp: boolean;
+  } | null;
 
-  /** The mode that the message's rules left for the next draft based on it: the last one that they set. */
+  /** The mode that the message's rules left for the next draft based on it: the last one that they set. `isUsedUp`: by another draft. */
   async function modeOfMessage(draftId: string, { basedOnMessageId }: Draft): Promise<FromMessage> {
     if (basedOnMessageId === null) return null;
     const runId = receivedRunId(basedOnMessageId);
     const { state } = await deps.load(ruleRunDecider, ruleRunStream(runId));
     const found = approvalModeOf(state);
-    return found && (state.modeUsedBy === null || state.modeUsedBy === draftId) ? { ...found, runId } : null;
+    return found && { ...found, runId, isUsedUp: state.modeUsedBy !== null && state.modeUsedBy !== draftId };
   }
 
   type Suppressed = { ruleId: string; index: number; reason: string };
@@ -137,10 +144,13 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   }
 
   /** Where the draft's own rules say nothing of its approval: what the message's rules and the switch say, judged now that it is known who is answered. */
-  async function settle(draftId: string, draft: Draft, found: FromMessage, cause: Cause): Promise<Mode> {
-    if (found?.mode === "manual") {
-      return (await takeMode(draftId, found, cause)) ? apply(draftId, found, "manual", cause) : null;
+  async function settle(draftId: string, draft: Draft, fromMessage: FromMessage, cause: Cause): Promise<Mode> {
+    if (fromMessage?.mode === "manual") {
+      const isForThisOne = !fromMessage.isUsedUp && (await takeMode(draftId, fromMessage, cause));
+      // Against the switch it holds for every draft based on that message.
+      return isForThisOne || draft.autoApproved ? apply(draftId, fromMessage, "manual", cause) : null;
     }
+    const found = fromMessage?.isUsedUp ? null : fromMessage;
     if (found === null && !draft.autoApproved) return null;
     const { decision } = await decideNow(deps, draftId, { ...draft, version: 1 }, draft.autoApproved);
     if (found !== null) {

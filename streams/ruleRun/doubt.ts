@@ -1,5 +1,5 @@
 import { type Facts, possibilities } from "../rule/evaluate.ts";
-import type { RuleSettings } from "../rule/events.ts";
+import type { RuleAction, RuleSettings } from "../rule/events.ts";
 
 /** Whether a rule's turn comes and it matches: whatever the unsure conditions are (`surely`), or at least for some of them (`maybe`). */
 export type Turn = { surely: boolean; maybe: boolean };
@@ -46,6 +46,18 @@ function follow(
     return { surely: matches.every(({ surely }) => surely), maybe: matches.some(({ maybe }) => maybe) };
   });
   return { turns, states };
+}
+
+/**
+ * What a walk leaves in doubt for a later one: whether a rule that may match or not sets the thread's status, or tags the contact. What the
+ * facts hold already does not count: the contact's are those of now, with the tags that this very walk added.
+ */
+export function movedInDoubt(rules: readonly Walked[], turns: readonly Turn[]): (field: string) => boolean {
+  const moves = (type: RuleAction["type"]) =>
+    rules.some(({ actions }, index) => isInDoubt(turns[index] as Turn) && actions.some((each) => each.type === type));
+  const status = moves("set_thread_status");
+  const tags = moves("add_tag");
+  return (field) => (status && field === "thread.status") || (tags && field === "contact.tag");
 }
 
 export const isInDoubt = ({ surely, maybe }: Turn): boolean => maybe && !surely;

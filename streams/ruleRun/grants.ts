@@ -1,7 +1,7 @@
 import { asksMovable, asksWho, asksWritten } from "../rule/content.ts";
 import { asksAbout, type Facts } from "../rule/evaluate.ts";
 import type { RuleAction, RuleSettings } from "../rule/events.ts";
-import { isInDoubt, type Turn, turnsOf } from "./doubt.ts";
+import { isInDoubt, movedInDoubt, type Turn, turnsOf } from "./doubt.ts";
 
 /**
  * What a rule's grant rests on. `needsProof`: who somebody is, or what anybody can move. `fromAlone`: what a stranger wrote. Neither: it is the
@@ -59,7 +59,7 @@ export function basesOf(walks: readonly Walk<Walked>[], proven: boolean): Basis[
 }
 
 function hangs(walks: readonly Walk<Walked>[], isUnsure: (field: string) => boolean): boolean[][] {
-  const turns = walks.map(({ rules, facts }) => turnsOf(rules, facts, isUnsure));
+  const turns = turnsOfAll(walks, isUnsure);
   let mayBeTakenBack = false;
   const fromTheEnd = walks.toReversed().map(({ rules }, fromEnd) => {
     const own = turns[walks.length - 1 - fromEnd] as Turn[];
@@ -74,6 +74,18 @@ function hangs(walks: readonly Walk<Walked>[], isUnsure: (field: string) => bool
       .toReversed();
   });
   return fromTheEnd.toReversed();
+}
+
+/** Walk by walk. What an earlier walk may have done to the thread's status and the contact's tags is unsure in the later ones. */
+function turnsOfAll(walks: readonly Walk<Walked>[], isUnsure: (field: string) => boolean): Turn[][] {
+  let unsure = isUnsure;
+  return walks.map(({ rules, facts }) => {
+    const before = unsure;
+    const turns = turnsOf(rules, facts, before);
+    const moved = movedInDoubt(rules, turns);
+    unsure = (field) => before(field) || moved(field);
+    return turns;
+  });
 }
 
 /** Why a grant does not hold, beginning with a code; null where it does. Without a draft yet only its proof is judged. */

@@ -41,6 +41,32 @@ describe("attacks on what leaves without a person [d14 grants]", function () {
     await staysPending(world, id);
   });
 
+  it("a subject moves the thread, a draft's rule grants on where it is, and Reply-To leads elsewhere", async () => {
+    rules.say({ ...proof, covers: ["reply_to"] });
+    const world = await rules.world();
+    const moves = [{ type: "set_thread_status", status: "closed" }];
+    await world.rule("email.received", moves, { conditions: when("message.subject", "magic", "contains") });
+    const rule = await world.rule("draft.created", skip, { conditions: when("thread.status", "open", "not_equals") });
+    const { id } = await world.draft(
+      await world.mail({ subject: "magic", from: annWith("Reply-To: sales@customer.example") }),
+    );
+    await suppressedBy(world, rule, "recipient_not_covered");
+    await staysPending(world, id);
+  });
+
+  it("a test of a message's rule tells of a Reply-To that its grant would not be for", async () => {
+    const world = await rules.world();
+    await world.mail({ subject: "magic", from: annWith("Reply-To: sales@customer.example") });
+    await rules.service.caughtUp();
+    const rule = { trigger_event: "email.received", actions: auto, conditions: when("message.subject", "magic") };
+    const { status, json, text } = await world.ask("POST /v1/rules/test", {
+      json: { rule: { name: "Rule", ...rule } },
+    });
+    expect(status, text).to.equal(200);
+    expect(text).to.contain("recipient_not_covered: ").and.to.contain("sales@customer.example");
+    expect(JSON.stringify(json)).to.contain("suppressed");
+  });
+
   it("a key sets the status that a rule grants on", async () => {
     rules.say(claim);
     const world = await rules.world();

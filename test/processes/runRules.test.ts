@@ -180,6 +180,32 @@ describe("rules at work", function () {
     expect(await status(second.id)).to.equal("pending");
   });
 
+  it("ask for a person about every draft based on a message that the switch would send, and with an auto about none but the next [d14 grants]", async () => {
+    for (const [mode, statuses] of [
+      ["manual", ["pending", "pending"]],
+      ["auto", ["sent", "sent"]],
+    ] as const) {
+      const {
+        rule,
+        mail: receive,
+        draft,
+        becomes,
+        rulesApplied,
+        get,
+      } = await rules.world({ autoApproveReplies: true });
+      await rule("email.received", [{ type: "set_approval_mode", mode }]);
+      const received = await receive();
+      for (const [index, status] of statuses.entries()) {
+        const { id } = await draft(received);
+        await rulesApplied(id);
+        await becomes(id, status);
+        const { data } = await get(`/v1/drafts/${id}/history?limit=100`);
+        const wasQueued = data.some((event: any) => event.type === "DraftQueued");
+        expect(wasQueued, `${mode}, draft ${index + 1}`).to.equal(status === "sent");
+      }
+    }
+  });
+
   it("take an auto-approval back before anything is sent [4 action set_approval_mode] [d9 set_approval_mode]", async () => {
     const settings: Partial<IdentitySettings> = { autoApproveReplies: true };
     for (const trigger of ["draft.created", "email.received"]) {

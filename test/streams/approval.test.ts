@@ -137,6 +137,36 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     expect(by({ created: [rule("a", [skip], trusted)], ...elsewhere })).to.deep.equal(["a"]);
   });
 
+  it("grants to From alone where what was written moved the thread or a tag in the message's rules", () => {
+    const order = when("thread.subject", "My order");
+    const elsewhere = { to: ["bob@customer.example"], covers: ["to"] as Covered[] };
+    const waiting = when("thread.status", "waiting");
+    const others = { conditions: [{ field: "thread.status", op: "not_equals", value: "waiting" }] } as Group;
+    const moved = new Map(facts).set("thread.status", ["waiting"]).set("contact.tag", ["vip"]);
+    const status: RuleAction[] = [{ type: "set_thread_status", status: "waiting" }];
+    const decide = (received: WalkedRule[], created: WalkedRule[], said: Said) => {
+      const asked = question({ ...said, received });
+      // The contact is looked up anew for both walks, with the tags that the message's rules gave it.
+      const before = new Map(facts).set("contact.tag", ["vip"]);
+      const walks = { received: { rules: received, facts: before }, created: { rules: created, facts: moved } };
+      return decideApproval({ ...asked, ...walks }).by.length > 0;
+    };
+    const ends = rule("end", [], when("thread.subject", "Another"), true);
+    for (const [received, created] of [
+      [[rule("s", status, order)], [rule("a", [skip], waiting)]],
+      [[rule("s", status, order)], [rule("stop", [], others, true), rule("a", [skip])]],
+      [[rule("s", status, order)], [rule("a", [skip]), rule("m", [manual], others)]],
+      [[ends, rule("s", status)], [rule("a", [skip], waiting)]],
+      [[rule("t", [{ type: "add_tag", tag: "vip" }], order)], [rule("a", [skip], when("contact.tag", "vip"))]],
+    ] as const) {
+      const told = JSON.stringify([received, created]);
+      expect(decide([...received], [...created], {}), told).to.equal(true);
+      expect(decide([...received], [...created], elsewhere), told).to.equal(false);
+    }
+    expect(decide([rule("s", status)], [rule("a", [skip], waiting)], elsewhere)).to.equal(true);
+    expect(decide([rule("s", status, order)], [rule("a", [skip], trusted)], elsewhere)).to.equal(true);
+  });
+
   describe("under the switch, without proof", () => {
     it("counts a manual that would have matched for another sender, at its place", () => {
       const said = { switchOn: true, proof: "unproven" } as const;
