@@ -1,4 +1,5 @@
 import { asciiLower } from "./asciiLower.ts";
+
 /** One declaration of a style attribute. `source` is what stands between the semicolons; `property` is in lower case. */
 export type Declaration = { property: string; value: string; important: boolean; source: string };
 
@@ -43,6 +44,10 @@ function declarationOf(source: string): Declaration {
   const colon = source.indexOf(":");
   const property = source.slice(0, colon < 0 ? 0 : colon).trim();
   if (!/^-?[a-z][a-z-]*$/i.test(property)) return { property: "other", value: "", important: false, source };
+  // A blank that is none to CSS makes programs pass over the whole declaration; in the name of a font it is a letter.
+  if (property !== "font-family" && /[^\S \t\n\f\r]/.test(source)) {
+    return { property: asciiLower(property), value: "", important: false, source };
+  }
   const whole = source.slice(colon + 1).trim();
   const value = withoutImportant(whole);
   return { property: asciiLower(property), value, important: value !== whole, source };

@@ -106,9 +106,6 @@ const patterns = new Map([
   ["text-align", /^(?:left|right|center|justify|start|end)$/i],
   ["text-decoration", /^(?:none|(?:underline|line-through|overline)(?:\s+(?:underline|line-through|overline))*)$/i],
   ["vertical-align", /^(?:baseline|sub|super|top|middle|bottom|text-top|text-bottom)$/i],
-  [
-    "list-style-type",
-    /^(?:none|disc|circle|square|decimal|decimal-leading-zero|(?:lower|upper)-(?:alpha|latin|roman)|lower-greek)$/i,
-  ],
+  ["list-style-type", /^(?:none|disc|circle|square|decimal)$/i],
   ["border-collapse", /^(?:collapse|separate)$/i],
 ]);

@@ -195,7 +195,7 @@ describe("reduceHtml", () => {
     for (const declaration of goes.split(";"))
       it(`not ${declaration}`, () => expect(made(`<p style="${declaration}">a</p>`)).to.equal("<p>a</p>"));
     const stays =
-      "color:red|COLOR: Red|background-color:rgb(1, 2,3);color:white|font-family:'Segoe UI',\"A-b\",sans-serif|font-size:11.0pt|font-size:1.2rem|font-weight:600|line-height:150%|line-height:20px|text-decoration:underline line-through|margin:0 auto|margin-left:40px|padding:1em 2pt|border:1px solid #ccc|border-top:none|border-radius:4px|width:100%|max-width:600px|height:auto|vertical-align:middle|list-style-type:lower-roman|border-collapse:collapse|font-family:ＭＳ ゴシック";
+      "color:red|COLOR: Red|background-color:rgb(1, 2,3);color:white|font-family:'Segoe UI',\"A-b\",sans-serif|font-size:11.0pt|font-size:1.2rem|font-weight:600|line-height:150%|line-height:20px|text-decoration:underline line-through|margin:0 auto|margin-left:40px|padding:1em 2pt|border:1px solid #ccc|border-top:none|border-radius:4px|width:100%|max-width:600px|height:auto|vertical-align:middle|list-style-type:square|border-collapse:collapse|font-family:ＭＳ ゴシック";
     for (const declaration of stays.split("|").filter((one) => !one.includes("color:white")))
       it(declaration, () => {
         const html = `<p style="${declaration.replaceAll('"', "&quot;")}">a</p>`;
@@ -390,4 +390,14 @@ describe("isWithinSubset", () => {
     '<a href="https://x.example"><b><a href="https://y.example">a</a></b></a>',
   ];
   for (const html of outside) it(`is not ${html.slice(0, 60)}`, () => expect(isWithinSubset(html)).to.equal(false));
+
+  it("keeps no list marker that spells words, and no declaration with a blank that CSS does not know", () => {
+    const reduced = (html: string) => reduceHtml(html, new Map()) as Reduced;
+    const spelled = '<ol start="9874" style="list-style-type:lower-alpha"><li>accept</li></ol>';
+    expect(reduced(spelled).html).to.equal('<ol start="9874"><li>accept</li></ol>');
+    for (const blank of ["\u00a0", "\u3000", "\u2028", "\v"]) {
+      const hiding = reduced(`<p style="background-color:${blank}black;color:white">x</p>`);
+      expect(hiding.html, JSON.stringify(blank)).to.equal("<p>x</p>");
+    }
+  });
 });
