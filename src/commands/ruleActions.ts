@@ -76,7 +76,7 @@ async function change(
   }
 }
 
-/** The run that planned it, and the rule: what an approval by a rule is asked by, whenever it is to be sent. */
+/** The run that planned it, and the rule, as an approval tells them in the history. A `manual` records neither. */
 type Granted = { grantedBy: { runId: string; ruleId: string } };
 
 /** What a rule says about a draft that was just submitted: `manual` is carried out together with the record that its rules ran. */

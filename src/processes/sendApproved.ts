@@ -1,4 +1,4 @@
-import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
+import { heldDraftIds } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { caughtUp } from "#src/commands/ruleRuns.ts";
@@ -7,7 +7,7 @@ import { queueSend } from "#src/commands/sends.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
-import { idOf, type Recorded } from "#streams/event.ts";
+import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
@@ -78,16 +78,23 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.handle(draftDecider, draftStream(draftId), command, cause);
   }
 
-  /** What nobody approved is asked about again when its identity is active again: then it leaves, or goes to a person. */
-  async function onIdentityUpdated(event: Recorded, { timers }: ProcessContext): Promise<void> {
-    if ((event.data.changes as { status?: string }).status !== "active") return;
+  /**
+   * What nobody approved is asked about again when its identity may send again: then it leaves, or goes to a person. The identity itself may
+   * be active again, its domain verified, or the plan may have room for it. Where it still may not, the draft stays held.
+   */
+  async function onMaySendAgain(event: Recorded, { timers }: ProcessContext): Promise<void> {
     await caughtUp(deps, event.position);
-    const workspaceId = event.metadata.workspaceId as string;
-    const cause = causedBy(event, "sendApproved");
-    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, idOf(event.stream), ["approved"])) {
+    const isWorkspace = categoryOf(event.stream) === "workspace";
+    const workspaceId = isWorkspace ? idOf(event.stream) : (event.metadata.workspaceId as string);
+    const cause = { ...causedBy(event, "sendApproved"), workspaceId };
+    for (const draftId of await heldDraftIds(deps.reads, workspaceId, "identity_not_active")) {
       const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
       if (draft.held === "identity_not_active" && draft.sendRequested) await again(draftId, "auto", cause, timers);
     }
+  }
+
+  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<void> {
+    if ((event.data.changes as { status?: string }).status === "active") await onMaySendAgain(event, context);
   }
 
   /** What a rule approved was approved by no person. */
@@ -97,13 +104,17 @@ export function sendApproved(deps: Dependencies): Process {
   };
   return {
     name: "sendApproved",
-    categories: ["draft", "identity"],
+    categories: ["draft", "identity", "domain", "workspace"],
     keyOf: (event) => idOf(event.stream),
     on: {
       DraftSubmitted: awaitRules,
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
       IdentityUpdated: onIdentityUpdated,
+      IdentityDeleted: onMaySendAgain,
+      DomainVerified: onMaySendAgain,
+      DomainDeleted: onMaySendAgain,
+      PlanSet: onMaySendAgain,
     },
     onTimer({ key, name, payload }, context) {
       const cause = causeOfTimer(payload, "sendApproved");

@@ -76,7 +76,10 @@ export type DraftEvent =
         contentSha256: string;
         sendRequested: boolean;
         tokenSha256: string | null;
-        /** Where a rule approved: the run that planned it, and the rule. Absent in a rule's approvals of before it was kept. */
+        /**
+         * Where a rule approved: the run that planned it, and the rule, for the history. Decisions ask only whether it is there: what granted
+         * is read from the runs. Absent in a rule's approvals of before it was kept.
+         */
         grantedBy?: { runId: string; ruleId: string };
       }
     >

@@ -1,10 +1,18 @@
+import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
+import { systemIds } from "#src/clock.ts";
 import { sendDraft } from "#src/commands/drafts.ts";
+import { planLimits } from "#src/commands/planLimits.ts";
+import { identityStream } from "#streams/identity/events.ts";
 import type { RuleSettings } from "#streams/rule/events.ts";
+import { slotsStream } from "#streams/slots/events.ts";
 import { threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import { identityCreated } from "#test/support/examples/index.ts";
 import { expectSound, later } from "./sendChecks.ts";
-import { cause, workspaceId } from "./sendWorld.ts";
+import { cause, identityId, workspaceId } from "./sendWorld.ts";
 import { auto, createStandingWorld, isTrusted, manual, type StandingWorld, skip, typesOf } from "./standingWorld.ts";
 
 type Change = (world: StandingWorld, ruleId: string) => Promise<unknown>;
@@ -251,6 +259,62 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
       await world.changeIdentity({ status: "active" });
       await world.run();
       expect((await world.state.draft(draftId)).status).to.equal(status);
+    }
+  });
+
+  it("waits for an identity whose domain is not verified, or that the plan has no room for, until it may send", async () => {
+    type Step = (world: StandingWorld) => Promise<unknown>;
+    const at = "2026-01-01T00:00:00.000Z";
+    const append = async (world: StandingWorld, stream: string, events: { type: string; data: object }[]) => {
+      const last = await world.log.readLast(stream);
+      const recorded = events.map((event) => ({ ...event, id: systemIds.uuid(), metadata: { ...cause, at } }));
+      await world.log.append(stream, last?.revision ?? -1, recorded as Parameters<typeof world.log.append>[2]);
+    };
+    const older = Array.from({ length: planLimits.builder_pack.identities }, (_, n) => `older-${n}`);
+    const overCap: Step = async (world) => {
+      for (const id of older) {
+        const type = "IdentityCreated";
+        await append(world, identityStream(id), [{ type, data: identityCreated({ workspaceId, emailAddress: id }) }]);
+      }
+      const taken = [...older, identityId].map((holderId, n) => ({
+        type: "SlotTaken",
+        data: { holderId, takenAt: `2026-01-01T00:00:${10 + n}.000Z`, vacated: [] },
+      }));
+      await append(world, slotsStream(workspaceId, "identities"), taken);
+    };
+    const { privateKey } = generateKeyPairSync("rsa", {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: "spki", format: "pem" },
+      privateKeyEncoding: { type: "pkcs8", format: "pem" },
+    });
+    const added = { workspaceId, name: "domain.example", mailDomain: "domain.example", selector: "s", privateKey };
+    const inDoubt: Step = (world) => append(world, "domain-domain", [{ type: "DomainAdded", data: { ...added, at } }]);
+    const obstacles: Record<string, [Step, Step]> = {
+      domain: [
+        inDoubt,
+        (world) => append(world, "domain-domain", [{ type: "DomainVerified", data: { domainName: added.name, at } }]),
+      ],
+      plan: [
+        overCap,
+        (world) =>
+          world
+            .elsewhere()
+            .handle(workspaceDecider, workspaceStream(workspaceId), { type: "SetPlan", betaOverride: true }, cause),
+      ],
+      "another identity": [
+        overCap,
+        (world) => append(world, "identity-older-0", [{ type: "IdentityDeleted", data: { emailAddress: "older-0" } }]),
+      ],
+    };
+    for (const [what, [comes, goes]] of Object.entries(obstacles)) {
+      const { world } = await prepared("the switch");
+      await comes(world);
+      const draftId = await submit(world, "the switch");
+      await world.advance(60_000);
+      expect(await world.state.draft(draftId), what).to.include({ status: "approved", held: "identity_not_active" });
+      await goes(world);
+      await world.run();
+      expect((await world.state.draft(draftId)).status, what).to.equal("sent");
     }
   });
 

@@ -47,10 +47,12 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
     ];
   }
 
+  const allDrafts = () =>
+    streamsOf("draft").map((stream) => ({ id: idOf(stream), draft: fold(draftDecider, eventsOf(stream) as never[]) }));
   const drafts = (identityId: unknown, statuses: readonly string[]) =>
-    streamsOf("draft")
-      .map((stream) => ({ id: idOf(stream), draft: fold(draftDecider, eventsOf(stream) as never[]) }))
-      .filter(({ draft }) => draft.identityId === identityId && statuses.includes(draft.status));
+    allDrafts().filter(({ draft }) => draft.identityId === identityId && statuses.includes(draft.status));
+  const heldDrafts = (code: unknown) =>
+    allDrafts().filter(({ draft }) => draft.status === "approved" && draft.held === code);
 
   const tx: Tx = {
     query: async (sql: string, values: readonly unknown[] = []) => {
@@ -58,9 +60,11 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
         ? rules(values[1])
         : / from messages\b/.test(sql)
           ? messages(values[1])
-          : / from drafts\b/.test(sql)
-            ? drafts(values[1], values[2] as string[])
-            : [];
+          : /\bheld_code =/.test(sql)
+            ? heldDrafts(values[1])
+            : / from drafts\b/.test(sql)
+              ? drafts(values[1], values[2] as string[])
+              : [];
       return { rows: rows as never[], rowCount: rows.length };
     },
   };
