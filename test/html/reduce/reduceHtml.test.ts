@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { Reduced } from "#src/html/reduce/reduced.ts";
 import { picturesNamed, reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { assertAgreed, NotWithinSubset } from "#src/html/reduce/secondOpinion.ts";
+import { type OpenTag, readTokens } from "#src/html/reduce/tokens.ts";
 import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
 import { anyHtml, colouredHtml, logo, pictures, subsetHtml } from "./generated.ts";
 import { hiddenTexts } from "./hiddenText.ts";
@@ -309,6 +310,15 @@ describe("reduceHtml", () => {
       if (pattern.test(html)) throw new NotWithinSubset();
     };
 
+    /** In a tag: text may look the same. */
+    const hasDoubtful = (html: string): boolean => {
+      const names: string[] = [];
+      const nothing = () => {};
+      const open = ({ attributes }: OpenTag) => void names.push(...attributes.map(({ name }) => name));
+      readTokens(html, { open, close: nothing, text: nothing, comment: nothing, doctype: nothing });
+      return ["style", "lang", "start", "rowspan"].some((name) => names.includes(name));
+    };
+
     it("drops all styles, and of the attributes what no words depend on", () => {
       const html =
         '<html dir="rtl" lang="he"><body bgcolor=black><center><p style="color:red" lang="de" dir=\'ltr\'>a</p></center><table border=1><td colspan="2" rowspan="2" align=right>b</table><a href="https://x.example">c</a><img src="cid:logo@x" alt="d" width=5></body>';
@@ -325,10 +335,13 @@ describe("reduceHtml", () => {
     it("is done after once, too", () => {
       fc.assert(
         fc.property(anyHtml, (html) => {
-          const first = reduceHtml(html, pictures, refusing(/ (?:style|lang|start|rowspan)=/));
+          const refused = (made: string) => {
+            if (hasDoubtful(made)) throw new NotWithinSubset();
+          };
+          const first = reduceHtml(html, pictures, refused);
           if ("refused" in first) return;
           expect(isWithinSubset(first.html)).to.equal(true);
-          expect(first.html).not.to.match(/ (?:style|lang|start|rowspan)="/);
+          expect(hasDoubtful(first.html)).to.equal(false);
           expect(reduceHtml(first.html, pictures)).to.deep.equal({ ...first, removed: [] });
         }),
         { numRuns: 300 },
