@@ -1,6 +1,7 @@
 import { diffArrays } from "diff";
 import { sanitise } from "../sanitise.ts";
 import { shortLine, visible } from "../visible.ts";
+import { readsAs } from "./optional.ts";
 import { readHtml, readText } from "./readings.ts";
 import { digitsOf } from "./targets.ts";
 import type { Word } from "./words.ts";
@@ -12,24 +13,23 @@ const most = { runs: 6, runLength: 120, links: 6, linkLength: 200, edits: 1500 }
 
 /**
  * How what a reader of the HTML reads differs from what a reader of the plain text reads; null where it does not. Case, layout and markup
- * do not count; amounts, the numbers of lists and the targets of links do. Null too for HTML that cannot be shown (the page says so).
+ * do not count; amounts, the numbers of lists and the targets of links do. The words of a picture and a number to call may be missing in
+ * the text, and count anywhere but at their own place. Null too for HTML that cannot be shown (the page says so).
  */
 export function compareReadings(html: string, text: string): Difference | null {
   const clean = sanitise(html);
   if ("refused" in clean) return null;
   const formatted = readHtml(clean.html);
   const plain = readText(visible(text), new Set(formatted.targets.keys()));
-  const { removed, added } = wordsThatDiffer(formatted.words, plain.words);
-  const numbers = new Set([...formatted.targets.keys()].filter((key) => key.startsWith("tel:")).map(digitsOf));
-  const neutral = (run: Word[]): boolean =>
-    run.every(({ key }) => formatted.alternatives.has(key)) ||
-    numbers.has(digitsOf(run.map(({ key }) => key).join("")));
+  const { removed, added } = readsAs(formatted.items, plain.words)
+    ? { removed: [], added: [] }
+    : wordsThatDiffer(formatted.words, plain.words);
   const spoken = numbersIn(text);
   const difference = {
     onlyHtml: shownRuns(removed),
-    onlyText: shownRuns(added.filter((run) => !neutral(run))),
+    onlyText: shownRuns(added),
     linksOnlyHtml: shownLinks(formatted.targets, (key) => plain.targets.has(key) || spoken.has(key)),
-    linksOnlyText: shownLinks(plain.targets, (key) => formatted.targets.has(key)),
+    linksOnlyText: shownLinks(plain.targets, (key) => formatted.targets.has(key) || formatted.named.has(key)),
   };
   return Object.values(difference).some((found) => found.length > 0) ? difference : null;
 }
