@@ -47,6 +47,7 @@ describe("compareReadings", () => {
       "[x at https://x.example/a] a",
     ],
     ["a number before its words", '<p><a href="tel:+46-123-456">call us</a> now</p>', "(+46 123.456) call us now"],
+    ["characters without a width", "<p>a\u200b<b>\u200b<i>\u200b\u200b</i></b></p>", "a\u200b\u200b\u200b\u200b"],
     ["joiners and soft hyphens", "<p>some&shy;thing</p>", "something"],
     ["a quotation", "<p>He said <q>no</q></p>", 'He said "no"'],
     ["right to left", '<p dir="rtl">שלום <b>עולם</b></p>', "שלום עולם"],

@@ -14,7 +14,7 @@ export type Reading = { words: Word[]; targets: Map<string, string> };
 export function readHtml(sanitised: string): Reading & { items: Item[]; named: Set<string> } {
   const { text, links, marked } = walk(sanitised);
   const targets = new Map(links.map((href) => [targetKey(href), href]));
-  const { rest, keys } = withoutTargets(text, new Set(targets.keys()));
+  const { rest, keys } = withoutTargets(uncounted(text), new Set(targets.keys()));
   for (const key of keys) if (!targets.has(key)) targets.set(key, key);
   const named = new Set<string>();
   const optionals = marked.map((one) => optionalOf(one, named));
@@ -22,6 +22,9 @@ export function readHtml(sanitised: string): Reading & { items: Item[]; named: S
   const items = pieces.flatMap((piece, index): Item[] => [...piece, ...(optionals[index] ?? [])]);
   return { words: pieces.flat(), targets, items, named };
 }
+
+/** The marks of what cannot be seen (visible.ts) without their number: markup between two such characters makes two marks of one. */
+const uncounted = (text: string): string => text.replace(/(\[U\+[0-9A-F]{4,6})(?: ×\d+)?\](?:\1(?: ×\d+)?\])*/g, "$1]");
 
 /** A picture's alternative text, or what a link leads to. */
 type Marked = { alternative: string } | { href: string };
@@ -41,7 +44,7 @@ function optionalOf(marked: Marked, named: Set<string>): Optional[] {
 
 /** Reads plain text: marks of quotes, lists and emphasis are no words. `known`: targets to recognise without a scheme. */
 export function readText(text: string, known: ReadonlySet<string>): Reading {
-  const plain = text
+  const plain = uncounted(text)
     .replace(/^[ \t]*(?:>[ \t]?)+/gm, "")
     .replace(/^[ \t]*(?:[-*+•◦▪▫●○■□‣⁃–—·][ \t]+|#{1,6}[ \t]+)/gm, "")
     .replace(/\*\*|__|~~|`/g, "");
