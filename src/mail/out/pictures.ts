@@ -24,7 +24,8 @@ export function bytesOfDataUrl(src: string): Buffer | null {
   return /^[A-Za-z0-9+/]+=*$/.test(base64) ? Buffer.from(base64, "base64") : null;
 }
 
-const shown = /<img [^>]*?\bsrc="cid:([0-9a-f]{64})"/g;
+/** An alternative text may have `>` in it. */
+const shown = /<img\s(?:[^">]|"[^"]*")*?\bsrc="cid:([0-9a-f]{64})"/g;
 
 /** The pictures that reduced HTML shows: the hashes of their bytes, each once. */
 export const picturesIn = (html: string | null): string[] => [
