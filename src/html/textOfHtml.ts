@@ -86,21 +86,3 @@ const convertBody = compile({
   whitespaceCharacters: " \t\r\n\f",
   selectors: [...structure, { selector: "img", format: "alternative" }, { selector: "a", format: "link" }],
 });
-
-/** Only the words of sanitised HTML, in lower case: neither targets of links nor images. For comparing. */
-export function wordsOfSanitised(html: string): string {
-  const text = html
-    .replace(/<span class="image">[^<]*<\/span>/g, " ")
-    .replace(/<\/?(?:span|b|strong|i|em|u|s|del|ins|sub|sup|small|code|kbd|q|cite|abbr|mark)\b[^>]*>/g, "")
-    .replace(/<[^>]*>/g, " ")
-    .replace(/&(amp|lt|gt|quot);/g, (_, name: string) => entities[name] ?? " ");
-  return wordsIn(text);
-}
-
-/** The words of a text, in lower case and one space apart, web addresses left out. */
-export function wordsIn(text: string): string {
-  const withoutLinks = text.replace(/\b(?:https?:\/\/|mailto:|tel:)\S+/gi, " ");
-  return (withoutLinks.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
-}
-
-const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };

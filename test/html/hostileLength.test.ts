@@ -3,7 +3,7 @@ import { compareReadings } from "#src/html/compare/compareReadings.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { isWithinSubset } from "#src/html/reduce/withinSubset.ts";
 import { htmlOfText, textOfBody } from "#src/html/textOfHtml.ts";
-import { bytesOfDataUrl } from "#src/mail/out/pictures.ts";
+import { bytesOfDataUrl, picturesIn } from "#src/mail/out/pictures.ts";
 
 /** A pattern that starts again at each character takes minutes for these; nothing else of the service runs meanwhile. */
 const size = 250_000;
@@ -87,6 +87,16 @@ describe("long hostile input takes no time to speak of", () => {
     expect(bytesOfDataUrl("DATA:;BASE64,AAAA")?.length).to.equal(3);
     for (const src of ["data:image/png,AAAA", "data:;base64,", "data:;base64,A,A", "x:;base64,AAAA", "AAAA"])
       expect(bytesOfDataUrl(src), src).to.equal(null);
+  });
+
+  it("in pictures, each found wherever its source stands", () => {
+    const sha256 = "a1".repeat(32);
+    const forms = [`<img alt="a > b" src="cid:${sha256}">`, `<img\nsrc="cid:${sha256}" alt=">">`];
+    for (const html of forms) {
+      expect(reduceHtml(html, new Map([[`cid:${sha256}`, sha256]]))).to.deep.include({ html, pictures: [sha256] });
+      expect(picturesIn(html), html).to.deep.equal([sha256]);
+    }
+    quick("pictures", () => picturesIn(`<img alt="${filled("> <img ")}" ${filled('src="" ')}`));
   });
 
   it("in one declaration, of which a long one goes", () => {

@@ -28,6 +28,7 @@ export function bytesOfDataUrl(src: string): Buffer | null {
   return /^[A-Za-z0-9+/]+=*$/.test(base64) ? Buffer.from(base64, "base64") : null;
 }
 
+/** Attribute by attribute: an alternative text may have `>` in it. */
 const shown = /<img(?:\s+[a-z]+="[^"]*")*?\s+src="cid:([0-9a-f]{64})"/g;
 
 /** The pictures that reduced HTML shows: the hashes of their bytes, each once. */
