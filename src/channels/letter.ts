@@ -15,9 +15,10 @@ export type Letter = {
   text: string;
   /** The HTML: sanitised for a frame, and as text. `unreadable`: too large or too deep to be shown. Null where the draft has none. */
   html: { sanitised: string; asText: string } | "unreadable" | null;
-  /** HTML and plain text say different things. Mail programs show one of them, so that an approver has to see both. */
-  versionsDiffer: boolean;
-  /** In what, signatures left aside; null where they do not. */
+  /**
+   * In what HTML and plain text say different things, signatures left aside; null where they do not. Mail programs show one of them, so that
+   * an approver has to see both.
+   */
   difference: Difference | null;
 };
 
@@ -26,7 +27,7 @@ export function letterOf(content: DraftContent, { textDerived }: { textDerived: 
   const bodies = composeBodies(content);
   const head = letterHead(content);
   const difference = textDerived ? null : differenceOf(content);
-  const written = { head, text: bodies.text, versionsDiffer: difference !== null, difference };
+  const written = { head, text: bodies.text, difference };
   if (bodies.html === null) return { ...written, html: null };
   const clean = sanitise(bodies.html);
   if ("refused" in clean) return { ...written, html: "unreadable" };

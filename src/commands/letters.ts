@@ -59,10 +59,9 @@ async function composeLetter(
   named: readonly Picture[],
   known: readonly Attachment[] = attachments,
 ): Promise<Letter> {
-  if (text === null && html === null) throw invalid("body_text", "a draft needs body_text or body_html");
   if (html === null) {
     const making = { htmlRemoved: [], ...(named.length > 0 && { pictures: [...named] }) };
-    return { body_text: text, body_html: null, attachments: [...attachments], making };
+    return withText({ body_text: text, body_html: null, attachments: [...attachments], making });
   }
   const pictures = await resolvePictures(deps, picturesNamed(html), { named, known });
   const reduced = reducedHtml(html, pictures.bySrc);

@@ -56,12 +56,12 @@ export function approvalMail(view: ApprovalView, links: ApprovalLinks): Approval
 }
 
 /** What recipients will read comes first: the HTML's words where there is HTML. */
-function partsOf({ text, html, versionsDiffer }: Letter): ApprovalMail["parts"] {
+function partsOf({ text, html, difference }: Letter): ApprovalMail["parts"] {
   const plain = said(text, limits.letter);
   if (html === null) return [{ label: "The text", text: plain }];
   if (html === "unreadable") return [{ label: "The plain text (its HTML cannot be shown)", text: plain }];
   const shown = { label: "The text (of its HTML)", text: said(html.asText, limits.letter) };
-  return versionsDiffer ? [shown, { label: "Its plain text says instead", text: plain }] : [shown];
+  return difference ? [shown, { label: "Its plain text says instead", text: plain }] : [shown];
 }
 
 function answered(message: AnsweredMessage): NonNullable<ApprovalMail["answers"]> {

@@ -33,6 +33,8 @@ function isAgreed(html: string, secondOpinion: (reducedHtml: string) => void): b
 
 /** The decoded sources of the pictures in HTML (`cid:`, `data:`, `https:` …), each once, in their order. None of HTML that is refused. */
 export function picturesNamed(html: string): string[] {
+  // Most bodies show none, and need not be read for them.
+  if (!/<ima?ge?/i.test(html)) return [];
   const named = new Set<string>();
   const reduced = reduceWith(html, (source) => {
     named.add(source);
