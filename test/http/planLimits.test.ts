@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { planLimits } from "#src/commands/planLimits.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
 import { cause } from "#test/processes/sendWorld.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { calendarMonth, periodNow, planNow } from "#src/commands/periods.ts";
 import { planLimits } from "#src/commands/planLimits.ts";
-import { countInbound, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/quotas.ts";
+import { countInbound, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/plans/quotas.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";

@@ -1,9 +1,9 @@
 import { type Clock, systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { contentSha256 } from "#src/commands/draftContents.ts";
-import { createFreshClaims } from "#src/commands/freshClaims.ts";
+import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createHandle } from "#src/commands/handle.ts";
 import { planLimits } from "#src/commands/planLimits.ts";
+import { createFreshClaims } from "#src/commands/sends/freshClaims.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
