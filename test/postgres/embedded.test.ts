@@ -4,7 +4,6 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import pg from "pg";
 import { pino } from "pino";
@@ -13,6 +12,7 @@ import { preparePlace } from "#src/postgres/embedded/place.ts";
 import { launch } from "#src/postgres/embedded/postmaster.ts";
 import { type EmbeddedOptions, type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 import { StartError } from "#src/startError.ts";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 
 const logger = pino({ level: "silent" });
 const asRoot = process.getuid?.() === 0;
@@ -49,9 +49,8 @@ type Kept = { child: ChildProcess; serviceUrl: string; ownerUrl: string; pid: nu
 
 /** The same in a process of its own, which can be killed. */
 async function keep(dataDir: string): Promise<Kept> {
-  const child = fork(fileURLToPath(new URL("../support/keepEmbedded.ts", import.meta.url)), [dataDir], {
-    stdio: "inherit",
-  });
+  const [flag, script] = (await nodeArguments("test/support/keepEmbedded.ts")) as [string, string];
+  const child = fork(script, [dataDir], { execArgv: [flag], stdio: "inherit" });
   const [urls] = await once(child, "message");
   return { child, ...urls };
 }
