@@ -7,6 +7,8 @@ import { fileURLToPath } from "node:url";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
+import { failureReport, type TestFailure } from "./support/testFailure.ts";
+import type { TestOutcome } from "./testRun.ts";
 
 /**
  * `npm test [-- FILE|FOLDER… --grep PATTERN]`: all tests against PostgreSQL servers of their own, which are gone afterwards. Ends with the
@@ -15,6 +17,8 @@ import { createLogger } from "#src/logger.ts";
  */
 const logger = createLogger("warn");
 const tally = { passed: 0, failed: 0 };
+/** Of all lanes, told again at the end. */
+const failures: TestFailure[] = [];
 /** What starts, kills and waits for processes most. */
 const longLane = ["soak", "processes", "outages.test.ts"];
 const given = process.argv.slice(2);
@@ -55,6 +59,7 @@ await runUntilStopped({
       await postgres.stop();
       for (const path of [directory, postgres.directory]) if (path) await rm(path, { recursive: true, force: true });
     }
+    if (failures.length > 0) console.log(failureReport(failures));
     console.log(`${tally.passed} passed, ${tally.failed} failed`);
   },
 });
@@ -88,7 +93,8 @@ function runTests(adminUrl: string, lane: readonly string[]): ChildProcess {
     process.stdout.write((held ?? []).join(""));
     held = undefined;
   });
-  return child.on("message", (outcome: keyof typeof tally) => {
-    tally[outcome] += 1;
+  return child.on("message", (told: TestOutcome) => {
+    tally[told.outcome] += 1;
+    if (told.outcome === "failed") failures.push(told.failure);
   });
 }

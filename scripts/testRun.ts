@@ -2,6 +2,10 @@ import { readdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
+import { type TestFailure, testFailure } from "./support/testFailure.ts";
+
+/** What this process tells its parent: one message for each test or hook that ended. */
+export type TestOutcome = { outcome: "passed" } | { outcome: "failed"; failure: TestFailure };
 
 /** Runs the tests in a process of their own and tells its parent of each, so that a crash in one cannot take the count or the server along. */
 const { values, positionals } = parseArgs({
@@ -25,8 +29,12 @@ mocha
     process.disconnect?.();
     process.exit(failures > 0 ? 1 : 0);
   })
-  .on("pass", () => process.send?.("passed"))
-  .on("fail", () => process.send?.("failed"));
+  .on("pass", () => tell({ outcome: "passed" }))
+  .on("fail", (test, error) => tell({ outcome: "failed", failure: testFailure(test, error) }));
+
+function tell(outcome: TestOutcome): void {
+  process.send?.(outcome);
+}
 
 function testsIn(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path];
