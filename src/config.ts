@@ -83,7 +83,7 @@ function settingsFrom({ read, given }: Reader) {
     /** Undefined: the event log is in PostgreSQL. */
     eventStoreUrl: read("EVENT_STORE_URL", eventStoreUrl, undefined),
     secretsKeys: read("SECRETS_KEYS", keyRing, undefined),
-    mailProvider: read("MAIL_PROVIDER", oneOf("outbox", "smtp", "sendgrid"), "outbox"),
+    mailProvider: read("MAIL_PROVIDER", oneOf("outbox", "smtp"), "outbox"),
     smtpUrl: read("SMTP_URL", url("smtp", "smtps"), undefined),
     /** 0: no receiver. */
     smtpInPort: read("SMTP_IN_PORT", integer(0, 65_535), 2525),
@@ -95,32 +95,8 @@ function settingsFrom({ read, given }: Reader) {
     dnsServers: read("DNS_SERVERS", listOf(dnsServer), undefined),
     sandboxDomain,
     approvalsFrom: read("APPROVALS_FROM", mailAddress, `approvals@${sandboxDomain ?? new URL(publicUrl).hostname}`),
-    sendgrid: {
-      apiKey: read("SENDGRID_API_KEY", text, undefined),
-      baseUrl: read("SENDGRID_BASE_URL", httpUrl, "https://api.sendgrid.com"),
-      eventPublicKey: read("SENDGRID_EVENT_PUBLIC_KEY", text, undefined),
-      inboundPublicKey: read("SENDGRID_INBOUND_PUBLIC_KEY", text, undefined),
-      inboundSecret: read("SENDGRID_INBOUND_SECRET", text, undefined),
-    },
-    telegram: {
-      apiRoot: read("TELEGRAM_API_ROOT", httpUrl, "https://api.telegram.org"),
-      mode: read("TELEGRAM_MODE", oneOf("auto", "webhook", "polling"), "auto"),
-    },
-    slack: {
-      signingSecret: read("SLACK_SIGNING_SECRET", text, undefined),
-      allowedHosts: read("SLACK_ALLOWED_HOSTS", listOf(hostName), ["hooks.slack.com"]),
-    },
-    stripe: {
-      secretKey: read("STRIPE_SECRET_KEY", text, undefined),
-      webhookSecret: read("STRIPE_WEBHOOK_SECRET", text, undefined),
-      apiBase: read("STRIPE_API_BASE", httpUrl, undefined),
-      prices: {
-        proMonthly: read("STRIPE_PRICE_PRO_MONTHLY", text, undefined),
-        proAnnual: read("STRIPE_PRICE_PRO_ANNUAL", text, undefined),
-        agencyMonthly: read("STRIPE_PRICE_AGENCY_MONTHLY", text, undefined),
-        agencyAnnual: read("STRIPE_PRICE_AGENCY_ANNUAL", text, undefined),
-      },
-    },
+    /** Hosts of the webhook URLs that a Slack channel may name. */
+    slackAllowedHosts: read("SLACK_ALLOWED_HOSTS", listOf(hostName), ["hooks.slack.com"]),
     /** Requests a minute (decisions 12); undefined for /auth: as each of its routes has it. */
     rateLimits: {
       read: read("RATE_LIMIT_READ", rate, 60),
@@ -185,7 +161,6 @@ const crashAt: Parser<string> = (value) => {
 function requireConsistent(settings: ReturnType<typeof settingsFrom>, { given, wrong }: Reader): void {
   const { mailProvider, production } = settings;
   if (mailProvider === "smtp" && !given("SMTP_URL")) wrong("SMTP_URL has to be set with MAIL_PROVIDER=smtp.");
-  if (mailProvider === "sendgrid") wrong("MAIL_PROVIDER=sendgrid is not offered by this version: set outbox or smtp.");
   if (given("DATABASE_OWNER_URL") && !given("DATABASE_URL")) wrong("DATABASE_OWNER_URL needs DATABASE_URL beside it.");
   if (!production) return;
   if (!given("SECRETS_KEYS"))

@@ -61,7 +61,7 @@ const rules: Rule[] = [
       within("src/commands"),
       within("src/http"),
     ],
-    packages: /^(node:.*|express|helmet|ajv|ajv-formats|typebox|pino|pino-http|express-rate-limit|prom-client|diff)$/,
+    packages: /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|prom-client|diff)$/,
   },
   {
     files: /^src\/subscriptions\//,

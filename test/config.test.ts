@@ -128,6 +128,10 @@ describe("the configuration", () => {
     }
   });
 
+  it("names the mail providers there are when another one is asked for", () => {
+    expect(refusal({ MAIL_PROVIDER: "sendgrid" })).to.match(/MAIL_PROVIDER is wrong: expected outbox or smtp\./);
+  });
+
   it("refuses settings that do not fit together", () => {
     expect(refusal({ MAIL_PROVIDER: "smtp" })).to.match(/SMTP_URL has to be set/);
     expect(refusal({ DATABASE_OWNER_URL: "postgres://h/d" })).to.match(/DATABASE_OWNER_URL needs DATABASE_URL/);
