@@ -1,4 +1,5 @@
 import type { Request, Response } from "express";
+import { isUuid } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Actor } from "#streams/event.ts";
 import { type ApiKeyIdentity, unauthorized } from "./authenticate.ts";
@@ -6,7 +7,6 @@ import { parseBody } from "./body.ts";
 import { invalid } from "./errors.ts";
 import { etag, ifMatchOf } from "./etag.ts";
 import { lastEventIdOf } from "./feedCursor.ts";
-import { isUuid } from "./formats.ts";
 import { readQuery } from "./query.ts";
 import { Reply } from "./reply.ts";
 import { type Caller, isRaw, type Reached, type Route, type SecretOnce } from "./route.ts";
