@@ -9,7 +9,7 @@ const runnable = [
   ...["workspace", "projections", "processes", "secrets"].map((name) => `scripts/${name}.ts`),
   "test/support/livingProcess.ts",
   "test/support/keepEmbedded.ts",
-  "test/http/frameworkInstance.ts",
+  "test/http/framework/instance.ts",
   "test/subscriptions/child.ts",
   "test/eventStore/postgres/appendAll.ts",
 ];
