@@ -1,4 +1,5 @@
 import { Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import type { Making } from "./content.ts";
 import { type Draft, isSomebodysWord, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
@@ -78,6 +79,8 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "GiveUpOnRules":
       if (draft.rulesApplied || !isAutoApproval(draft)) return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
+    default:
+      return unreachable(command);
   }
 }
 

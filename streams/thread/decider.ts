@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
 import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
 import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
@@ -92,6 +93,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       return { ...thread, mergedInto: event.data.survivorId, mergeNumber: event.data.number };
     case "ThreadAbsorbed":
       return absorbed(thread, event.data);
+    default:
+      return unreachable(event);
   }
 }
 
@@ -170,6 +173,8 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
       return noteDraft(command, thread);
     case "AuthenticateMessage":
       return authenticateMessage(command, thread);
+    default:
+      return unreachable(command);
   }
 }
 
