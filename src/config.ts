@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parse } from "dotenv";
+import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { crashPoints } from "./crashPoints.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
 import {
@@ -136,11 +137,7 @@ function settingsFrom({ read, given }: Reader) {
     deliveryConfirmSeconds: read("DELIVERY_CONFIRM_SECONDS", integer(1, day), 900),
     approvalLinkHours: read("APPROVAL_LINK_HOURS", integer(1, 8_760), 72),
     idempotencyHours: read("IDEMPOTENCY_HOURS", integer(1, 8_760), 24),
-    webhookRetrySeconds: read(
-      "WEBHOOK_RETRY_SECONDS",
-      listOf(integer(0, 30 * day)),
-      [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400],
-    ),
+    webhookRetrySeconds: read("WEBHOOK_RETRY_SECONDS", listOf(integer(0, 30 * day)), [...usualRetrySeconds]),
     smtpRetrySeconds: read("SMTP_RETRY_SECONDS", listOf(integer(0, 30 * day)), [60, 300, 900, 3_600]),
     /** While pending in its first hour, while pending later, once verified. */
     domainCheckSeconds: read("DOMAIN_CHECK_SECONDS", threeOf(integer(1, 30 * day)), [30, 600, 86_400] as [

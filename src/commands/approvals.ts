@@ -16,6 +16,7 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
 import { findToken } from "#streams/draft/notification.ts";
+import { newerWord } from "#streams/draft/staleness.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
@@ -151,8 +152,7 @@ const heldBy = (code: string): HeldBy =>
 async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
   await waitUntilFiled(deps, draft.identityId);
   const { state: thread } = await loadThread(deps, draft.threadId);
-  const word = thread.newestWord;
-  return word !== null && word.number > draft.basedOnNumber ? word.messageId : null;
+  return newerWord(thread, draft)?.messageId ?? null;
 }
 
 async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {

@@ -1,9 +1,9 @@
 import { Rejected } from "#streams/decider.ts";
 import { holdsSlot, slotsDecider, slotsTaken } from "#streams/slots/decider.ts";
 import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
+import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
-import type { PlanLimits } from "./planLimits.ts";
 import { capOf } from "./plans.ts";
 
 type Slot = { workspaceId: string; kind: SlotKind; holderId: string };

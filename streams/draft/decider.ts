@@ -1,7 +1,7 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
-import { type Approval, type Draft, isSomebodysWord, makingOf } from "./draft.ts";
+import { type Approval, type Draft, isByPersonOrKey, makingOf } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
@@ -165,7 +165,7 @@ type Approved = Extract<DraftEvent, { type: "DraftApproved" }>["data"];
 
 /** What leaves by itself once the obstacle is gone: anything after a pause, and what nobody approved when its identity is active again. */
 const isHeldForLater = ({ approval, sendRequested }: Draft, code: string): boolean =>
-  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isSomebodysWord(approval));
+  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isByPersonOrKey(approval));
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { isWord } from "../inbox/words.ts";
 import { unreachable } from "../unreachable.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
 import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
@@ -39,9 +40,6 @@ const initial: Thread = {
   claims: {},
   machineAnswers: {},
 };
-
-/** True for mail that is somebody's word: it makes drafts stale. Automatic replies and bounces do not (decisions 5). */
-export const isWord = (classification: string): boolean => classification === "person" || classification === "list";
 
 function evolve(thread: Thread, event: ThreadEvent): Thread {
   switch (event.type) {

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals.ts";
 import { reception } from "#src/commands/inbound.ts";
-import { type PlanLimits, planLimits } from "#src/commands/planLimits.ts";
+import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";

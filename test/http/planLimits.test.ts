@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import { planLimits } from "#src/commands/planLimits.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/scopes.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";

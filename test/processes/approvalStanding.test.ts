@@ -2,7 +2,7 @@ import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { systemIds } from "#src/clock.ts";
 import { sendDraft } from "#src/commands/drafts.ts";
-import { planLimits } from "#src/commands/planLimits.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { RuleSettings } from "#streams/rule/events.ts";
 import { slotsStream } from "#streams/slots/events.ts";

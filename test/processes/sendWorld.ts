@@ -3,7 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { contentSha256 } from "#src/commands/draftContents.ts";
 import { createFreshClaims } from "#src/commands/freshClaims.ts";
 import { type Cause, createHandle } from "#src/commands/handle.ts";
-import { planLimits } from "#src/commands/planLimits.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
