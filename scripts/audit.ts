@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { draftHistory } from "#src/commands/draftHistories.ts";
+import { draftHistory } from "#src/commands/drafts/draftHistories.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { canonicalJson } from "#src/mail/out/content.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { countSecrets, resealSecrets } from "#src/commands/resealing.ts";
+import { countSecrets, resealSecrets } from "#src/commands/secrets/resealing.ts";
 import type { Composition } from "#src/compose.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";

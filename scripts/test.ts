@@ -4,9 +4,9 @@ import { readdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { fileURLToPath } from "node:url";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 
 /**
  * `npm test [-- FILE|FOLDER… --grep PATTERN]`: all tests against PostgreSQL servers of their own, which are gone afterwards. Ends with the

@@ -6,7 +6,7 @@ import type { Cause } from "#src/commands/handle.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { createWorkspace, setPlan } from "#src/commands/workspaces.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
-import { firstKeyScopes } from "#src/http/scopes.ts";
+import { firstKeyScopes } from "#src/http/framework/keys/scopes.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
 import { type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";

@@ -3,7 +3,7 @@ import { createApiKey } from "./commands/apiKeys.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
-import { firstKeyScopes } from "./http/scopes.ts";
+import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
 
 /**
  * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined where there is one

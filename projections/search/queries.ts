@@ -1,12 +1,13 @@
 import { json } from "../projection.ts";
-import { type Question, questionOf, type Term, wordsOf } from "./words.ts";
+import { parseQuery, type Question, type Term } from "./parseQuery.ts";
+import { wordsOf } from "./words.ts";
 
 /** SQL conditions on a column of thread ids, each with its one value in the place of {n}. */
 type Condition = readonly [sql: string, value: string | boolean];
 
 /** Threads in which one message has all the words asked for, and no message has one that is not wanted. */
 export function threadsWith(column: string, text: string): Condition[] {
-  const { having, without } = questionOf(text);
+  const { having, without } = parseQuery(text);
   if (having.length + without.length === 0) return nothing;
   return [
     ...(having.length > 0 ? [among(column, "", having)] : []),
@@ -16,7 +17,7 @@ export function threadsWith(column: string, text: string): Condition[] {
 
 /** Threads with a message from a sender whose name or address holds each of these parts. */
 export function threadsFrom(column: string, text: string): Condition[] {
-  const { having }: Question = questionOf(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
+  const { having }: Question = parseQuery(text.replaceAll('"', " ").replaceAll(/(^|\s)-/g, " "));
   return wordsOf(text).length === 0 ? nothing : [among(column, "@", having)];
 }
 

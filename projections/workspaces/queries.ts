@@ -1,6 +1,6 @@
 import type { Reads } from "../reads.ts";
 
-/** The Workspace of the contract; its counters come from the quota streams (src/commands/quotas.ts). */
+/** The Workspace of the contract; its counters come from the quota streams (src/commands/plans/quotas.ts). */
 export type WorkspaceRow = {
   id: string;
   name: string;

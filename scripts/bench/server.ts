@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import type { Logger } from "pino";
+import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import type { DatabaseUrls } from "#src/postgres/database.ts";
-import { startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 import { prepareDatabase } from "#src/postgres/prepare.ts";
 
 /** A PostgreSQL of this run alone, with the settings the embedded one has in service, gone afterwards. */

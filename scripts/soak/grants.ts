@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { walkedRules } from "#src/commands/ruleRuns.ts";
+import { walkedRules } from "#src/commands/rules/ruleRuns.ts";
 import type { Facts } from "#streams/rule/evaluate.ts";
 import type { Group, Leaf, RuleAction } from "#streams/rule/events.ts";
 import { decideApproval } from "#streams/ruleRun/approval.ts";

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 import { createReport, type Proof, type Report } from "./proof.ts";
 import { proofs } from "./proofs.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Document } from "#src/http/openapi.ts";
+import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { createDocumentCheck } from "#test/support/documentCheck.ts";
 import { makeTenant, nounOfField, paramsOf, type Tenant, webhookHost } from "#test/support/examples/world.ts";
 import { operationsOf } from "#test/support/hostileRequests.ts";

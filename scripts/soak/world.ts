@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { type Client, createClient } from "../support/client.ts";
 import { type Instance, startInstance } from "../support/instance.ts";

@@ -1,8 +1,8 @@
 import { pino } from "pino";
 import { type Composition, compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
+import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { createLogger } from "#src/logger.ts";
-import { startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 import { prepareDatabase } from "#src/postgres/prepare.ts";
 
 /**

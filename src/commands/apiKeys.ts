@@ -5,7 +5,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
-import { type HolderState, takeSlot } from "./slots.ts";
+import { type HolderState, takeSlot } from "./plans/slots.ts";
 
 const keyStart = "svc_live_";
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";

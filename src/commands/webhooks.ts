@@ -8,7 +8,7 @@ import { type WebhookSecret, type WebhookSettings, webhookStream } from "#stream
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
-import { type HolderState, takeSlot } from "./slots.ts";
+import { type HolderState, takeSlot } from "./plans/slots.ts";
 
 const maxWebhooks = 20;
 const secretBytes = 32;

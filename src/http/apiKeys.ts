@@ -3,13 +3,13 @@ import { apiKeyState, createApiKey, newKey, revokeApiKey } from "#src/commands/a
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { ApiKeyIdentity } from "./authenticate.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import { invalid } from "./errors.ts";
-import { type Route, route } from "./route.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { invalid } from "./framework/errors.ts";
+import type { ApiKeyIdentity } from "./framework/keys/authenticate.ts";
+import { allScopes, defaultScopes, type Scope } from "./framework/keys/scopes.ts";
+import { type Route, route } from "./framework/route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
-import { allScopes, defaultScopes, type Scope } from "./scopes.ts";
 
 /** What of a key's stream is written while it lives: nothing but its creation, at revision 0. */
 const liveRevision = 0;

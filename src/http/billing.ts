@@ -1,10 +1,10 @@
 import { countDomains } from "#projections/domains/queries.ts";
 import { countIdentities } from "#projections/identities/queries.ts";
 import { countRules } from "#projections/rules/queries.ts";
-import { currentPlan } from "#src/commands/plans.ts";
+import { currentPlan } from "#src/commands/plans/plans.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import { type Route, route } from "./route.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
 import { Checkout, CreateCheckout, Portal, Subscription } from "./schemas/billing.ts";
 import { planAndUsage } from "./workspaces.ts";
 

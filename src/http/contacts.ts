@@ -1,8 +1,8 @@
 import { contactById, listContacts } from "#projections/contacts/queries.ts";
 import { deleteContact, updateContact } from "#src/commands/contacts.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import { type Route, route } from "./route.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
 import { Deleted } from "./schemas/common.ts";
 import { Contact, ContactList, ContactQuery, UpdateContact } from "./schemas/contacts.ts";
 

@@ -1,11 +1,11 @@
 import { countDomains, domainById, listDomains } from "#projections/domains/queries.ts";
 import { workspaceById } from "#projections/workspaces/queries.ts";
-import { createDomain, deleteDomain, requestCheck } from "#src/commands/domains.ts";
+import { createDomain, deleteDomain, requestCheck } from "#src/commands/domains/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
 import { presentDomain, presentSandbox, type WireDomain } from "./present/domains.ts";
-import { type Route, route } from "./route.ts";
 import { Deleted } from "./schemas/common.ts";
 import { CreateDomain, Domain, DomainList, DomainQuery } from "./schemas/domains.ts";
 

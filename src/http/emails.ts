@@ -1,11 +1,11 @@
 import type { Static } from "typebox";
-import type { DirectlySent } from "#src/commands/directSends.ts";
-import { replyEmail, sendEmail } from "#src/commands/emails.ts";
-import { readAttachments } from "./attachments.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import { shownOnRefusal } from "./draftAnswers.ts";
-import type { ErrorCode } from "./errors.ts";
-import { type Route, route } from "./route.ts";
+import type { DirectlySent } from "#src/commands/emails/directSends.ts";
+import { replyEmail, sendEmail } from "#src/commands/emails/emails.ts";
+import { readAttachments } from "./attachments/attachmentUpload.ts";
+import { shownOnRefusal } from "./drafts/draftAnswers.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { ErrorCode } from "./framework/errors.ts";
+import { type Route, route } from "./framework/route.ts";
 import { attachmentBodyLimit } from "./schemas/drafts.ts";
 import { EmailAccepted, ReplyEmail, SendEmail } from "./schemas/emails.ts";
 

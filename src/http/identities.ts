@@ -1,15 +1,15 @@
 import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
-import { maskedChannel } from "#src/commands/approvalChannels.ts";
-import { requireMayNameApprovers } from "#src/commands/humanApproval.ts";
-import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities.ts";
+import { maskedChannel } from "#src/commands/approvals/approvalChannels.ts";
+import { requireMayNameApprovers } from "#src/commands/approvals/humanApproval.ts";
+import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 
 import { compareReadings } from "#src/html/compare/compareReadings.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import { type Route, route } from "./route.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
+import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
 import { CreateIdentity, Identity, IdentityList, IdentityQuery, UpdateIdentity } from "./schemas/identities.ts";
-import { settingsReader } from "./settingsReader.ts";
 
 export function identityRoutes(deps: HttpDependencies): Route[] {
   const find = ({ workspaceId, params }: { workspaceId: string; params: { identity_id: string } }) =>

@@ -1,10 +1,10 @@
 import { type InboundRow, inboundById, listInbound } from "#projections/inbound/queries.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
 import { storedBytes } from "./messages.ts";
 import { fileReply } from "./present/files.ts";
 import { timestamp } from "./present/times.ts";
-import { type Route, route } from "./route.ts";
 import { InboundEntry, InboundList, InboundQuery } from "./schemas/messages.ts";
 
 const present = (row: InboundRow & { raw_sha256?: string }) => {

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
 import { hashKey } from "#src/commands/apiKeys.ts";
-import { approvalDecisions } from "#src/commands/approvals.ts";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
@@ -9,32 +9,33 @@ import type { Metrics } from "#src/metrics/metrics.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
-import { createApp } from "./app.ts";
 import { approvalPages } from "./approvalPages/router.ts";
 import { assistantRoutes } from "./assistants.ts";
-import { createAuthenticate } from "./authenticate.ts";
+import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
-import { type HttpDependencies, httpDependencies } from "./dependencies.ts";
 import { introduction } from "./docs/introduction.ts";
 import { domainRoutes } from "./domains.ts";
-import { draftHistoryRoutes } from "./draftHistories.ts";
-import { draftRoutes } from "./drafts.ts";
+import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
+import { draftRoutes } from "./drafts/drafts.ts";
 import { emailRoutes } from "./emails.ts";
-import { eventRoutes } from "./events.ts";
-import { createHitCounter } from "./hitCounter.ts";
-import { createIdempotency } from "./idempotency.ts";
+import { eventRoutes } from "./events/events.ts";
+import { createApp } from "./framework/app.ts";
+import { type HttpDependencies, httpDependencies } from "./framework/dependencies.ts";
+import { createIdempotency } from "./framework/idempotency/idempotency.ts";
+import { createAuthenticate } from "./framework/keys/authenticate.ts";
+import { createInFlight } from "./framework/keys/inFlight.ts";
+import { createRevocation } from "./framework/keys/revocation.ts";
+import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
+import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
+import type { Route } from "./framework/route.ts";
+import { type HttpServer, listen } from "./framework/server.ts";
+import { type Parts, readiness } from "./health/readiness.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
-import { createInFlight } from "./inFlight.ts";
 import { messageRoutes } from "./messages.ts";
-import { outboxPages } from "./outbox.ts";
-import { createLimits, type Rates, windowMs } from "./rateLimits.ts";
-import { type Parts, readiness } from "./readiness.ts";
-import { createRevocation } from "./revocation.ts";
-import type { Route } from "./route.ts";
+import { outboxPages } from "./outbox/outbox.ts";
 import { ruleRoutes } from "./rules.ts";
-import { type HttpServer, listen } from "./server.ts";
 import { taskRoutes } from "./tasks.ts";
 import { threadRoutes } from "./threads.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -69,6 +70,7 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...identityRoutes(deps),
   ...threadRoutes(deps),
   ...messageRoutes(deps),
+  ...attachmentDownloadRoutes(deps),
   ...draftRoutes(deps),
   ...draftHistoryRoutes(deps),
   ...inboundRoutes(deps),

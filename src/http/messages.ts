@@ -1,11 +1,9 @@
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
-import { handedOverMime } from "#src/commands/draftHistories.ts";
+import { handedOverMime } from "#src/commands/drafts/draftHistories.ts";
 import { Rejected } from "#streams/decider.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
 import { fileReply } from "./present/files.ts";
-import { withBody } from "./present/messages.ts";
-import { type Route, route } from "./route.ts";
-import { AttachmentParams } from "./schemas/messages.ts";
 
 export const messageRoutes = (deps: HttpDependencies): Route[] => [
   route(
@@ -29,36 +27,10 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
       });
     },
   ),
-  route(
-    "GET /v1/messages/:id/attachments/:attachment_id",
-    {
-      scope: "read:threads",
-      limit: "read",
-      summary: "Download an attachment of a message",
-      description:
-        "Always as a download. Types that a browser could run something of are given as application/octet-stream.",
-      params: AttachmentParams,
-      answers: { mediaType: "application/octet-stream", description: "The attachment's bytes, under its own type" },
-      load: ({ workspaceId, params }) => attachmentOf(deps, workspaceId, params),
-    },
-    async ({ loaded: { sha256, contentType, filename } }) =>
-      fileReply({ bytes: await storedBytes(deps, sha256), contentType, filename }),
-  ),
 ];
 
 const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise<string | undefined> =>
   draft_id === null ? undefined : handedOverMime(deps, draft_id);
-
-async function attachmentOf(
-  deps: HttpDependencies,
-  workspaceId: string,
-  params: { id: string; attachment_id: string },
-) {
-  const message = await messageById(deps.reads, workspaceId, params.id);
-  if (!message) return undefined;
-  const { attachments } = await withBody(deps.blobs, message);
-  return attachments.find((attachment) => attachment.id === params.attachment_id);
-}
 
 export async function storedBytes(deps: HttpDependencies, sha256: string): Promise<Buffer> {
   const bytes = await deps.blobs.get(sha256);

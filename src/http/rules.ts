@@ -1,12 +1,13 @@
 import type { Static } from "typebox";
 import { listEvaluations } from "#projections/ruleEvaluations/queries.ts";
 import { listRules, type RuleRow, ruleById } from "#projections/rules/queries.ts";
-import { maskedActions } from "#src/commands/ruleSecrets.ts";
-import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules.ts";
-import { maxTested, type Tried, tryRule } from "#src/commands/ruleTests.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { maxTested, type Tried, tryRule } from "#src/commands/rules/backTest.ts";
+import { maskedActions } from "#src/commands/rules/ruleSecrets.ts";
+import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules/rules.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
+import { settingsReader } from "./framework/settingsReader.ts";
 import { timestamp } from "./present/times.ts";
-import { type Route, route } from "./route.ts";
 import { Deleted } from "./schemas/common.ts";
 import {
   CreateRule,
@@ -19,7 +20,6 @@ import {
   TestRule,
   UpdateRule,
 } from "./schemas/rules.ts";
-import { settingsReader } from "./settingsReader.ts";
 
 export function ruleRoutes(deps: HttpDependencies): Route[] {
   const find = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>

@@ -1,11 +1,11 @@
 import type { Static } from "typebox";
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { identityById } from "#projections/identities/queries.ts";
-import { sendTestEmail } from "#src/commands/testEmails.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { sendTestEmail } from "#src/commands/emails/testEmails.ts";
 import { refusals } from "./emails.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
 import { timestamp } from "./present/times.ts";
-import { type Route, route } from "./route.ts";
 import { Task, TaskAccepted, TestEmail } from "./schemas/emails.ts";
 
 /** Test mails, and what became of them. A task is its mail's draft, read as a task. */

@@ -3,12 +3,12 @@ import { draftsOfThread } from "#projections/drafts/queries.ts";
 import { identityById } from "#projections/identities/queries.ts";
 import { listMessages, newestMessages } from "#projections/messages/queries.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
-import { updateThread } from "#src/commands/updateThread.ts";
-import type { HttpDependencies } from "./dependencies.ts";
+import { updateThread } from "#src/commands/threads/updateThread.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
 import { presentDrafts } from "./present/drafts.ts";
 import { presentMessages } from "./present/messages.ts";
 import { presentMerged, presentThread } from "./present/threads.ts";
-import { type Route, route } from "./route.ts";
 import { MessageList, MessageQuery } from "./schemas/messages.ts";
 import { Thread, ThreadList, ThreadQuery, ThreadRead, UpdateThread } from "./schemas/threads.ts";
 

@@ -9,8 +9,9 @@ import {
 } from "#src/commands/webhooks.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { WebhookSettings } from "#streams/webhook/events.ts";
-import type { HttpDependencies } from "./dependencies.ts";
-import { type Route, route } from "./route.ts";
+import type { HttpDependencies } from "./framework/dependencies.ts";
+import { type Route, route } from "./framework/route.ts";
+import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
 import {
   CreateWebhook,
@@ -24,7 +25,6 @@ import {
   WebhookRotated,
   WebhookWithSecret,
 } from "./schemas/webhooks.ts";
-import { settingsReader } from "./settingsReader.ts";
 
 type Named = { workspaceId: string; params: { webhook_id: string } };
 

@@ -3,6 +3,12 @@ import pg from "pg";
 
 const folder = new URL("./migrations/", import.meta.url);
 
+/** What a migration was called when it was applied by an earlier release: the same file, which must not run twice. */
+const formerNames = [
+  ["0015-contact-search.sql", "0012-contact-search.sql"],
+  ["0016-idempotency-secrets.sql", "0013-idempotency-secrets.sql"],
+] as const;
+
 /** Instances that start at the same moment take their turns by this advisory lock of the database. */
 const lockKey = 727_274;
 
@@ -31,6 +37,8 @@ async function pending(client: pg.Client): Promise<string[]> {
   await client.query(
     "create table if not exists work.migrations (name text primary key, applied_at timestamptz not null default now())",
   );
+  for (const names of formerNames)
+    await client.query("update work.migrations set name = $2 where name = $1", [...names]);
   const { rows } = await client.query("select name from work.migrations");
   const applied = new Set(rows.map((row) => row.name));
   const files = await readdir(folder);

@@ -1,5 +1,5 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { authenticateMessage } from "#src/commands/mailAuthentication.ts";
+import { authenticateMessage } from "#src/commands/inbound/mailAuthentication.ts";
 import { idOf } from "#streams/event.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import { causedBy } from "./cause.ts";

@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { checkDomain, loseNames } from "#src/commands/domainChecks.ts";
-import { releaseNames } from "#src/commands/domains.ts";
+import { checkDomain, loseNames } from "#src/commands/domains/domainChecks.ts";
+import { releaseNames } from "#src/commands/domains/domains.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { domainDecider } from "#streams/domain/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";

@@ -1,5 +1,5 @@
-import { reportDelivery } from "#src/commands/deliveryReports.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { deliveryDecider } from "#streams/delivery/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { sendingState } from "#src/commands/sendingAllowed.ts";
-import { requeueSend } from "#src/commands/sends.ts";
+import { requeueSend } from "#src/commands/sends/queueSend.ts";
+import { sendingState } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Delivery, deliveryDecider } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";

@@ -1,6 +1,6 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { draftEvents } from "#src/commands/draftHistories.ts";
+import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { draftDecider } from "#streams/draft/decider.ts";

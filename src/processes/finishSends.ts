@@ -1,8 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { giveBack } from "#src/commands/sends.ts";
-import { noteSent } from "#src/commands/sentMail.ts";
-import { loadThread, onThread } from "#src/commands/threads.ts";
+import { giveBack } from "#src/commands/sends/queueSend.ts";
+import { noteSent } from "#src/commands/sends/sentMail.ts";
+import { loadThread, onThread } from "#src/commands/threads/threads.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";

@@ -1,8 +1,8 @@
-import { withdrawalOf } from "#src/commands/approvalStanding.ts";
+import { withdrawalOf } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { loadContent } from "#src/commands/draftContents.ts";
+import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { signedMail } from "#src/commands/signing.ts";
+import { signedMail } from "#src/commands/sends/signing.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";

@@ -1,8 +1,8 @@
 import type { Channels } from "#src/channels/channel.ts";
 import { emailChannel } from "#src/channels/email/emailChannel.ts";
 import { unreachable } from "#src/channels/unreachable.ts";
+import { sendNotice } from "#src/commands/approvals/notices.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { sendNotice } from "#src/commands/notices.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";

@@ -1,5 +1,5 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { noteDraft } from "#src/commands/threads.ts";
+import { noteDraft } from "#src/commands/threads/threads.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { DraftOutcome } from "#streams/thread/decider.ts";

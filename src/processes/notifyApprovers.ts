@@ -1,6 +1,6 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Channels } from "#src/channels/channel.ts";
-import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/askApprovers.ts";
+import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";

@@ -1,5 +1,5 @@
-import { reportDelivery } from "#src/commands/deliveryReports.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import { idOf } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import { causedBy } from "./cause.ts";

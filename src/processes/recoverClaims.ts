@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { undoSend } from "#src/commands/sends.ts";
-import { loadThread } from "#src/commands/threads.ts";
+import { undoSend } from "#src/commands/sends/queueSend.ts";
+import { loadThread } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";

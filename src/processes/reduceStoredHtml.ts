@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { refreshContent } from "#src/commands/refreshContent.ts";
-import { reduceStoredSignature } from "#src/commands/signatures.ts";
+import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
+import { reduceStoredSignature } from "#src/commands/identities/signatures.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { isReduced } from "#streams/draft/draft.ts";

@@ -1,6 +1,6 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { refreshContent } from "#src/commands/refreshContent.ts";
+import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";

@@ -1,6 +1,6 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { addressHash } from "#src/commands/identities.ts";
+import { addressHash } from "#src/commands/identities/identities.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";

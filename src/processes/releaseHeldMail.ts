@@ -1,9 +1,9 @@
 import { heldIdentities } from "#projections/inbound/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { currentPlan } from "#src/commands/plans.ts";
-import { hasInboundRoom } from "#src/commands/quotas.ts";
-import { releaseHeld } from "#src/commands/releaseHeldMail.ts";
+import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
+import { currentPlan } from "#src/commands/plans/plans.ts";
+import { hasInboundRoom } from "#src/commands/plans/quotas.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { isHeld } from "#streams/filing/decider.ts";

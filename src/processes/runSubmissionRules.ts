@@ -1,11 +1,11 @@
 import { messageById } from "#projections/messages/queries.ts";
-import { createdRunId, decideNow, walkBefore } from "#src/commands/approvalStanding.ts";
+import { createdRunId, decideNow, walkBefore } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { actorOf, applyRules, decideSubmission } from "#src/commands/ruleActions.ts";
-import { aboutDraft } from "#src/commands/ruleFacts.ts";
-import { carryOut, caughtUp, evaluateRules, receivedRunId, rulesFor } from "#src/commands/ruleRuns.ts";
-import { loadThread, noteDraft } from "#src/commands/threads.ts";
+import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
+import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
+import { carryOut, caughtUp, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
+import { loadThread, noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";

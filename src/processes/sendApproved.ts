@@ -1,9 +1,9 @@
 import { heldDraftIds } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { caughtUp } from "#src/commands/ruleRuns.ts";
-import { sendingState } from "#src/commands/sendingAllowed.ts";
-import { queueSend } from "#src/commands/sends.ts";
+import { caughtUp } from "#src/commands/rules/ruleRuns.ts";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { sendingState } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";

@@ -1,8 +1,8 @@
 import { livingIdentities } from "#projections/identities/queries.ts";
+import { sendNotice } from "#src/commands/approvals/notices.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import { sendNotice } from "#src/commands/notices.ts";
-import { caughtUp } from "#src/commands/ruleRuns.ts";
+import { caughtUp } from "#src/commands/rules/ruleRuns.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";

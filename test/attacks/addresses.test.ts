@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { nameStream } from "#src/commands/domainNames.ts";
+import { nameStream } from "#src/commands/domains/domainNames.ts";
 import { domainNameDecider } from "#streams/domainName/decider.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 

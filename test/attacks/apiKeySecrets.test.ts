@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { CannotOpen } from "#src/secrets/keyRing.ts";
-import { openPosts, type Posts } from "../http/idempotencySupport.ts";
+import { openPosts, type Posts } from "#test/http/framework/idempotencySupport.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 

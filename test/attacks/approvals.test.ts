@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { reception } from "#src/commands/inbound.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 type Choice = "approve" | "reject";

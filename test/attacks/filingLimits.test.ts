@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { reception } from "#src/commands/inbound.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 /** Mails made so that what is recorded of them outgrows an event or an append: none may hold up those behind it. */

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Document } from "#src/http/openapi.ts";
+import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import type { Answer } from "#test/support/asking.ts";
 import {
   bodyOf,

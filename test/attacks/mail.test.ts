@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { pino } from "pino";
-import { reception } from "#src/commands/inbound.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "#src/mail/in/smtpReceiver.ts";
 import { corpus, hasCorpus, seeded } from "#test/mail/in/mails.ts";
 import { startMail } from "#test/mail/in/smtpSender.ts";

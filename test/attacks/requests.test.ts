@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { expect } from "chai";
-import type { Document } from "#src/http/openapi.ts";
+import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import type { Answer } from "#test/support/asking.ts";
 import { createDocumentCheck } from "#test/support/documentCheck.ts";
 import { bodyOf, makeTenant, pathOf, type Tenant, webhookHost } from "#test/support/examples/world.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import type { Route } from "#src/http/route.ts";
-import { allScopes, type Scope } from "#src/http/scopes.ts";
+import { allScopes, type Scope } from "#src/http/framework/keys/scopes.ts";
+import type { Route } from "#src/http/framework/route.ts";
 import type { Ask } from "#test/support/asking.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";

@@ -7,7 +7,7 @@ import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { type Composition, compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { tablesFile } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";

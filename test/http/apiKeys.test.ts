@@ -2,10 +2,10 @@ import { setImmediate as turn } from "node:timers/promises";
 import { expect } from "chai";
 import Type from "typebox";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
-import { route } from "#src/http/route.ts";
-import { allScopes, defaultScopes, firstKeyScopes, namedScopes } from "#src/http/scopes.ts";
+import { allScopes, defaultScopes, firstKeyScopes, namedScopes } from "#src/http/framework/keys/scopes.ts";
+import { route } from "#src/http/framework/route.ts";
 import { Rejected } from "#streams/decider.ts";
-import { barrier } from "./frameworkSupport.ts";
+import { barrier } from "./framework/support.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";
 
 describe("http api-keys", function () {

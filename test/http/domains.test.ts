@@ -1,6 +1,6 @@
 import { createPublicKey } from "node:crypto";
 import { expect } from "chai";
-import { keyOwner } from "#src/commands/domains.ts";
+import { keyOwner } from "#src/commands/domains/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { domainStream } from "#streams/domain/events.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { replyEmail } from "#src/commands/emails.ts";
-import { quotaStreamOf, reserveQuota } from "#src/commands/quotas.ts";
+import { replyEmail } from "#src/commands/emails/emails.ts";
+import { quotaStreamOf, reserveQuota } from "#src/commands/plans/quotas.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
-import { nonceIn } from "./approvalPagesServer.ts";
+import { nonceIn } from "./approvalPages/server.ts";
 
 type Identity = { id: string; address: string };
 

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import { approvalDecisions } from "#src/commands/approvals.ts";
-import { reception } from "#src/commands/inbound.ts";
-import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type Plan, workspaceStream } from "#streams/workspace/events.ts";
+import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";

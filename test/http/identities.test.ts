@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { addressHash } from "#src/commands/identities.ts";
+import { addressHash } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";

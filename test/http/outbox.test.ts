@@ -1,7 +1,7 @@
 import type { AddressInfo, Server } from "node:net";
 import { expect } from "chai";
 import express from "express";
-import { outboxPages } from "#src/http/outbox.ts";
+import { outboxPages } from "#src/http/outbox/outbox.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { renderMail, renderNotice } from "#src/mail/out/render.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { countInbound, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/quotas.ts";
+import { countInbound, quotaStreamOf, releaseQuota, reserveQuota } from "#src/commands/plans/quotas.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Nouns, serveNouns, type Tenant } from "./nounsSupport.ts";

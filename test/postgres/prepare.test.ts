@@ -43,6 +43,13 @@ describe("preparing the database", () => {
     for (const row of rows) expect(row, row.name).to.include({ times: 1 });
   });
 
+  it("knows a migration that an earlier release applied under another name", async () => {
+    await asOwner("update work.migrations set name = '0015-contact-search.sql' where name = '0012-contact-search.sql'");
+    await migrate(server.ownerUrl, server.serviceRole);
+    const { rows } = await asOwner("select name from work.migrations where name like '%contact-search%'");
+    expect(rows).to.deep.equal([{ name: "0012-contact-search.sql" }]);
+  });
+
   it("gives the service role no right to change what is recorded", async () => {
     const client = new pg.Client(server.serviceUrl);
     await client.connect();

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { approvalDecisions } from "#src/commands/approvals.ts";
-import { type NewIdentity, updateIdentity } from "#src/commands/identities.ts";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { cause } from "./sendWorld.ts";

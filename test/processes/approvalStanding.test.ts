@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { systemIds } from "#src/clock.ts";
-import { sendDraft } from "#src/commands/drafts.ts";
-import { planLimits } from "#streams/workspace/planLimits.ts";
+import { sendDraft } from "#src/commands/drafts/drafts.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { RuleSettings } from "#streams/rule/events.ts";
 import { slotsStream } from "#streams/slots/events.ts";
@@ -10,6 +9,7 @@ import { threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { identityCreated } from "#test/support/examples/index.ts";
 import { expectSound, later } from "./sendChecks.ts";
 import { cause, identityId, workspaceId } from "./sendWorld.ts";

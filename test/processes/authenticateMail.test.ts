@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { authenticateMessage } from "#src/commands/mailAuthentication.ts";
+import { authenticateMessage } from "#src/commands/inbound/mailAuthentication.ts";
 import { signMail } from "#src/mail/out/dkim.ts";
-import { newSigningKeys } from "#src/secrets/signingKeys.ts";
+import { newDkimKeys } from "#src/mail/out/dkimKeys.ts";
 import { type InboundMessage, threadStream } from "#streams/thread/events.ts";
 import { system } from "#test/support/cause.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
@@ -20,7 +20,7 @@ describe("authenticating filed mail [d5 authentication]", function () {
     service = await startInProcess({ DNS_SERVERS: dns.address });
     workspace = await service.workspace();
     identity = await service.identity(workspace.id);
-    const { publicKey, privateKey } = await newSigningKeys();
+    const { publicKey, privateKey } = await newDkimKeys();
     dns.txt("s1._domainkey.customer.example", `v=DKIM1; k=rsa; p=${publicKey}`);
     dns.txt("_dmarc.customer.example", "v=DMARC1; p=reject; adkim=s; aspf=s");
     sign = (raw) => signMail(Buffer.from(raw), { domain: "customer.example", selector: "s1", privateKey });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { systemIds } from "#src/clock.ts";
-import { sendDirectly } from "#src/commands/directSends.ts";
-import { approveDraft, sendDraft } from "#src/commands/drafts.ts";
+import { approveDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
+import { sendDirectly } from "#src/commands/emails/directSends.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
 import { refreshDraftContents } from "#src/processes/refreshDraftContents.ts";
 import { Rejected } from "#streams/decider.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { checkDomain } from "#src/commands/domainChecks.ts";
+import { checkDomain } from "#src/commands/domains/domainChecks.ts";
 import { domainDecider } from "#streams/domain/decider.ts";
 import { domainStream } from "#streams/domain/events.ts";
 import { system } from "#test/support/cause.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { reportDelivery } from "#src/commands/deliveryReports.ts";
+import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { concludeSettled } from "#src/processes/concludeSettled.ts";
 import { confirmDelivery } from "#src/processes/confirmDelivery.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
+import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
 import { createHandle } from "#src/commands/handle.ts";
-import { reception } from "#src/commands/inbound.ts";
-import { submitDraft } from "#src/commands/submitDraft.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { asking } from "#test/support/asking.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { queueSend } from "#src/commands/sends.ts";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";

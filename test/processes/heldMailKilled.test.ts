@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { reception } from "#src/commands/inbound.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
 import { composeBeside } from "#test/support/besideService.ts";
 import { mail, until } from "#test/support/inProcess.ts";

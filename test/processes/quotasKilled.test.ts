@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import { createIdentity } from "#src/commands/identities.ts";
+import { createIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
-import { reception } from "#src/commands/inbound.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { asking } from "#test/support/asking.ts";
 import { composeBeside } from "#test/support/besideService.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { contentSha256 } from "#src/commands/draftContents.ts";
-import { noteDraft } from "#src/commands/threads.ts";
+import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
+import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { approveDraft } from "#src/commands/drafts.ts";
-import { queueSend } from "#src/commands/sends.ts";
+import { approveDraft } from "#src/commands/drafts/drafts.ts";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { identityDecider } from "#streams/identity/decider.ts";

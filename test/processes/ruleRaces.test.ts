@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createHandle } from "#src/commands/handle.ts";
-import { takeAction } from "#src/commands/ruleActions.ts";
-import { aboutDraft } from "#src/commands/ruleFacts.ts";
-import { evaluateRules, receivedRunId } from "#src/commands/ruleRuns.ts";
+import { takeAction } from "#src/commands/rules/ruleActions.ts";
+import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
+import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { causedBy } from "#src/processes/cause.ts";

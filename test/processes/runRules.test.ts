@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { updateIdentity } from "#src/commands/identities.ts";
+import { updateIdentity } from "#src/commands/identities/identities.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Authentication } from "#streams/thread/events.ts";

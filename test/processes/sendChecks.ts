@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { sendDraft } from "#src/commands/drafts.ts";
+import { sendDraft } from "#src/commands/drafts/drafts.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { cause, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { editDraft, rejectDraft } from "#src/commands/drafts.ts";
+import { editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { expectSound, first, send } from "./sendChecks.ts";
 import { cause, createSendWorld, refusal, workspaceId } from "./sendWorld.ts";

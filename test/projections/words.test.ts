@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { fold, mostParts, questionOf, vectorOf, wordsOf } from "#projections/search/words.ts";
+import { mostParts, parseQuery } from "#projections/search/parseQuery.ts";
+import { fold, vectorOf, wordsOf } from "#projections/search/words.ts";
 
 describe("the words of a search", function () {
   this.timeout(20_000);
@@ -27,7 +28,7 @@ describe("the words of a search", function () {
   });
 
   it("are asked for as parts, phrases and exclusions", () => {
-    expect(questionOf('late -refund "not Delivered" ann@x.example')).to.deep.equal({
+    expect(parseQuery('late -refund "not Delivered" ann@x.example')).to.deep.equal({
       having: [
         { words: [{ word: "late", match: "part" }] },
         {
@@ -46,23 +47,23 @@ describe("the words of a search", function () {
       ],
       without: [{ words: [{ word: "refund", match: "whole" }] }],
     });
-    expect(questionOf('"')).to.deep.equal({ having: [], without: [] });
-    expect(questionOf('-"')).to.deep.equal({ having: [], without: [] });
+    expect(parseQuery('"')).to.deep.equal({ having: [], without: [] });
+    expect(parseQuery('-"')).to.deep.equal({ having: [], without: [] });
   });
 
   it("are parts of words for a few of them, and whole words from then on", () => {
     const typed = Array.from({ length: 300 }, (_, index) => `abc${index}`);
-    const { having } = questionOf(typed.join(" "));
+    const { having } = parseQuery(typed.join(" "));
     const matches = having.flatMap(({ words }) => words.map(({ match }) => match));
     expect(matches).to.deep.equal(typed.map((_, index) => (index < mostParts ? "part" : "whole")));
-    const joined = questionOf(typed.map((word) => `${word}.x`).join(" ")).having.flatMap(({ words }) => words);
+    const joined = parseQuery(typed.map((word) => `${word}.x`).join(" ")).having.flatMap(({ words }) => words);
     expect(joined.filter(({ match }) => match !== "whole")).to.have.length(mostParts);
   });
 
   it("are read out of any text, and keep to what a vector can hold", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => {
-        const { having, without } = questionOf(text);
+        const { having, without } = parseQuery(text);
         for (const { words } of [...having, ...without])
           for (const { word } of words) expect(word).to.match(/^[\p{L}\p{N}]+$/u);
         for (const word of vectorOf([text, text], text).words) expect(word).to.match(/^@?[\p{L}\p{N}]+$/u);

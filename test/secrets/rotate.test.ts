@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import pg from "pg";
-import { sealedCategories } from "#src/commands/resealing.ts";
+import { sealedCategories } from "#src/commands/secrets/resealing.ts";
 import { fold } from "#streams/decider.ts";
 import { categoryOf } from "#streams/event.ts";
 import { webhookHost } from "#test/support/examples/world.ts";

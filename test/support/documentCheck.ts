@@ -1,6 +1,6 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { formats } from "#src/http/formats.ts";
-import type { Document } from "#src/http/openapi.ts";
+import type { Document } from "#src/http/framework/openapi/openapi.ts";
+import { formats } from "#src/http/framework/validation/formats.ts";
 
 type Json = Record<string, any>;
 export type Answered = { status: number; headers: Record<string, unknown>; text: string };

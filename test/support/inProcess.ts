@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import { createIdentity, type NewIdentity } from "#src/commands/identities.ts";
+import { createIdentity, type NewIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
-import { reception } from "#src/commands/inbound.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
-import { allScopes } from "#src/http/scopes.ts";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
 import { identityDecider } from "#streams/identity/decider.ts";

@@ -1,12 +1,12 @@
 import type { Express } from "express";
 import { pino } from "pino";
-import { createApp } from "#src/http/app.ts";
-import { unauthorized } from "#src/http/authenticate.ts";
-import type { HttpDependencies } from "#src/http/dependencies.ts";
 import { introduction } from "#src/http/docs/introduction.ts";
+import { createApp } from "#src/http/framework/app.ts";
+import type { HttpDependencies } from "#src/http/framework/dependencies.ts";
+import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
+import { type Document, openApi } from "#src/http/framework/openapi/openapi.ts";
+import type { Route } from "#src/http/framework/route.ts";
 import { allRoutes } from "#src/http/index.ts";
-import { type Document, openApi } from "#src/http/openapi.ts";
-import type { Route } from "#src/http/route.ts";
 
 /** What every dependency is until a route is asked, which here none is. */
 const nobody: any = new Proxy(() => nobody, { get: (_, name) => (name === "then" ? undefined : nobody) });

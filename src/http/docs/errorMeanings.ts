@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../errors.ts";
+import type { ErrorCode } from "../framework/errors.ts";
 
 /** What each code means to whoever gets it, and what to do: a code without a line here does not compile. */
 export const errorMeanings: Record<ErrorCode, string> = {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { statuses } from "../errors.ts";
-import { namedScopes, scopes } from "../scopes.ts";
+import { statuses } from "../framework/errors.ts";
+import { namedScopes, scopes } from "../framework/keys/scopes.ts";
 import { errorMeanings } from "./errorMeanings.ts";
 import { eventKinds } from "./eventKinds.ts";
 import { historyTypes } from "./historyTypes.ts";

@@ -3,9 +3,9 @@ import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Router } from "express";
 import { html } from "#src/html/html.ts";
-import type { Document } from "../openapi.ts";
-import { type Reply, reply } from "../reply.ts";
-import { send } from "../send.ts";
+import type { Document } from "../framework/openapi/openapi.ts";
+import { type Reply, reply } from "../framework/reply.ts";
+import { send } from "../framework/send.ts";
 
 const { resolve } = createRequire(import.meta.url);
 const own = (name: string): string => fileURLToPath(new URL(name, import.meta.url));

@@ -1,6 +1,6 @@
 import { diffLines } from "diff";
 import type { Static } from "typebox";
-import type { VersionContent } from "#src/commands/draftHistories.ts";
+import type { VersionContent } from "#src/commands/drafts/draftHistories.ts";
 import type { DraftDiff } from "../schemas/histories.ts";
 
 type Changes = Static<typeof DraftDiff>["changes"];

@@ -1,4 +1,4 @@
-import { type Reply, reply } from "../reply.ts";
+import { type Reply, reply } from "../framework/reply.ts";
 
 /** What a browser may be told about a file of strangers: types that it shows without running anything. */
 const passiveTypes =

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { allScopes, namedScopes } from "../scopes.ts";
+import { allScopes, namedScopes } from "../framework/keys/scopes.ts";
 import { Envelope, Nullable, Paging, Strict, Text, Timestamp, Uuid } from "./common.ts";
 
 const Scope = Type.Enum(allScopes);

@@ -1,8 +1,8 @@
 import type { Classification } from "#streams/inbox/events.ts";
+import { reportsFailure, reportType } from "./bounces.ts";
 import type { HeaderFields } from "./headerFields.ts";
-import { messageIdsIn } from "./messageIds.ts";
 
-/** The header fields that `classify` and `reportedIds` look at. */
+/** The header fields that `classify` and bounces.ts look at. */
 export const classifyingFields = [
   "auto-submitted",
   "content-type",
@@ -23,8 +23,6 @@ export const classifyingFields = [
 
 const automaticFields = ["x-autoreply", "x-auto-reply", "x-autorespond", "x-autoresponder"];
 const listFields = ["list-id", "list-post", "list-unsubscribe", "list-help"];
-const maxReportBytes = 256 * 1024;
-const maxReportedIds = 10;
 
 const failureSubject =
   /undeliver|delivery (?:status|failure|report|problem|error|has failed)|failure notice|returned mail|mail delivery|non[- ]?remis|unzustellbar|could not be delivered|delivery to the following/i;
@@ -35,35 +33,13 @@ const failureSubject =
  */
 export function classify(fields: HeaderFields, envelopeFrom?: string): Classification {
   const report = reportType(fields);
-  if (report === "delivery") return failed(fields) ? "bounce" : "auto_reply";
+  if (report === "delivery") return reportsFailure(fields) ? "bounce" : "auto_reply";
   if (report === "other") return "auto_reply";
   if (fields.count("x-failed-recipients") > 0 || isDaemon(fields, envelopeFrom)) return "bounce";
   if (isAutomatic(fields)) return "auto_reply";
   if (envelopeFrom === "") return failureSubject.test(fields.first("subject")) ? "bounce" : "auto_reply";
   const precedence = fields.first("precedence").toLowerCase();
   return listFields.some((name) => fields.count(name) > 0) || /^(?:list|bulk)\b/.test(precedence) ? "list" : "person";
-}
-
-/** The Message-IDs of the mail that a report is about: from the original header that it encloses. */
-export function reportedIds(fields: HeaderFields): string[] {
-  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
-  const found = text.matchAll(/^[> \t]{0,20}(?:original-)?message-id:\s{0,20}<([^<>\s]{1,400})>/gim);
-  return messageIdsIn([...found].map((match) => `<${match[1]}>`).join("")).slice(0, maxReportedIds);
-}
-
-function reportType(fields: HeaderFields): "delivery" | "other" | undefined {
-  const type = fields.first("content-type").toLowerCase();
-  if (/^message\/(?:global-)?delivery-status\b/.test(type)) return "delivery";
-  if (/^message\/(?:(?:global-)?disposition-notification|feedback-report)\b/.test(type)) return "other";
-  if (!/^multipart\/report\b/.test(type)) return undefined;
-  return /report-type\s{0,5}=\s{0,5}"?(?:disposition-notification|feedback-report)/.test(type) ? "other" : "delivery";
-}
-
-/** A report of a delay or of success tells of no failure; one that does not say is taken for a failure. */
-function failed(fields: HeaderFields): boolean {
-  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
-  const actions = [...text.matchAll(/^action:\s{0,20}(\w{1,20})/gim)].map((match) => match[1]!.toLowerCase());
-  return actions.length === 0 || actions.includes("failed");
 }
 
 function isDaemon(fields: HeaderFields, envelopeFrom?: string): boolean {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { addressParser, decodeWords } from "postal-mime";
 import type { MailHeaders } from "#streams/inbox/events.ts";
-import { classify, classifyingFields, reportedIds } from "./classify.ts";
+import { reportedIds } from "./bounces.ts";
+import { classify, classifyingFields } from "./classify.ts";
 import { type HeaderFields, readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
 import { boundedIds, derivedMessageId, messageIdsIn, ownMessageId } from "./messageIds.ts";

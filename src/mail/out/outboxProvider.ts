@@ -7,7 +7,7 @@ export type OutboxProvider = Required<MailProvider> & {
   accepts(attemptId: string): Promise<number>;
 };
 
-/** Catches mail in the database instead of delivering it (src/http/outbox.ts shows it). Behaves like a provider: it can be away, and its answer can get lost. */
+/** Catches mail in the database instead of delivering it (src/http/outbox/outbox.ts shows it). Behaves like a provider: it can be away, and its answer can get lost. */
 export function createOutboxProvider(database: Database): OutboxProvider {
   const accepts = async (attemptId: string): Promise<number> => {
     const { rows } = await database.query<{ n: number }>(

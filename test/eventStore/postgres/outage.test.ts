@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import pino from "pino";
+import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 import { migrate } from "#src/postgres/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import {

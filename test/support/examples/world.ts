@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { exampleOf } from "#src/http/docs/examples.ts";
-import type { Document } from "#src/http/openapi.ts";
+import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { type Answer, type Ask, asking } from "../asking.ts";
 
 /**

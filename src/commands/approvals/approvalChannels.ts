@@ -1,0 +1,133 @@
+import { identityByAddress } from "#projections/identities/queries.ts";
+import { domainOfAddress } from "#src/dns/names.ts";
+import { CannotOpen, type Reseal } from "#src/secrets/keyRing.ts";
+import { isMaskOf, mask } from "#src/secrets/mask.ts";
+import { invalid } from "#streams/decider.ts";
+import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { receivesMailHere } from "../domains/domainNames.ts";
+
+/** The parts of a channel's config that are secrets: sealed at rest, masked on the wire (decisions 7). */
+export const secretFields = ["bot_token", "webhook_url", "signing_secret"];
+
+/** An identity's channels, and what the wire calls them. */
+export const wireNames = {
+  approvalChannel: "approval_channel",
+  secondaryApprovalChannel: "secondary_approval_channel",
+} as const;
+type Slot = keyof typeof wireNames;
+const slots = Object.keys(wireNames) as Slot[];
+type Channels = Partial<Pick<IdentitySettings, Slot>>;
+type Owner = { workspaceId: string; slot: Slot };
+
+/**
+ * Seals the secrets of the channels that are given. The shown, masked value sent back keeps the stored one. Throws Rejected
+ * invalid_request for a mask of nothing stored, and for a webhook_url that is none of Slack's (decisions 7).
+ */
+export function sealChannels(
+  deps: Dependencies,
+  workspaceId: string,
+  given: Channels,
+  stored: Channels | null,
+): Channels {
+  const sealed: Channels = {};
+  for (const slot of slots) {
+    const channel = given[slot];
+    if (channel === undefined) continue;
+    sealed[slot] = channel === null ? null : seal(deps, { workspaceId, slot }, channel, stored?.[slot] ?? null);
+  }
+  return sealed;
+}
+
+function seal(
+  deps: Dependencies,
+  { workspaceId, slot }: Owner,
+  channel: ApprovalChannel,
+  stored: ApprovalChannel | null,
+): ApprovalChannel {
+  const config = Object.entries(channel.config).map(([field, value]) => {
+    if (!secretFields.includes(field)) return [field, value];
+    const owner = { workspaceId, field: `${slot}.${field}` };
+    const kept = stored?.type === channel.type ? stored.config[field] : undefined;
+    if (kept !== undefined) {
+      const plain = open(deps, kept, owner);
+      if (value === plain || isMaskOf(value, plain)) return [field, kept];
+    }
+    requireSecret(deps, `${wireNames[slot]}.config.${field}`, value);
+    return [field, deps.keyRing.seal(value, owner)];
+  });
+  return { type: channel.type, config: Object.fromEntries(config) };
+}
+
+export function requireSecret(deps: Dependencies, path: string, value: string): void {
+  if (/^\*{4}.{0,4}$/.test(value)) {
+    throw invalid(path, "this is not the shown form of what is stored; send the value itself");
+  }
+  if (!path.endsWith("webhook_url")) return;
+  const hosts = deps.settings.slackAllowedHosts ?? ["hooks.slack.com"];
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  const allowed = url !== undefined && (hosts.includes(url.hostname) || hosts.includes(url.host));
+  if (url?.protocol !== "https:" || !allowed || url.username || url.password) {
+    throw invalid(path, `expected a URL https://… on ${hosts.join(" or ")}`);
+  }
+}
+
+/** The channels with every secret of theirs as `again` seals it. */
+export function resealedChannels(
+  { workspaceId, ...channels }: Pick<IdentitySettings, Slot> & { workspaceId: string },
+  again: Reseal,
+): Channels {
+  const resealed = (slot: Slot, channel: ApprovalChannel): ApprovalChannel => ({
+    type: channel.type,
+    config: Object.fromEntries(
+      Object.entries(channel.config).map(([field, value]) =>
+        secretFields.includes(field)
+          ? [field, again(value, { workspaceId, field: `${slot}.${field}` })]
+          : [field, value],
+      ),
+    ),
+  });
+  return Object.fromEntries(
+    slots.map((slot) => [slot, channels[slot] === null ? null : resealed(slot, channels[slot])]),
+  );
+}
+
+/** A secret whose key is gone from the ring is shown as an empty one, and can be replaced. */
+export function open(
+  deps: Pick<Dependencies, "keyRing">,
+  sealed: string,
+  owner: { workspaceId: string; field: string },
+): string {
+  try {
+    return deps.keyRing.open(sealed, owner);
+  } catch (error) {
+    if (error instanceof CannotOpen) return "";
+    throw error;
+  }
+}
+
+/** A channel as the wire shows it: secrets as **** and their last 4 characters. */
+export function maskedChannel(
+  deps: Pick<Dependencies, "keyRing">,
+  workspaceId: string,
+  slot: Slot,
+  channel: ApprovalChannel | null,
+): ApprovalChannel | null {
+  if (channel === null) return null;
+  const config = Object.entries(channel.config).map(([field, value]) => {
+    if (!secretFields.includes(field)) return [field, value];
+    return [field, mask(open(deps, value, { workspaceId, field: `${slot}.${field}` }))];
+  });
+  return { type: channel.type, config: Object.fromEntries(config) };
+}
+
+/** True for an address of the sandbox domain, of any verified one, of any identity or of the approval mail itself: an agent may read what arrives there. */
+export async function isHostedHere(deps: Dependencies, address: string): Promise<boolean> {
+  const folded = address.toLowerCase();
+  const { sandboxDomain } = deps.settings;
+  if (sandboxDomain !== null && folded.endsWith(`@${sandboxDomain.toLowerCase()}`)) return true;
+  if (await receivesMailHere(deps, domainOfAddress(folded))) return true;
+  const untagged = folded.replace(/\+[^@]*(?=@)/, "");
+  if (folded === deps.settings.approvalsFrom.toLowerCase()) return true;
+  return (await identityByAddress(deps.reads, [folded, untagged])).length > 0;
+}

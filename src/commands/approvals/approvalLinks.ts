@@ -1,0 +1,153 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { heldById, messageById } from "#projections/messages/queries.ts";
+import type {
+  ApprovalDecisions,
+  DecideRequest,
+  DecisionResult,
+  HeldBy,
+  LinkedApproval,
+} from "#src/channels/approvalView.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { newerWord } from "#streams/draft/staleness.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { shownPictures } from "../drafts/shownPictures.ts";
+import type { Cause } from "../handle.ts";
+import { waitUntilFiled } from "../sends/barrier.ts";
+import { endStale } from "../sends/queueSend.ts";
+import { loadThread, noteDraft } from "../threads/threads.ts";
+import { type Linked, linked } from "./approvalTokens.ts";
+import { approvalView, heldMessage } from "./approvalViews.ts";
+
+/** How long a press waits to tell whether the approved mail is on its way. */
+const tellWithinMs = 3_000;
+
+/** What the approval pages ask and say. The token is the right: it names the draft, the version and the channel. */
+export const approvalDecisions = (deps: Dependencies): ApprovalDecisions => ({
+  find: (token) => find(deps, token),
+  decide: (request) => decide(deps, request),
+});
+
+async function find(deps: Dependencies, token: string): Promise<LinkedApproval | undefined> {
+  const link = await linked(deps, token);
+  if (!link) return undefined;
+  const { draftId, draft, asked, position } = link;
+  await deps.projected(position);
+  const view = await approvalView(deps, draftId, draft, asked.version, asked.expiresAt);
+  const { contentSha256, decision: action } = asked;
+  const pictures = await shownPictures(deps, view.content, isReduced(draft));
+  return { ...view, pictures, contentSha256, superseded: asked.version !== draft.version, action };
+}
+
+async function decide(deps: Dependencies, request: DecideRequest): Promise<DecisionResult> {
+  const link = await linked(deps, request.token);
+  if (!link) return { kind: "unknown" };
+  const { draft, asked } = link;
+  if (asked.version !== draft.version) return { kind: "changed" };
+  if (draft.status !== "pending") return decidedAlready(deps, link);
+  if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
+  const cause = await causeOf(deps, link, request);
+  try {
+    return request.decision === "approve"
+      ? await approve(deps, link, cause)
+      : await reject(deps, link, request.reason ?? null, cause);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    if (error.code === "version_mismatch") return { kind: "changed" };
+    if (error.code === "invalid_status") return decidedAlready(deps, link);
+    throw error;
+  }
+}
+
+async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<DecisionResult> {
+  const { draftId, draft, asked, tokenSha256 } = link;
+  const newMessageId = await newerWordOf(deps, draft);
+  if (newMessageId !== null) {
+    await endStale(deps, draftId, draft, newMessageId, cause);
+    return stale(deps, draft, newMessageId);
+  }
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { version: ifVersion, contentSha256 } = asked;
+  const sendRequested = identity.sendOnChannelApproval;
+  const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256 } as const;
+  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  crashPoint("approve:recorded");
+  const { threadId } = draft;
+  await noteDraft(deps, { threadId, draftId, outcome: "approved", draftRevision: revision }, cause);
+  return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
+}
+
+async function reject(deps: Dependencies, link: Linked, reason: string | null, cause: Cause): Promise<DecisionResult> {
+  const { draftId, draft, asked, tokenSha256 } = link;
+  const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256 } as const;
+  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  const { threadId } = draft;
+  await noteDraft(deps, { threadId, draftId, outcome: "rejected", draftRevision: revision }, cause);
+  return { kind: "rejected" };
+}
+
+/** The approval is recorded; a process carries the send out. The approver is told how it went as far as that shows soon. */
+async function howItGoesOn(deps: Dependencies, draftId: string): Promise<DecisionResult> {
+  const deadline = deps.clock.monotonic() + tellWithinMs;
+  for (;;) {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.held !== null) return { kind: "approved", sending: false, note: heldBy(draft.held) };
+    if (draft.status === "stale") return stale(deps, draft, await newerWordOf(deps, draft));
+    if (draft.status === "pending") return { kind: "changed" };
+    if (draft.status !== "approved" || deps.clock.monotonic() > deadline) return { kind: "approved", sending: true };
+    await sleep(20);
+  }
+}
+
+const heldBy = (code: string): HeldBy =>
+  code === "sending_paused" || code === "plan_limit_reached" ? code : "identity_disabled";
+
+/** The newest word on the draft's thread, where it is newer than what the draft answers. Waits for acknowledged mail to be filed. */
+async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
+  await waitUntilFiled(deps, draft.identityId);
+  const { state: thread } = await loadThread(deps, draft.threadId);
+  return newerWord(thread, draft)?.messageId ?? null;
+}
+
+async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
+  if (newMessageId === null) return { kind: "stale", newer: null };
+  const held = await heldById(deps.reads, draft.workspaceId, newMessageId);
+  if (held) return { kind: "stale", newer: heldMessage(held) };
+  const message = await messageById(deps.reads, draft.workspaceId, newMessageId);
+  if (!message) return { kind: "stale", newer: null };
+  const { from_name, from_email, subject, extracted_text, body_text } = message;
+  const receivedAt = (message.received_at ?? message.created_at).toISOString();
+  const newText = extracted_text || body_text || "";
+  return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
+}
+
+async function decidedAlready(deps: Dependencies, link: Linked): Promise<DecisionResult> {
+  const { state: draft, position } = await deps.load(draftDecider, draftStream(link.draftId));
+  await deps.projected(position);
+  const view = await approvalView(deps, link.draftId, draft, link.asked.version, link.asked.expiresAt);
+  const pictures = await shownPictures(deps, view.content, isReduced(draft));
+  return { kind: "already_decided", view: { ...view, pictures } };
+}
+
+async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
+  const { draft, asked } = link;
+  const requestId = request.requestId ?? deps.ids.uuid();
+  return {
+    actor: {
+      kind: "email_link",
+      id: asked.channel.address ?? asked.notificationId,
+      channel: asked.channel.type,
+      ip: request.ip,
+      userAgent: request.userAgent,
+      requestId,
+    },
+    workspaceId: draft.workspaceId,
+    correlationId: requestId,
+    causationId: requestId,
+  };
+}

@@ -1,0 +1,167 @@
+import { messageById } from "#projections/messages/queries.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { type Draft, isByPersonOrKey } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { isNews } from "#streams/inbox/words.ts";
+import {
+  type ApprovalDecision,
+  decideApproval,
+  grantedIn,
+  type Source,
+  stillGranted,
+} from "#streams/ruleRun/approval.ts";
+import { approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
+import { ruleRunStream } from "#streams/ruleRun/events.ts";
+import { type Exchange, grants, type Walk } from "#streams/ruleRun/grants.ts";
+import type { WalkedRule } from "#streams/ruleRun/plan.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { derivedId } from "../ids.ts";
+import { aboutDraft, aboutMessage, factsAgain } from "../rules/ruleFacts.ts";
+import { caughtUp, receivedRunId, rulesFor, walkedRules } from "../rules/ruleRuns.ts";
+import { requiresHuman } from "./humanApproval.ts";
+
+/** What the rules of a message, and those of the draft that answers it, said when they ran. */
+type Runs = { received: RuleRun | null; created: RuleRun };
+
+export const createdRunId = (submittedEventId: string): string => derivedId("rules", "draft.created", submittedEventId);
+
+/**
+ * Why what approved a draft without a person does not approve it any more, in words; null where it does, and where a person or a key
+ * approved. Asked at every claim and right before a hand-over. Throws Unavailable while the read models are behind the log.
+ */
+export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
+  const { approval } = draft;
+  if (approval === null || isByPersonOrKey(approval)) return null;
+  if (draft.status === "sending" && (await sentByKey(deps, draftId))) return null;
+  if (approval.by === "unsaid") {
+    return (await approvedByRule(deps, draftId)) ? "what the rule approved it by was not kept" : null;
+  }
+  await caughtUp(deps, await deps.store.head());
+  const { decision, runs } = await decideNow(deps, draftId, draft, approval.by === "switch");
+  if (stillGranted(decision, grantedThen(draftId, draft, runs))) return null;
+  return decision.manual?.reason ?? "what approved it without a person does not do so any more";
+}
+
+/** The decision about a draft by the rules, the switch and the contact as they are now, over the facts of its evaluations. */
+export async function decideNow(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  submittedBySwitch: boolean,
+): Promise<{ decision: ApprovalDecision; runs: Runs }> {
+  const { workspaceId, identityId } = draft;
+  const [runs, { state: identity }] = await Promise.all([
+    runsOf(deps, draftId, draft),
+    deps.load(identityDecider, identityStream(identityId)),
+  ]);
+  const [created, received] = await Promise.all([
+    rulesFor(deps, workspaceId, "draft.created"),
+    rulesFor(deps, workspaceId, "email.received"),
+  ]);
+  const humanRequired = await requiresHuman(deps, identity);
+  const switchOn = submittedBySwitch && identity.autoApproveReplies;
+  if (created.length === 0 && received.length === 0) {
+    return { decision: decideApproval({ ...nothingSaid, humanRequired, switchOn }), runs };
+  }
+  const about = await aboutDraft(deps, "draft.created", draftId, draft);
+  const decision = decideApproval({
+    received: await walkOfMessage(deps, draftId, draft, received, runs.received),
+    created: { rules: walkedRules(created, about), facts: factsAgain(about.facts, runs.created.evaluated?.facts) },
+    exchange: about.exchange,
+    humanRequired,
+    switchOn,
+  });
+  return { decision, runs };
+}
+
+const noWalk: Walk<WalkedRule> = { rules: [], facts: new Map() };
+const noExchange: Exchange = { mail: null, recipients: null, coveredRecipients: [] };
+const nothingSaid = { received: noWalk, created: noWalk, exchange: noExchange };
+
+async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }: Draft): Promise<Runs> {
+  const [submitted] = await deps.store.read(draftStream(draftId), 0, 1);
+  const run = async (id: string) => (await deps.load(ruleRunDecider, ruleRunStream(id))).state;
+  const received = basedOnMessageId === null ? null : await run(receivedRunId(basedOnMessageId));
+  return { received, created: await run(createdRunId(submitted?.id ?? draftId)) };
+}
+
+/** The walk of the message's rules, as it counts for what the rules of a draft that answers it grant. */
+export async function walkBefore(deps: Dependencies, draftId: string, draft: Draft): Promise<Walk<WalkedRule>> {
+  const [{ received }, rules] = await Promise.all([
+    runsOf(deps, draftId, draft),
+    rulesFor(deps, draft.workspaceId, "email.received"),
+  ]);
+  return walkOfMessage(deps, draftId, draft, rules, received);
+}
+
+/** What a message's rules grant is for the next draft based on it, and for no further one. A `manual` of theirs holds for each. */
+const grantsToDraft = (received: RuleRun | null, draftId: string): boolean =>
+  received !== null && (received.modeUsedBy === null || received.modeUsedBy === draftId);
+
+const withoutGrants = (rule: WalkedRule): WalkedRule => ({
+  ...rule,
+  actions: rule.actions.filter((action) => !grants(action)),
+});
+
+async function walkOfMessage(
+  deps: Dependencies,
+  draftId: string,
+  { workspaceId, basedOnMessageId }: Draft,
+  rules: Awaited<ReturnType<typeof rulesFor>>,
+  received: RuleRun | null,
+): Promise<Walk<WalkedRule>> {
+  if (basedOnMessageId === null || rules.length === 0) return noWalk;
+  const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
+  // A machine's mail and a blocked contact's trigger nothing.
+  if (!message) return noWalk;
+  if (!isNews({ classification: message.classification, fromBlocked: message.from_blocked_contact })) return noWalk;
+  const about = await aboutMessage(deps, message);
+  const walked = walkedRules(rules, about);
+  return {
+    rules: grantsToDraft(received, draftId) ? walked : walked.map(withoutGrants),
+    facts: factsAgain(about.facts, received?.evaluated?.facts),
+  };
+}
+
+/** What granted the draft's approval when it was given. */
+function grantedThen(draftId: string, draft: Draft, { received, created }: Runs): Source[] {
+  const ofMessage = received?.modeUsedBy === draftId ? received : null;
+  const askedForPerson = received !== null && approvalModeOf(received)?.mode === "manual";
+  const rules = [
+    ...(ofMessage !== null && !ofMessage.modeSuppressed ? grantedIn(ofMessage.evaluated?.results ?? []) : []),
+    ...grantedIn(created.evaluated?.results ?? []),
+  ];
+  const bySwitch = draft.approval?.by === "switch" && !askedForPerson;
+  return [
+    ...(bySwitch ? [{ kind: "switch" } as const] : []),
+    ...rules.map((ruleId) => ({ kind: "rule", ruleId }) as const),
+  ];
+}
+
+/** Of an approval that does not tell: a rule's, given before rules said which run granted it. */
+async function approvedByRule(deps: Dependencies, draftId: string): Promise<boolean> {
+  const events = await deps.store.read(draftStream(draftId));
+  return events.findLast(({ type }) => type === "DraftApproved")?.metadata.actor.kind === "rule";
+}
+
+/**
+ * A key's send of what was approved without a person was once recorded as `approval`, like the send of what a person approved. The process
+ * that carries approvals out acts as the system: who queued it tells them apart.
+ */
+async function sentByKey(deps: Dependencies, draftId: string): Promise<boolean> {
+  const events = await deps.store.read(draftStream(draftId));
+  return events.findLast(({ type }) => type === "DraftQueued")?.metadata.actor.kind === "api_key";
+}
+
+/** Takes back an approval that does not stand any more. One that a person or a key gave meanwhile stays. */
+export async function withdrawApproval(
+  deps: Dependencies,
+  draftId: string,
+  { version }: Pick<Draft, "version">,
+  because: string,
+  cause: Parameters<Dependencies["handle"]>[3],
+) {
+  return deps.handle(draftDecider, draftStream(draftId), { type: "WithdrawApproval", version, because }, cause);
+}

@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import { draftOfToken } from "#projections/drafts/queries.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
+import { findToken } from "#streams/draft/notification.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+/** What a valid token leads to: its draft as it is now, and the version, channel and decision it was given out for. */
+export type Linked = {
+  draftId: string;
+  draft: Draft;
+  position: number;
+  asked: Asked & { decision: Decision };
+  tokenSha256: string;
+};
+
+/** Checks a token: undefined where no draft knows it. One whose channel has changed is known, and expired. */
+export async function linked(deps: Dependencies, token: string): Promise<Linked | undefined> {
+  const tokenSha256 = hashToken(token);
+  const known = await draftOf(deps, tokenSha256);
+  if (!known) return undefined;
+  const { state: draft, position } = await deps.load(draftDecider, draftStream(known.draft_id));
+  const asked = findToken(draft, tokenSha256);
+  if (!asked) return undefined;
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const expiresAt = reaches(identity, asked.channel) ? asked.expiresAt : nothingLeft;
+  return { draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
+}
+
+/** A link may be followed before the read models know it: what they do not know is looked up once more when they have caught up. */
+async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
+  const known = await draftOfToken(deps.reads, tokenSha256);
+  if (known) return known;
+  if (!(await deps.projected(await deps.store.head()))) throw new Unavailable("the read models lag behind");
+  return draftOfToken(deps.reads, tokenSha256);
+}
+
+/** A link is bound to its channel: where another approver has taken over, those given to the old one have run out. */
+function reaches(identity: Identity, { slot, type, address }: Asked["channel"]): boolean {
+  const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
+  return channel?.type === type && (address === undefined || (channel.config.to ?? null) === address);
+}
+
+const nothingLeft = new Date(0).toISOString();

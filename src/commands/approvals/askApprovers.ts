@@ -1,0 +1,96 @@
+import type { Answer, Channels } from "#src/channels/channel.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { type ApprovalChannel, identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { isHostedHere } from "./approvalChannels.ts";
+import { hashToken } from "./approvalTokens.ts";
+import { approvalView } from "./approvalViews.ts";
+
+const tokenBytes = 32;
+
+/** Which of an identity's channels. */
+export type ChannelSlot = Asked["channel"]["slot"];
+
+export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>
+  slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
+
+type Question = { draftId: string; draft: Draft; slot: ChannelSlot; lastTry: boolean };
+
+/**
+ * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
+ * before anything leaves; a second try uses tokens of its own. False where they were not reached and a later try may help.
+ */
+export async function askApprovers(
+  deps: Dependencies,
+  channels: Channels,
+  { draftId, draft, slot, lastTry }: Question,
+  cause: Cause,
+): Promise<boolean> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const channel = channelOf(identity, slot);
+  if (!channel || identity.deleted) return true;
+  const notificationId = deps.ids.uuid();
+  const tokens = { approve: newToken(deps), reject: newToken(deps) };
+  const expiresAt = new Date(deps.clock.now().getTime() + deps.settings.approvalLinkHours * 3_600_000).toISOString();
+  const asked: Asked = {
+    notificationId,
+    causedBy: cause.causationId,
+    version: draft.version,
+    contentSha256: draft.contentSha256,
+    channel: { slot, type: channel.type, address: channel.config.to ?? null },
+    tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
+    expiresAt,
+  };
+  const stream = draftStream(draftId);
+  const recorded = await deps.handle(draftDecider, stream, { type: "AskApprovers", asked }, cause);
+  // Decided or edited meanwhile: nobody is to be asked about this version any more.
+  if (!recorded.changed) return true;
+  const answer = await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
+  if (answer.reached) {
+    await deps.handle(draftDecider, stream, { type: "RecordNotified", notificationId }, cause);
+    return true;
+  }
+  const final = lastTry || !answer.again;
+  const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
+  await deps.handle(draftDecider, stream, failed, cause);
+  return !answer.again;
+}
+
+const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
+
+type Delivered = {
+  draftId: string;
+  draft: Draft;
+  channel: ApprovalChannel;
+  tokens: Record<Decision, string>;
+  expiresAt: string;
+};
+
+async function ask(
+  deps: Dependencies,
+  channels: Channels,
+  { draftId, draft, channel, tokens, expiresAt }: Delivered,
+): Promise<Answer> {
+  // Its domain may have come to the service since it was named.
+  if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
+    return {
+      reached: false,
+      again: false,
+      error: "the approver's mailbox is hosted by this service now: name another",
+    };
+  }
+  const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
+  const view = await approvalView(deps, draftId, draft, draft.version, expiresAt);
+  const { identityId, threadId } = draft;
+  const origin = { identityId, threadId, attemptId: deps.ids.uuid() };
+  return channels[channel.type].ask({
+    channel,
+    view,
+    links: { approve: link("approve"), reject: link("reject") },
+    origin,
+  });
+}

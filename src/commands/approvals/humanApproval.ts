@@ -1,0 +1,37 @@
+import { Rejected } from "#streams/decider.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+type Loads = Pick<Dependencies, "load">;
+
+/** Whether only a person may approve for this identity: by its own setting, or by its workspace's, which counts for all of them. */
+export async function requiresHuman(
+  deps: Loads,
+  identity: Pick<Identity, "workspaceId" | "requireHumanApproval">,
+): Promise<boolean> {
+  return identity.requireHumanApproval || workspaceRequiresHuman(deps, identity.workspaceId);
+}
+
+export async function workspaceRequiresHuman(deps: Loads, workspaceId: string): Promise<boolean> {
+  const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+  return state.requireHumanApproval;
+}
+
+/**
+ * Who makes an identity also says who approves for it. Where the workspace wants a person's word that takes the right to say so: else an
+ * agent's key would make one that it approves itself. Throws Rejected insufficient_scope.
+ */
+export async function requireMayNameApprovers(
+  deps: Loads,
+  { workspaceId, mayLoosen }: { workspaceId: string; mayLoosen: boolean },
+  { approvalChannel, secondaryApprovalChannel, coveredRecipients }: Partial<IdentitySettings>,
+): Promise<void> {
+  const names = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0;
+  if (mayLoosen || !names || !(await workspaceRequiresHuman(deps, workspaceId))) return;
+  const sentence =
+    "this workspace requires human approval: naming approvers of an identity needs the scope write:approvals";
+  throw new Rejected("insufficient_scope", sentence);
+}

@@ -1,0 +1,28 @@
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import type { MailOrigin } from "#src/mail/out/messageIds.ts";
+import { renderNotice } from "#src/mail/out/render.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** A mail of the service's own to an approver. */
+export type Notice = { to: string; subject: string; text: string; html: string };
+
+/** Sends one now. Null where the provider took it, else why not, in words. The same origin gives the same Message-ID. */
+export async function sendNotice(
+  deps: Dependencies,
+  provider: MailProvider,
+  origin: MailOrigin,
+  notice: Notice,
+): Promise<string | null> {
+  const address = deps.settings.approvalsFrom;
+  const domain = address.slice(address.lastIndexOf("@") + 1);
+  const messageId = deps.messageIds.mint({ ...origin, domain });
+  try {
+    const from = { name: "Countersign", address };
+    const { mime, envelope } = await renderNotice({ from, ...notice, messageId, date: deps.clock.now() });
+    const connection = await provider.connect();
+    const outcome = await connection.handOver({ attemptId: origin.attemptId, envelope, messageId, mime }, () => true);
+    return outcome.kind === "accepted" ? null : outcome.message;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}

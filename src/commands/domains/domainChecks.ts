@@ -1,0 +1,79 @@
+import { checkRecords } from "#src/dns/checkRecords.ts";
+import { expectedRecords } from "#src/dns/records.ts";
+import { withinTime } from "#src/dns/resolver.ts";
+import { surroundingsOf } from "#src/dns/surroundings.ts";
+import { Rejected } from "#streams/decider.ts";
+import { domainDecider } from "#streams/domain/decider.ts";
+import type { Domain } from "#streams/domain/domain.ts";
+import { type DomainRecord, domainRecords, domainStream, type RecordFinding } from "#streams/domain/events.ts";
+import { domainNameDecider } from "#streams/domainName/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { nameStream, namesOf } from "./domainNames.ts";
+
+/** All look-ups of one check together. */
+const checkMs = 20_000;
+
+/** Looks a domain's records up and records what was found, once for each attempt. Answers the domain as it stands then. */
+export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
+  const { state: domain } = await deps.load(domainDecider, domainStream(domainId));
+  if (!domain.exists || domain.deleted) return domain;
+  const end = deps.clock.monotonic() + checkMs;
+  const resolver = withinTime(deps.resolver, () => end - deps.clock.monotonic());
+  const [records, surroundings] = await Promise.all([
+    checkRecords(resolver, expectedRecords(domain, deps.settings), deps.settings),
+    surroundingsOf(resolver, domain, deps.settings.inboundMxHost),
+  ]);
+  const check = {
+    attempt: domain.attempts + 1,
+    at: deps.clock.now().toISOString(),
+    records: await withClaim(deps, domainId, domain, records, cause),
+    ...surroundings,
+  };
+  const command = { type: "RecordCheck", check } as const;
+  return (await deps.handle(domainDecider, domainStream(domainId), command, cause)).state;
+}
+
+type Findings = Record<DomainRecord, RecordFinding>;
+
+/**
+ * A domain about to be verified claims its names first: of two workspaces that have put all their records in place, one gets them, and the
+ * other is told. A claim without its verification (a crash) is used by the next check, or given back when the domain is deleted.
+ */
+async function withClaim(
+  deps: Dependencies,
+  domainId: string,
+  domain: Domain,
+  found: Findings,
+  cause: Cause,
+): Promise<Findings> {
+  const stands = (record: DomainRecord) =>
+    found[record].status === "temporary_failure"
+      ? domain.records[record] === "verified"
+      : found[record].status === "verified";
+  if (domain.status === "verified" || !domainRecords.every(stands)) return found;
+  const { workspaceId, mailDomain } = domain;
+  try {
+    for (const name of namesOf(domain)) {
+      const claim = { type: "ClaimName", domainId, workspaceId, receives: name === mailDomain } as const;
+      await deps.handle(domainNameDecider, nameStream(name), claim, cause);
+    }
+    return found;
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    await loseNames(deps, domainId, domain, cause);
+    return { ...found, ownership: { status: "failed", reason: error.message } };
+  }
+}
+
+/** Others may prove these names from here on. */
+export async function loseNames(
+  deps: Dependencies,
+  domainId: string,
+  domain: Pick<Domain, "name" | "mailDomain">,
+  cause: Cause,
+): Promise<void> {
+  for (const name of namesOf(domain)) {
+    await deps.handle(domainNameDecider, nameStream(name), { type: "LoseName", domainId }, cause);
+  }
+}

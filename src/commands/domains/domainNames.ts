@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { asciiName, isHostName, registrableDomain } from "#src/dns/names.ts";
+import { invalid } from "#streams/decider.ts";
+import { type DomainName, domainNameDecider } from "#streams/domainName/decider.ts";
+import { domainNameStream } from "#streams/domainName/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+export type DomainNames = { name: string; subdomain: string | null; mailDomain: string };
+
+/** Names that no registrar gives out, or that mean something of their own on every machine (RFC 6761 and its like). */
+const reserved = ["localhost", "local", "invalid", "internal", "onion", "arpa", "alt"];
+
+/** What stands before it in the longest of its records has to fit too. */
+const maxNameLength = 200;
+
+/**
+ * The names that a new domain stands under, as DNS has them: punycode, lower case, without the dot at the end. The subdomain may be given with
+ * or without the domain behind it. Throws Rejected invalid_request.
+ */
+export function readDomainNames(
+  settings: Dependencies["settings"],
+  given: string,
+  subdomain: string | null,
+): DomainNames {
+  const name = readName(given);
+  requireNotOurs(settings, name);
+  requireRegistrable(name);
+  const relative = subdomain === null || subdomain === "" ? null : readSubdomain(name, subdomain);
+  const mailDomain = relative === null ? name : `${relative}.${name}`;
+  if (mailDomain.length > maxNameLength) {
+    throw invalid(
+      "domain_name",
+      `this name is too long; expected at most ${maxNameLength} characters with its subdomain`,
+    );
+  }
+  requireNotOurs(settings, mailDomain);
+  return { name, subdomain: relative, mailDomain };
+}
+
+/** The sandbox domain stands in every workspace already (decisions 7). */
+function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
+  if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
+  throw invalid("domain_name", "this domain belongs to the service itself; name one of your own", { conflict: true });
+}
+
+function readName(given: string): string {
+  const name = asciiName(given.trim());
+  if (!isHostName(name) || /[\s/@:_]/.test(given.trim())) {
+    throw invalid(
+      "domain_name",
+      "expected a plain domain name such as example.com, without https://, a path or an address",
+    );
+  }
+  return name;
+}
+
+function requireRegistrable(name: string): void {
+  if (reserved.includes(name.slice(name.lastIndexOf(".") + 1))) {
+    throw invalid(
+      "domain_name",
+      `.${name.slice(name.lastIndexOf(".") + 1)} is reserved; name a domain that is registered`,
+    );
+  }
+  if (registrableDomain(name) === null) {
+    throw invalid(
+      "domain_name",
+      "this is a public suffix, under which others register; name a domain of your own, such as example.com",
+    );
+  }
+}
+
+function readSubdomain(name: string, given: string): string {
+  const ascii = asciiName(given.trim());
+  const relative = ascii.endsWith(`.${name}`) ? ascii.slice(0, -name.length - 1) : ascii;
+  if (relative !== "" && isHostName(relative) && !/[\s/@:_]/.test(given)) return relative;
+  throw invalid("inbound_subdomain", `expected a name below ${name}, such as mail, or null`);
+}
+
+const domainPart = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();
+
+export const nameStream = (name: string): string =>
+  domainNameStream(createHash("sha256").update(name.toLowerCase()).digest("hex"));
+
+/** Both of a domain's names are taken together: of one and the other, nobody else may prove either. */
+export const namesOf = ({ name, mailDomain }: Pick<DomainNames, "name" | "mailDomain">): string[] => [
+  ...new Set([name, mailDomain]),
+];
+
+export async function loadName(deps: Pick<Dependencies, "load">, name: string): Promise<DomainName> {
+  return (await deps.load(domainNameDecider, nameStream(name))).state;
+}
+
+/** True where mail for any address of this domain comes to the service: of a verified domain, whoever's. */
+export async function receivesMailHere(deps: Pick<Dependencies, "load">, domain: string): Promise<boolean> {
+  return (await loadName(deps, domain)).verified?.receives === true;
+}

@@ -1,0 +1,177 @@
+import { newDkimKeys } from "#src/mail/out/dkimKeys.ts";
+import { invalid, missing, Rejected } from "#streams/decider.ts";
+import { domainDecider } from "#streams/domain/decider.ts";
+import type { Domain } from "#streams/domain/domain.ts";
+import { type DomainFacts, domainStream } from "#streams/domain/events.ts";
+import { domainNameDecider } from "#streams/domainName/decider.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { newId, sandboxDomainId } from "../ids.ts";
+import { capOf } from "../plans/plans.ts";
+import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
+import { type DomainNames, loadName, nameStream, namesOf, readDomainNames } from "./domainNames.ts";
+
+export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
+
+/**
+ * Adds a domain with a DKIM key of its own; its place in the plan and its names are taken first, so that of two at once only one gets them.
+ * Throws Rejected invalid_request (no domain name; as a conflict: here already, or verified elsewhere), plan_limit_reached.
+ */
+export async function createDomain(
+  deps: Dependencies,
+  { workspaceId, domainName, inboundSubdomain }: NewDomain,
+  cause: Cause,
+): Promise<{ domainId: string; position: number }> {
+  const names = readDomainNames(deps.settings, domainName, inboundSubdomain);
+  const interrupted = await interruptedCreation(deps, workspaceId, names);
+  const domainId = interrupted ?? newId(deps, cause, "domain");
+  const begun = await deps.load(domainDecider, domainStream(domainId));
+  // The same request once more: it was made then.
+  if (begun.state.exists && !begun.state.deleted) return { domainId, position: begun.position };
+  await takePlace(deps, workspaceId, domainId, names, cause);
+  const domain = await newDomain(deps, workspaceId, names);
+  const command = { type: "AddDomain", domain, at: deps.clock.now().toISOString() } as const;
+  const { changed, position, state } = await deps.handle(domainDecider, domainStream(domainId), command, cause);
+  if (changed) return { domainId, position };
+  // Another request went on with what this one had begun, perhaps with another subdomain.
+  const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
+  for (const name of unused) await releaseName(deps, domainId, name, cause);
+  throw invalid("domain_name", "this domain was added a moment ago: use that one", { conflict: true });
+}
+
+/** An id under which this workspace took the name and then made no domain: whoever wants the name goes on with it. */
+async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
+  const held = (await loadName(deps, name)).registered[workspaceId];
+  return held !== undefined && (await stateOf(deps, held)) === "unborn" ? held : undefined;
+}
+
+async function takePlace(
+  deps: Dependencies,
+  workspaceId: string,
+  domainId: string,
+  names: DomainNames,
+  cause: Cause,
+): Promise<void> {
+  const cap = await capOf(deps, workspaceId, "domains");
+  const slot = { workspaceId, kind: "domains", holderId: domainId } as const;
+  const ours = await takeSlot(deps, slot, cap, (id) => stateOf(deps, id), cause).catch((error) => {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    throw new Rejected("plan_limit_reached", `the plan's domains (${cap}) are all added: delete one, or upgrade`);
+  });
+  try {
+    for (const name of namesOf(names)) await registerName(deps, { name, workspaceId, domainId }, cause);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    await releaseNames(deps, domainId, names, cause);
+    if (ours) await vacateSlot(deps, slot, cause);
+    throw error;
+  }
+}
+
+async function registerName(
+  deps: Dependencies,
+  { name, workspaceId, domainId }: { name: string; workspaceId: string; domainId: string },
+  cause: Cause,
+): Promise<void> {
+  const held = (await loadName(deps, name)).registered[workspaceId];
+  const gone = held !== undefined && (await stateOf(deps, held)) === "gone" ? held : null;
+  const command = { type: "RegisterName", name, domainId, workspaceId, gone } as const;
+  await deps.handle(domainNameDecider, nameStream(name), command, cause);
+}
+
+/** For a domain that is gone, or never comes to be. */
+export async function releaseNames(
+  deps: Dependencies,
+  domainId: string,
+  names: Pick<DomainNames, "name" | "mailDomain">,
+  cause: Cause,
+): Promise<void> {
+  for (const name of namesOf(names)) await releaseName(deps, domainId, name, cause);
+}
+
+const releaseName = (deps: Dependencies, domainId: string, name: string, cause: Cause) =>
+  deps.handle(domainNameDecider, nameStream(name), { type: "ReleaseName", domainId }, cause);
+
+const tokenBytes = 16;
+const selectorBytes = 4;
+
+async function newDomain(deps: Dependencies, workspaceId: string, names: DomainNames): Promise<DomainFacts> {
+  const { publicKey, privateKey } = await newDkimKeys();
+  const random = (bytes: number): string => deps.ids.random(bytes).toString("hex");
+  return {
+    workspaceId,
+    ...names,
+    token: `service-verification=${random(tokenBytes)}`,
+    sendingToken: `sending-verification=${random(tokenBytes)}`,
+    selector: `cs${random(selectorBytes)}`,
+    publicKey,
+    privateKey: deps.keyRing.seal(privateKey, keyOwner(workspaceId)),
+  };
+}
+
+/** Whom a domain's private key is sealed for. */
+export const keyOwner = (workspaceId: string) => ({ workspaceId, field: "domain.dkimPrivateKey" });
+
+async function stateOf(deps: Dependencies, domainId: string): Promise<HolderState> {
+  const { state } = await deps.load(domainDecider, domainStream(domainId));
+  if (!state.exists) return "unborn";
+  return state.deleted ? "gone" : "alive";
+}
+
+type OfDomain = { workspaceId: string; domainId: string };
+
+/** A domain of this workspace as its stream has it now. Throws Rejected not_found. */
+export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: OfDomain): Promise<Domain> {
+  const { state } = await deps.load(domainDecider, domainStream(domainId));
+  if (!state.exists || state.deleted || state.workspaceId !== workspaceId) {
+    throw missing("domain_id", "domain");
+  }
+  return state;
+}
+
+/** The domain an identity is on; undefined for the sandbox domain, which is nobody's own. */
+export async function ownDomainOf(
+  deps: Pick<Dependencies, "load">,
+  { workspaceId, domainId }: OfDomain,
+): Promise<Domain | undefined> {
+  if (domainId === sandboxDomainId(workspaceId)) return undefined;
+  const { state } = await deps.load(domainDecider, domainStream(domainId));
+  return state.exists ? state : undefined;
+}
+
+/** Has the domain's records looked up soon (processes/checkDomains.ts). */
+export async function requestCheck(deps: Dependencies, domain: OfDomain, cause: Cause): Promise<{ position: number }> {
+  await loadDomain(deps, domain);
+  const command = { type: "RequestCheck", at: deps.clock.now().toISOString() } as const;
+  return deps.handle(domainDecider, domainStream(domain.domainId), command, cause);
+}
+
+/** What began an identity on a domain and then made none is not on its way any more after so long. */
+const interruptedAfterMs = 10 * 60_000;
+
+/** Throws Rejected invalid_request, as a conflict, while it has identities. */
+export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: Cause): Promise<{ position: number }> {
+  const { identities } = await loadDomain(deps, domain);
+  const now = deps.clock.now();
+  const gone: string[] = [];
+  for (const [identityId, attachedAt] of Object.entries(identities)) {
+    const { state } = await deps.load(identityDecider, identityStream(identityId));
+    const interrupted = !state.exists && now.getTime() - Date.parse(attachedAt) > interruptedAfterMs;
+    if (state.deleted || interrupted) gone.push(identityId);
+  }
+  const command = { type: "DeleteDomain", gone, at: now.toISOString() } as const;
+  return deps.handle(domainDecider, domainStream(domain.domainId), command, cause);
+}
+
+/** From here on the domain cannot be deleted before the identity. Throws Rejected invalid_request, not_found. */
+export async function attachIdentity(deps: Dependencies, domainId: string, identityId: string, cause: Cause) {
+  const command = { type: "AttachIdentity", identityId, at: deps.clock.now().toISOString() } as const;
+  await deps.handle(domainDecider, domainStream(domainId), command, cause);
+}
+
+/** False for a domain above the plan's cap; the sandbox domain counts against none (decisions 7 and 10). */
+export const domainWorks = async (deps: Dependencies, workspaceId: string, domainId: string): Promise<boolean> =>
+  domainId === sandboxDomainId(workspaceId) ||
+  worksUnderPlan(deps, { workspaceId, kind: "domains", holderId: domainId }, (id) => stateOf(deps, id));

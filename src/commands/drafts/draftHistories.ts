@@ -1,0 +1,109 @@
+import { applyToDraft, type DraftRow } from "#projections/drafts/queries.ts";
+import { deliveryStream } from "#streams/delivery/events.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "./draftContents.ts";
+
+const pageSize = 500;
+
+async function readAll(deps: Dependencies, stream: string): Promise<Recorded[]> {
+  const all: Recorded[] = [];
+  for (;;) {
+    const events = await deps.store.read(stream, all.length, pageSize);
+    all.push(...events);
+    if (events.length < pageSize) return all;
+  }
+}
+
+/** Everything that was recorded of a draft itself, oldest first. */
+export const draftEvents = async (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
+  (await readAll(deps, draftStream(draftId))) as unknown as Recorded<DraftEvent>[];
+
+/**
+ * A draft's whole life, oldest first: its own events, the claims to send it, which stand on its thread, and what became of each attempt
+ * (decisions 4).
+ */
+export async function draftHistory(deps: Dependencies, draftId: string): Promise<Recorded[]> {
+  const own = (await draftEvents(deps, draftId)) as unknown as Recorded[];
+  const claims = (await threadEvents(deps, own)).filter(
+    ({ type, data }) => (type === "SendClaimed" || type === "SendClaimReleased") && data.draftId === draftId,
+  );
+  const attempts = idsIn([...own, ...claims], "attemptId");
+  const deliveries = await Promise.all(attempts.map((attemptId) => readAll(deps, deliveryStream(attemptId))));
+  return [...own, ...claims, ...deliveries.flat()].sort((a, b) => a.position - b.position);
+}
+
+/** The events of every thread a draft was on: the ones it names, and those they were merged into. */
+async function threadEvents(deps: Dependencies, own: readonly Recorded[]): Promise<Recorded[]> {
+  const threadIds = new Set(idsIn(own, "threadId"));
+  // A set takes in what is added while it is walked: a merge may follow a merge.
+  for (const threadId of threadIds) {
+    const { state } = await deps.load(threadDecider, threadStream(threadId));
+    if (state.mergedInto !== null) threadIds.add(state.mergedInto);
+  }
+  const streams = await Promise.all([...threadIds].map((threadId) => readAll(deps, threadStream(threadId))));
+  return streams.flat();
+}
+
+const idsIn = (events: readonly Recorded[], field: string): string[] => [
+  ...new Set(events.map(({ data }) => data[field]).filter((id) => typeof id === "string")),
+];
+
+/** A draft as it stood, and when that state ended (null: it is today's). */
+export type EarlierDraft = { row: DraftRow; until: string | null };
+
+/** A draft as it stood at a moment; undefined where there was none yet. */
+export const draftAt = (deps: Dependencies, draftId: string, at: Date): Promise<EarlierDraft | undefined> =>
+  replayWhile(deps, draftId, (event) => Date.parse(event.metadata.at) <= at.getTime());
+
+/** A draft as it last stood with this version; undefined where it has no such version. */
+export async function draftAtVersion(
+  deps: Dependencies,
+  draftId: string,
+  version: number,
+): Promise<EarlierDraft | undefined> {
+  const state = await replayWhile(
+    deps,
+    draftId,
+    (event) => event.type !== "DraftEdited" || event.data.version <= version,
+  );
+  return state?.row.version === version ? state : undefined;
+}
+
+async function replayWhile(
+  deps: Dependencies,
+  draftId: string,
+  goesOn: (event: Recorded<DraftEvent>) => boolean,
+): Promise<EarlierDraft | undefined> {
+  let row: DraftRow | undefined;
+  for (const event of await draftEvents(deps, draftId)) {
+    if (!goesOn(event)) return row && { row, until: event.metadata.at };
+    row = applyToDraft(row, draftId, event, event.metadata);
+  }
+  return row && { row, until: null };
+}
+
+export type VersionContent = { content: DraftContent; contentSha256: string; rationale: string | null };
+
+/** What a version says, exactly as it was hashed; undefined where the draft has no such version. */
+export async function versionContent(
+  deps: Dependencies,
+  draftId: string,
+  version: number,
+): Promise<VersionContent | undefined> {
+  const earlier = await draftAtVersion(deps, draftId, version);
+  if (!earlier) return undefined;
+  const { content, content_blob: contentBlob, content_sha256: contentSha256, rationale } = earlier.row;
+  return { content: await loadContent(deps.blobs, { content, contentBlob }), contentSha256, rationale };
+}
+
+/** The frozen MIME of a draft's newest hand-over: its hash in the blob store; undefined where none was begun. */
+export async function handedOverMime(deps: Dependencies, draftId: string): Promise<string | undefined> {
+  const history = await draftHistory(deps, draftId);
+  const started = history.findLast((event) => event.type === "DeliveryStarted");
+  return started?.data.mimeSha256 as string | undefined;
+}

@@ -1,0 +1,150 @@
+import { invalid, Rejected } from "#streams/decider.ts";
+import { changedFields } from "#streams/draft/changes.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { requireDistinctRecipients } from "#streams/draft/recipients.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { queueSend } from "../sends/queueSend.ts";
+import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
+import { noteDraft } from "../threads/threads.ts";
+import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
+import { rewriteLetter } from "./letters.ts";
+
+/** What a PATCH may change; what is absent stays (interface 4). */
+export type DraftChanges = {
+  bodyText?: string | null;
+  bodyHtml?: string | null;
+  subject?: string | null;
+  cc?: string[];
+  bcc?: string[];
+  rationale?: string | null;
+};
+
+/** Throws Rejected not_found for a draft that is not this workspace's. */
+async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
+  const { state } = await deps.load(draftDecider, draftStream(draftId));
+  if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
+  return state;
+}
+
+/** Edits a pending draft: a new version, unless nothing changed. Throws Rejected invalid_status, version_mismatch, invalid_request. */
+export async function editDraft(
+  deps: Dependencies,
+  {
+    workspaceId,
+    draftId,
+    ifVersion,
+    changes,
+    threadSubject,
+  }: {
+    workspaceId: string;
+    draftId: string;
+    ifVersion: number | null;
+    changes: DraftChanges;
+    /** What the subject becomes where the override is taken back. */
+    threadSubject: string;
+  },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const before = await loadContent(deps.blobs, draft.stored);
+  const { making, ...letter } = await rewriteLetter(deps, { ...before, making: draft.making }, changes);
+  const content = { ...before, ...letter };
+  if (changes.subject !== undefined) content.subject = changes.subject ?? threadSubject;
+  if (changes.cc !== undefined) content.cc = changes.cc;
+  if (changes.bcc !== undefined) content.bcc = changes.bcc;
+  requireDistinctRecipients(content);
+  const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
+  const edit: ReviewCommand = {
+    type: "EditDraft",
+    ...(await storeContent(deps.blobs, content)),
+    ...making,
+    contentSha256: contentSha256(content),
+    rationale,
+    changedFields: changedFields({ content: before, rationale: draft.rationale }, { content, rationale }),
+    because: "edit",
+    // What was edited here is the version loaded above: somebody else's edit in between must not be overwritten unseen.
+    ifVersion: ifVersion ?? draft.version,
+  };
+  return deps.handle(draftDecider, draftStream(draftId), edit, cause);
+}
+
+/** Approves by key; does not send (interface 3). Throws Rejected human_approval_required, invalid_status, version_mismatch. */
+export async function approveDraft(
+  deps: Dependencies,
+  { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  await requireKeysMayDecide(deps, draft);
+  const command: ReviewCommand = {
+    type: "ApproveDraft",
+    ifVersion,
+    contentSha256: null,
+    sendRequested: false,
+    tokenSha256: null,
+  };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  return notePosition(deps, draftId, handled, "approved", cause);
+}
+
+export async function rejectDraft(
+  deps: Dependencies,
+  { workspaceId, draftId, reason }: { workspaceId: string; draftId: string; reason: string | null },
+  cause: Cause,
+): Promise<{ position: number }> {
+  await loadDraft(deps, workspaceId, draftId);
+  const command: ReviewCommand = { type: "RejectDraft", reason, ifVersion: null, tokenSha256: null };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  return notePosition(deps, draftId, handled, "rejected", cause);
+}
+
+/**
+ * Queues a pending or approved draft for delivery; sending a pending one is the key's own authorisation. `ifVersion`: the version the key
+ * means, which also decides on one that the service made after an approval; null where it names none. Throws Rejected as queueSend does.
+ */
+export async function sendDraft(
+  deps: Dependencies,
+  { workspaceId, draftId, ifVersion = null }: { workspaceId: string; draftId: string; ifVersion?: number | null },
+  cause: Cause,
+): Promise<{ position: number; threadId: string; queuedAt: string }> {
+  await loadDraft(deps, workspaceId, draftId);
+  const word = ifVersion === null ? {} : { ifVersion };
+  const { position, threadId, queuedAt } = await queueSend(deps, draftId, "api_key", cause, word);
+  return { position, threadId, queuedAt };
+}
+
+/** Has the approvers notified once more. Throws Rejected rate_limited, invalid_status, invalid_request (no channel). */
+export async function notifyAgain(
+  deps: Dependencies,
+  { workspaceId, draftId }: { workspaceId: string; draftId: string },
+  cause: Cause,
+): Promise<{ position: number; channel: string; notifiedAt: string }> {
+  const draft = await loadDraft(deps, workspaceId, draftId);
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  if (!identity.approvalChannel) {
+    throw invalid("approval_channel", "this identity has none; set one to notify approvers");
+  }
+  const at = deps.clock.now().toISOString();
+  const { notifyThrottleSeconds: throttleSeconds } = deps.settings;
+  const command = { type: "RequestNotify", at, throttleSeconds } as const;
+  const { state, position } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  return { position, channel: identity.approvalChannel.type, notifiedAt: state.notified.requestedAt ?? at };
+}
+
+async function notePosition(
+  deps: Dependencies,
+  draftId: string,
+  handled: { state: Draft; revision: number; position: number },
+  outcome: "approved" | "rejected",
+  cause: Cause,
+): Promise<{ position: number }> {
+  const note = { threadId: handled.state.threadId, draftId, outcome, draftRevision: handled.revision };
+  const noted = await noteDraft(deps, note, cause);
+  return { position: Math.max(handled.position, noted.position) };
+}

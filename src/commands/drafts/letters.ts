@@ -1,0 +1,199 @@
+import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
+import { textOfBody } from "#src/html/textOfHtml.ts";
+import { bytesOfDataUrl, endingOf, pictureTypeOf } from "#src/mail/out/pictures.ts";
+import { invalid } from "#streams/decider.ts";
+import type { DraftContent, Making, Picture } from "#streams/draft/content.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { reducedHtml, refusedHtml } from "./reducedHtml.ts";
+import { maxPictureBytes, maxPicturesBytes } from "./shownPictures.ts";
+
+export type GivenAttachment = { filename: string; contentType: string; contentId: string | null; bytes: Buffer };
+
+/** A letter as its author gives it; null or "" for a body that is not given. */
+export type GivenLetter = { bodyText: string | null; bodyHtml: string | null; attachments: readonly GivenAttachment[] };
+
+type Attachment = DraftContent["attachments"][number];
+type Blobs = Pick<Dependencies, "blobs">;
+
+/** The part of a content that its author writes, as it is stored, shown and sent. */
+export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
+
+/**
+ * Makes of what was given what is stored: HTML reduced to what can be shown, pictures bound by their hash, a text part made where none was
+ * given. Throws Rejected invalid_request naming the field.
+ */
+export async function writeLetter(deps: Blobs, { bodyText, bodyHtml, attachments }: GivenLetter): Promise<Letter> {
+  const kept = await Promise.all(attachments.map((attachment) => keepAttachment(deps, attachment)));
+  return composeLetter(
+    deps,
+    { text: bodyText || null, html: bodyHtml || null },
+    kept.map(({ stored }) => stored),
+    kept.flatMap(({ picture }) => picture ?? []),
+  );
+}
+
+/** The same for an edit: `undefined` leaves a body as it is. Attachments stay; pictures that came inside a body go with it. */
+export async function rewriteLetter(
+  deps: Blobs,
+  before: Letter,
+  changes: { bodyText?: string | null; bodyHtml?: string | null },
+): Promise<Letter> {
+  const { making, body_text, body_html, attachments } = before;
+  const text = changes.bodyText === undefined ? (making.textDerived ? null : body_text) : changes.bodyText || null;
+  if (changes.bodyHtml === undefined) {
+    const { textDerived: _, ...rest } = making;
+    return withText({ body_text: text, body_html, attachments, making: rest });
+  }
+  const pictures = making.pictures ?? [];
+  const inside = new Set(pictures.filter(({ contentId }) => contentId === null).map(({ sha256 }) => sha256));
+  const given = attachments.filter(({ sha256 }) => !inside.has(sha256));
+  const named = pictures.filter(({ contentId }) => contentId !== null);
+  return composeLetter(deps, { text, html: changes.bodyHtml || null }, given, named, attachments);
+}
+
+/** `known`: attachments that the HTML may show by their hash, where they are more than those that stay. */
+async function composeLetter(
+  deps: Blobs,
+  { text, html }: { text: string | null; html: string | null },
+  attachments: readonly Attachment[],
+  named: readonly Picture[],
+  known: readonly Attachment[] = attachments,
+): Promise<Letter> {
+  if (html === null) {
+    const making = { htmlRemoved: [], ...(named.length > 0 && { pictures: [...named] }) };
+    return withText({ body_text: text, body_html: null, attachments: [...attachments], making });
+  }
+  const pictures = await resolvePictures(deps, picturesNamed(html), { named, known });
+  const reduced = reducedHtml(html, pictures.bySrc);
+  if ("refused" in reduced) throw refusedHtml("body_html", reduced.refused);
+  await requireShowable(deps, reduced.pictures);
+  const inside = pictures.inside.filter(
+    ({ sha256 }) => reduced.pictures.includes(sha256) && !attachments.some((given) => given.sha256 === sha256),
+  );
+  const making: Making = { htmlRemoved: reduced.removed };
+  const all = [...named, ...inside.map(({ sha256 }) => ({ contentId: null, sha256 }))];
+  if (all.length > 0) making.pictures = all;
+  // Shown inside the letter a file is what its bytes are, whatever was declared.
+  const asShown = attachments.map((file) => ({
+    ...file,
+    content_type: pictures.types.get(file.sha256) ?? file.content_type,
+  }));
+  return withText({ body_text: text, body_html: reduced.html, attachments: [...asShown, ...inside], making });
+}
+
+/**
+ * A letter from before HTML was reduced, as it would be written today. What cannot be reduced leaves the HTML out where there is a text;
+ * where there is none, the letter says so itself: a person has to look at it.
+ */
+export function reducedLetter({ body_text, body_html, attachments }: Omit<Letter, "making">): Letter {
+  const making: Making = { htmlRemoved: [] };
+  if (body_html === null) return { body_text, body_html, attachments, making };
+  const reduced = reducedHtml(body_html, new Map());
+  if (!("refused" in reduced)) {
+    if (reduced.html === body_html) return { body_text, body_html, attachments, making };
+    return withText({ body_text, body_html: reduced.html, attachments, making: { htmlRemoved: reduced.removed } });
+  }
+  const removed = [{ what: "element:html", count: 1 }];
+  return {
+    body_text: body_text || "(this letter cannot be shown)",
+    body_html: null,
+    attachments,
+    making: { htmlRemoved: removed },
+  };
+}
+
+/** Deep quotes and lists indent each of their lines. */
+const maxTextBytes = 512 * 1024;
+
+/** Every mail has a text part: recipients whose programs show no HTML read it. */
+function withText({ body_text, body_html, attachments, making }: Letter): Letter {
+  if (body_text !== null) return { body_text, body_html, attachments, making };
+  if (body_html === null) throw invalid("body_text", "a draft needs body_text or body_html");
+  const text = textOfBody(body_html);
+  if (Buffer.byteLength(text) > maxTextBytes) {
+    throw invalid(
+      "body_html",
+      "the text made of it would have over 512 KB: flatten its quotes and lists, or give body_text",
+    );
+  }
+  return { body_text: text, body_html, attachments, making: { ...making, textDerived: true } };
+}
+
+async function keepAttachment(
+  deps: Blobs,
+  { filename, contentType, contentId, bytes }: GivenAttachment,
+): Promise<{ stored: Attachment; picture: Picture | null }> {
+  const sha256 = await deps.blobs.put(bytes);
+  const type = contentId === null ? null : pictureTypeOf(bytes);
+  // Shown inside the letter it is what its bytes are, whatever was declared.
+  const stored = { filename, content_type: type ?? contentType, sha256 };
+  return { stored, picture: type === null ? null : { contentId, sha256 } };
+}
+
+/** What an approver cannot be shown may not leave: the page has room for so much. */
+async function requireShowable(deps: Blobs, pictures: readonly string[]): Promise<void> {
+  const sizes = await Promise.all(pictures.map(async (sha256) => (await deps.blobs.size(sha256)) ?? 0));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  if (sizes.every((size) => size <= maxPictureBytes) && total <= maxPicturesBytes) return;
+  throw invalid(
+    "body_html",
+    "expected pictures of at most 1 MB each and 4 MB together inside it; attach larger ones without showing them",
+  );
+}
+
+/** More than a letter needs; each becomes a part of the mail. */
+const maxInside = 20;
+
+/**
+ * What the addresses of a body's pictures mean: an attachment by its content id, or by its hash as it was stored before, or bytes inside the
+ * address itself, which become an attachment. No address reaches a file that is not this draft's.
+ */
+async function resolvePictures(
+  deps: Blobs,
+  srcs: readonly string[],
+  { named, known }: { named: readonly Picture[]; known: readonly Attachment[] },
+): Promise<{ bySrc: Map<string, string>; inside: Attachment[]; types: Map<string, string> }> {
+  const bySrc = new Map<string, string>();
+  const types = new Map<string, string>();
+  const inside = new Map<string, Attachment>();
+  for (const src of srcs) {
+    const ids = contentIdsOf(src);
+    const bytes = ids.length === 0 ? bytesOfDataUrl(src) : null;
+    if (ids.length > 0) {
+      const picture = named.find(({ contentId }) => contentId !== null && ids.includes(contentId));
+      const attachment = known.find(({ sha256 }) => ids.includes(sha256));
+      const type = picture || !attachment ? null : await typeOfPicture(deps, attachment.sha256);
+      if (picture) bySrc.set(src, picture.sha256);
+      else if (attachment && type !== null) {
+        bySrc.set(src, attachment.sha256);
+        types.set(attachment.sha256, type);
+        // It came inside the body before, and stays.
+        inside.set(attachment.sha256, attachment);
+      }
+    } else if (bytes !== null && inside.size < maxInside) {
+      const type = pictureTypeOf(bytes);
+      if (type === null) continue;
+      const sha256 = await deps.blobs.put(bytes);
+      bySrc.set(src, sha256);
+      const filename = `picture-${inside.size + 1}.${endingOf(type)}`;
+      if (!inside.has(sha256)) inside.set(sha256, { filename, content_type: type, sha256 });
+    }
+  }
+  return { bySrc, inside: [...inside.values()], types };
+}
+
+async function typeOfPicture(deps: Blobs, sha256: string): Promise<string | null> {
+  const bytes = await deps.blobs.get(sha256);
+  return bytes === undefined ? null : pictureTypeOf(bytes);
+}
+
+/** What a `cid:` address names, as it is written and with its escapes read; nothing for any other address. */
+export function contentIdsOf(src: string): string[] {
+  const id = /^cid:(.+)$/is.exec(src.trim())?.[1];
+  if (id === undefined) return [];
+  try {
+    return [...new Set([id, decodeURIComponent(id)])];
+  } catch {
+    return [id];
+  }
+}

@@ -1,0 +1,66 @@
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { noteDraft } from "../threads/threads.ts";
+import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
+import { reducedLetter } from "./letters.ts";
+
+/**
+ * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, or its
+ * HTML is from before that was reduced, the draft gets a new version and needs a new approval. True where the draft has a newer version now
+ * than the given one.
+ */
+export async function refreshContent(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  cause: Cause,
+): Promise<boolean> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const before = await loadContent(deps.blobs, draft.stored);
+  const reduced = isReduced(draft);
+  const { making, ...letter } = reduced ? { ...before, making: draft.making } : reducedLetter(before);
+  const content = withIdentity({ ...before, ...letter }, identity);
+  const sha256 = contentSha256(content);
+  if (sha256 === draft.contentSha256) return false;
+  const edited: Omit<Extract<DraftEvent, { type: "DraftEdited" }>["data"], "version"> = {
+    ...(await storeContent(deps.blobs, content)),
+    ...making,
+    contentSha256: sha256,
+    rationale: draft.rationale,
+    changedFields: letter.body_html === before.body_html ? ["identity"] : ["body_html"],
+    because: reduced ? "identity_changed" : "html_reduced",
+  };
+  const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  // Decided or queued meanwhile: its status says how it goes on, and a queued one has the hash that was approved. Or it has this very
+  // content already, in a version that somebody else made.
+  if (!handled.changed) return handled.state.version !== draft.version;
+  const { threadId } = draft;
+  await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: handled.revision }, cause);
+  return true;
+}
+
+const maxChanges = 10;
+
+/**
+ * A draft as it would leave now: an open one is brought up to date with its identity first. Its status, and whether anybody decided on
+ * what that made of it, are the caller's to judge.
+ */
+export async function upToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
+  for (let changes = 0; ; changes++) {
+    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    if (draft.status !== "pending" && draft.status !== "approved") return draft;
+    try {
+      if (!(await refreshContent(deps, draftId, draft, cause))) return draft;
+    } catch (error) {
+      // Somebody else made a newer version in between: that one is looked at.
+      if (!(error instanceof Rejected) || error.code !== "version_mismatch" || changes >= maxChanges) throw error;
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import { picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** What a page has room for: a body with more is refused when it is submitted. */
+export const maxPictureBytes = 1024 * 1024;
+export const maxPicturesBytes = 4 * 1024 * 1024;
+
+/**
+ * The pictures that a content's HTML shows, as `data:` addresses by the hash of their bytes. `isReduced`: its HTML was reduced when it was
+ * submitted; what older HTML names is not believed, it could be anybody's file.
+ */
+export async function shownPictures(
+  { blobs }: Pick<Dependencies, "blobs">,
+  content: DraftContent,
+  isReduced: boolean,
+): Promise<Map<string, string>> {
+  const own = new Set(content.attachments.map(({ sha256 }) => sha256));
+  const ofBody = picturesIn(content.body_html).filter((sha256) => own.has(sha256));
+  const shown = new Map<string, string>();
+  if (!isReduced) return shown;
+  // A signature's few small ones come on top.
+  let left = maxPicturesBytes + maxPictureBytes;
+  for (const sha256 of new Set([...ofBody, ...picturesIn(content.signature_html)])) {
+    const size = (await blobs.size(sha256)) ?? Number.POSITIVE_INFINITY;
+    if (size > Math.min(maxPictureBytes, left)) continue;
+    const bytes = await blobs.get(sha256);
+    const type = bytes && pictureTypeOf(bytes);
+    if (!type) continue;
+    left -= size;
+    shown.set(sha256, `data:${type};base64,${bytes.toString("base64")}`);
+  }
+  return shown;
+}

@@ -1,0 +1,137 @@
+import { identityById } from "#projections/identities/queries.ts";
+import { type MessageRow, messageById } from "#projections/messages/queries.ts";
+import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
+import { invalid, missing } from "#streams/decider.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { recipientsOfReply, requireDistinctRecipients } from "#streams/draft/recipients.ts";
+import { newerWord } from "#streams/draft/staleness.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
+import { requiresHuman } from "../approvals/humanApproval.ts";
+import { requireAssistantActive } from "../assistants.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { derivedId, newId } from "../ids.ts";
+import { requireQuotaLeft } from "../plans/quotas.ts";
+import { waitForFiling } from "../sends/barrier.ts";
+import { loadThread, noteDraft } from "../threads/threads.ts";
+import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
+import { type GivenAttachment, type Letter, writeLetter } from "./letters.ts";
+
+export type SubmitDraftRequest = {
+  workspaceId: string;
+  threadId: string;
+  identityId: string;
+  basedOnMessageId: string;
+  bodyText: string | null;
+  bodyHtml: string | null;
+  subjectOverride: string | null;
+  cc: string[];
+  bcc: string[];
+  rationale: string | null;
+  metadata: Record<string, unknown> | null;
+  attachments: GivenAttachment[];
+};
+
+/**
+ * Records an agent's draft. A newer message does not block it, it only warns. One that was acknowledged
+ * before counts, filed or not: the submission waits for its filing, at most 2 s. Throws Rejected not_found naming the
+ * field, invalid_request, and plan_limit_reached for an auto-approved one over the quota: then nothing was created.
+ */
+export async function submitDraft(
+  deps: Dependencies,
+  request: SubmitDraftRequest,
+  cause: Cause,
+): Promise<{ draftId: string; position: number }> {
+  const draftId = newId(deps, cause, "draft");
+  if (cause.repeated) {
+    const { state, position } = await deps.load(draftDecider, draftStream(draftId));
+    // What it asked for is there, whatever has become of thread, quota or identity since.
+    if (state.exists) return { draftId, position };
+  }
+  const { thread, message } = await requireSubjects(deps, request);
+  // A mail acknowledged before this submission may be a newer word, and may join the thread to another.
+  await waitForFiling(deps, request.identityId);
+  const { state: identity } = await deps.load(identityDecider, identityStream(request.identityId));
+  await requireAssistantActive(deps, identity);
+  const autoApproved = identity.autoApproveReplies && !(await requiresHuman(deps, identity));
+  if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
+  const { making, ...letter } = await writeLetter(deps, request);
+  const content = contentOf(request, letter, identity, thread, message);
+  requireDistinctRecipients(content);
+  const basedOnNumber = message.filing_number ?? 0;
+  const { state: current, threadId } = await loadThread(deps, thread.id);
+  const answersMachine = machineAddresses(message, content.to);
+  requireNoLoop(current, { draftId: "", ...answersMachine });
+  const draft = {
+    ...(await storeContent(deps.blobs, content)),
+    ...making,
+    workspaceId: request.workspaceId,
+    threadId,
+    identityId: request.identityId,
+    basedOnMessageId: message.id,
+    basedOnNumber,
+    messageId: derivedId("message", draftId),
+    contentSha256: contentSha256(content),
+    rationale: request.rationale,
+    metadata: request.metadata,
+    staleWarning: newerWord(current, { basedOnNumber }) !== null,
+    autoApproved,
+    ...answersMachine,
+  };
+  const handled = await deps.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft }, cause);
+  const outcome = autoApproved ? "approved" : "pending";
+  const noted = await noteDraft(deps, { threadId, draftId, outcome, draftRevision: handled.revision }, cause);
+  return { draftId, position: Math.max(handled.position, noted.position) };
+}
+
+/** The thread, identity and message a draft names, all of this workspace and belonging together. */
+async function requireSubjects(
+  deps: Dependencies,
+  { workspaceId, threadId, identityId, basedOnMessageId }: SubmitDraftRequest,
+): Promise<{ thread: ThreadRow; message: MessageRow }> {
+  const [thread, identity, message] = await Promise.all([
+    threadById(deps.reads, workspaceId, threadId),
+    identityById(deps.reads, workspaceId, identityId),
+    messageById(deps.reads, workspaceId, basedOnMessageId),
+  ]);
+  if (!thread) throw missing("thread_id", "thread");
+  if (!identity) throw missing("identity_id", "identity");
+  if (!message) throw missing("based_on_message_id", "message");
+  if (thread.identity_id !== identity.id) {
+    throw invalid("identity_id", "expected the identity of the thread");
+  }
+  if (message.direction !== "inbound" || !(await isOneThread(deps, message.thread_id, thread.id))) {
+    throw invalid("based_on_message_id", "expected an inbound message of the thread");
+  }
+  return { thread, message };
+}
+
+/** By the streams: a merge may have come between the look at the message and the one at the thread. */
+async function isOneThread(deps: Dependencies, oneId: string, otherId: string): Promise<boolean> {
+  if (oneId === otherId) return true;
+  const [one, other] = await Promise.all([loadThread(deps, oneId), loadThread(deps, otherId)]);
+  return one.threadId === other.threadId;
+}
+
+function contentOf(
+  request: SubmitDraftRequest,
+  letter: Pick<Letter, "body_text" | "body_html" | "attachments">,
+  identity: Identity,
+  thread: ThreadRow,
+  message: MessageRow,
+): DraftContent {
+  return {
+    ...identityParts(identity, letter),
+    to: recipientsOfReply(message, identity),
+    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
+    cc: request.cc,
+    bcc: request.bcc,
+    subject: request.subjectOverride ?? thread.subject,
+    ...letter,
+  };
+}

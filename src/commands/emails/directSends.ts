@@ -1,0 +1,163 @@
+import { Rejected } from "#streams/decider.ts";
+import type { DraftContent, Making } from "#streams/draft/content.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
+import { type DirectKind, draftStream } from "#streams/draft/events.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { requiresHuman } from "../approvals/humanApproval.ts";
+import { requireAssistantActive } from "../assistants.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { contentSha256, storeContent } from "../drafts/draftContents.ts";
+import type { Cause } from "../handle.ts";
+import { derivedId } from "../ids.ts";
+import { requireQuotaLeft } from "../plans/quotas.ts";
+import { queueSend } from "../sends/queueSend.ts";
+import { outcomeOfFirst } from "../sends/repeatedSend.ts";
+import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
+import { noteDraft } from "../threads/threads.ts";
+
+export type DirectDraft = {
+  kind: DirectKind;
+  draftId: string;
+  workspaceId: string;
+  threadId: string;
+  identityId: string;
+  basedOn: { messageId: string; number: number } | null;
+  content: DraftContent;
+  making: Making;
+  metadata: Record<string, unknown> | null;
+  machineAddresses?: string[];
+};
+
+export type DirectlySent = {
+  draftId: string;
+  messageId: string;
+  threadId: string;
+  status: DraftStatus;
+  /** ISO 8601 UTC; null where it waits for a person. */
+  queuedAt: string | null;
+  position: number;
+};
+
+/**
+ * What would refuse the send anyway, before anything is created. Throws Rejected identity_not_active, sending_paused, assistant_disabled,
+ * and plan_limit_reached where a key's word is enough to send.
+ */
+export async function requireDirectSend(
+  deps: Dependencies,
+  { workspaceId, identityId, identity }: { workspaceId: string; identityId: string; identity: Identity },
+): Promise<void> {
+  await requireSendingAllowed(deps, { workspaceId, identityId });
+  await requireAssistantActive(deps, identity);
+  if (!(await requiresHuman(deps, identity))) await requireQuotaLeft(deps, workspaceId);
+}
+
+/**
+ * Submits a draft that the calling key approves by the same act, and queues it; where the identity requires a person, it stays pending
+ * (decisions 6). A refusal leaves a draft that never leaves.
+ */
+export async function sendDirectly(
+  deps: Dependencies,
+  draft: DirectDraft,
+  identity: Identity,
+  cause: Cause,
+): Promise<DirectlySent> {
+  const submitted = await submit(deps, draft, !(await requiresHuman(deps, identity)), cause);
+  return proceed(deps, draft.draftId, submitted, identity, cause);
+}
+
+/** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined where it made no such draft. */
+export async function resumeSend(deps: Dependencies, draftId: string, cause: Cause): Promise<DirectlySent | undefined> {
+  if (!cause.repeated) return undefined;
+  const loaded = await deps.load(draftDecider, draftStream(draftId));
+  if (!loaded.state.exists) return undefined;
+  const { state: identity } = await deps.load(identityDecider, identityStream(loaded.state.identityId));
+  return proceed(deps, draftId, loaded, identity, cause);
+}
+
+async function proceed(
+  deps: Dependencies,
+  draftId: string,
+  { state, revision, position }: { state: Draft; revision: number; position: number },
+  identity: Identity,
+  cause: Cause,
+): Promise<DirectlySent> {
+  const { status, messageId, threadId } = state;
+  const sent = { draftId, messageId, threadId, status, queuedAt: null, position };
+  if (status === "sending" || status === "sent") {
+    const first = await outcomeOfFirst(deps, draftId, cause);
+    return { ...sent, queuedAt: first?.queuedAt ?? null };
+  }
+  const note = (outcome: "pending" | "approved") =>
+    noteDraft(deps, { threadId, draftId, outcome, draftRevision: revision }, cause);
+  if (status === "pending" && (await requiresHuman(deps, identity))) {
+    const noted = await note(status);
+    return { ...sent, threadId: noted.threadId, position: noted.position };
+  }
+  return withdrawnUnlessDone(deps, draftId, cause, async () => {
+    if (status === "pending" || status === "approved") await note(status);
+    // It may have come to require a person since the key's word was recorded.
+    await requireKeysMayDecide(deps, state);
+    return { ...sent, ...(await queue(deps, draftId, cause)), status: "sending" };
+  });
+}
+
+async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: boolean, cause: Cause) {
+  const { kind, draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata, machineAddresses } =
+    draft;
+  const data = {
+    ...(await storeContent(deps.blobs, content)),
+    ...making,
+    workspaceId,
+    threadId,
+    identityId,
+    basedOnMessageId: basedOn?.messageId ?? null,
+    basedOnNumber: basedOn?.number ?? 0,
+    messageId: derivedId("message", draftId),
+    contentSha256: contentSha256(content),
+    rationale: null,
+    metadata,
+    staleWarning: false,
+    autoApproved: false,
+    kind,
+    ...(approvedAtOnce && { approvedAtOnce }),
+    ...(machineAddresses && { machineAddresses }),
+  };
+  return deps.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft: data }, cause);
+}
+
+/** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
+async function queue(deps: Dependencies, draftId: string, cause: Cause) {
+  const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", cause, { wroteIt: true });
+  return { threadId, position, queuedAt };
+}
+
+/** Who gets no answer may repeat the call under its Idempotency-Key; without one nobody will. */
+async function withdrawnUnlessDone<T>(
+  deps: Dependencies,
+  draftId: string,
+  cause: Cause,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Rejected || cause.operation === undefined) await withdraw(deps, draftId, error, cause);
+    throw error;
+  }
+}
+
+/** Nothing of a refused call may leave later. One that ended stale already stays so. */
+async function withdraw(deps: Dependencies, draftId: string, error: unknown, cause: Cause): Promise<void> {
+  const [code, message] =
+    error instanceof Rejected ? [error.code, error.message] : ["unavailable", "it could not be queued"];
+  const withdrawn = { type: "WithdrawDraft", code, message } as const;
+  // The key may have been revoked meanwhile: that must not keep its mail from being withdrawn.
+  const { keyGuard: _, ...unguarded } = cause;
+  const handled = await deps.handle(draftDecider, draftStream(draftId), withdrawn, unguarded);
+  if (!handled.changed) return;
+  const { threadId } = handled.state;
+  const note = { threadId, draftId, outcome: "failed", draftRevision: handled.revision } as const;
+  await noteDraft(deps, note, unguarded);
+}

@@ -1,0 +1,192 @@
+import { type MessageRow, messageById, newestInbound } from "#projections/messages/queries.ts";
+import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
+import { invalid, missing, Rejected } from "#streams/decider.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
+import type { DirectKind } from "#streams/draft/events.ts";
+import {
+  copiesToEverybody,
+  recipientsOfReply,
+  requireDistinctRecipients,
+  requireFewCopies,
+} from "#streams/draft/recipients.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { identityParts } from "../drafts/draftContents.ts";
+import { type GivenLetter, writeLetter } from "../drafts/letters.ts";
+import type { Cause } from "../handle.ts";
+import { contactId, newId } from "../ids.ts";
+import { waitUntilFiled } from "../sends/barrier.ts";
+import { loadThread } from "../threads/threads.ts";
+import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
+
+export type SendRequest = GivenLetter & {
+  workspaceId: string;
+  identityId: string;
+  to: string[];
+  cc: string[];
+  bcc: string[];
+  subject: string;
+  metadata: Record<string, unknown> | null;
+};
+
+/**
+ * Writes to somebody first: opens a thread of its own (decisions 6). Throws Rejected not_found naming the field, cold_send_not_allowed,
+ * and whatever refuses a send; then nothing leaves later.
+ */
+export async function sendEmail(deps: Dependencies, request: SendRequest, cause: Cause): Promise<DirectlySent> {
+  requireDistinctRecipients(request);
+  const { workspaceId, identityId } = request;
+  const identity = await loadIdentity(deps, workspaceId, identityId);
+  if (!identity.canSendCold) {
+    const sentence =
+      "this identity may only reply on existing threads: send from one that was created with can_send_cold";
+    throw new Rejected("cold_send_not_allowed", sentence);
+  }
+  return openByMail(deps, { ...request, kind: "send", identity }, cause);
+}
+
+/** A mail of ours that opens a thread. */
+export async function openByMail(
+  deps: Dependencies,
+  request: SendRequest & { kind: Exclude<DirectKind, "reply">; identity: Identity },
+  cause: Cause,
+): Promise<DirectlySent> {
+  const { kind, identity, workspaceId, identityId, to, cc, bcc, subject, metadata } = request;
+  const draftId = newId(deps, cause, "draft");
+  const resumed = await resumeSend(deps, draftId, cause);
+  if (resumed) return resumed;
+  await requireDirectSend(deps, { workspaceId, identityId, identity });
+  const { making, ...letter } = await writeLetter(deps, request);
+  const content: DraftContent = {
+    ...identityParts(identity, letter),
+    to,
+    cc,
+    bcc,
+    subject,
+    in_reply_to: null,
+    references: [],
+    ...letter,
+  };
+  const threadId = newId(deps, cause, "thread");
+  const contactEmail = to[0] as string;
+  const opened = {
+    workspaceId,
+    identityId,
+    subject,
+    contactEmail,
+    contactId: contactId(workspaceId, contactEmail),
+    openedBy: kind,
+    recipients: [...to, ...cc],
+  };
+  await deps.handle(threadDecider, threadStream(threadId), { type: "OpenThread", opened }, cause);
+  const draft = { kind, draftId, workspaceId, threadId, identityId, basedOn: null, content, making, metadata };
+  return sendDirectly(deps, draft, identity, cause);
+}
+
+export type ReplyRequest = GivenLetter & {
+  workspaceId: string;
+  threadId: string;
+  /** null: the newest message of the thread at the time of the call. */
+  basedOnMessageId: string | null;
+  cc: string[];
+  bcc: string[];
+  replyAll: boolean;
+};
+
+/**
+ * Answers on a thread: recipients and headers are derived (decisions 6). Where no message was named and a newer one arrives in between,
+ * that one is answered; else Throws Rejected stale_draft. Also not_found naming the field, loop_guarded, and whatever refuses a send.
+ */
+export async function replyEmail(deps: Dependencies, request: ReplyRequest, cause: Cause): Promise<DirectlySent> {
+  const { workspaceId } = request;
+  const thread = await threadById(deps.reads, workspaceId, request.threadId);
+  if (!thread) throw missing("thread_id", "thread");
+  const named = await namedMessage(deps, request, thread);
+  const answered = named ?? (await newest(deps, thread));
+  try {
+    return await answer(deps, request, thread, answered, newId(deps, cause, "draft"), cause);
+  } catch (error) {
+    if (named || !(error instanceof Rejected) || error.code !== "stale_draft") throw error;
+    const newer = await newest(deps, thread);
+    // The caller wrote to whoever had written last: a third party who comes in between does not get that answer.
+    if (newer.from_email.toLowerCase() !== answered.from_email.toLowerCase()) throw error;
+    return answer(deps, request, thread, newer, newId(deps, cause, "draft-again"), cause);
+  }
+}
+
+async function answer(
+  deps: Dependencies,
+  request: ReplyRequest,
+  thread: ThreadRow,
+  message: MessageRow,
+  draftId: string,
+  cause: Cause,
+): Promise<DirectlySent> {
+  const resumed = await resumeSend(deps, draftId, cause);
+  if (resumed) return resumed;
+  const { workspaceId, replyAll } = request;
+  const { identity_id: identityId } = thread;
+  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const to = recipientsOfReply(message, identity);
+  const { making, ...letter } = await writeLetter(deps, request);
+  const content: DraftContent = {
+    ...identityParts(identity, letter),
+    to,
+    cc: replyAll ? copiesToEverybody(message, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc,
+    bcc: request.bcc,
+    subject: thread.subject,
+    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
+    ...letter,
+  };
+  requireDistinctRecipients(content);
+  requireFewCopies(content);
+  const machine = machineAddresses(message, content.to);
+  const { state: current, threadId } = await loadThread(deps, thread.id);
+  requireNoLoop(current, { draftId, ...machine });
+  await requireDirectSend(deps, { workspaceId, identityId, identity });
+  const basedOn = { messageId: message.id, number: message.filing_number ?? 0 };
+  const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
+  return sendDirectly(deps, { kind: "reply", ...draft }, identity, cause);
+}
+
+/** The message the caller names: an inbound one of that thread. */
+async function namedMessage(
+  deps: Dependencies,
+  { workspaceId, basedOnMessageId }: ReplyRequest,
+  thread: ThreadRow,
+): Promise<MessageRow | undefined> {
+  if (basedOnMessageId === null) return undefined;
+  const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
+  const field = "based_on_message_id";
+  if (!message) throw missing(field, "message");
+  if (message.direction !== "inbound" || message.thread_id !== (thread.merged_into ?? thread.id)) {
+    throw invalid(field, "expected an inbound message of the thread");
+  }
+  return message;
+}
+
+/** The newest inbound message, as of now: somebody's word before any machine's. */
+async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow> {
+  await waitUntilFiled(deps, thread.identity_id);
+  const { position, threadId } = await loadThread(deps, thread.id);
+  if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+  const message = await newestInbound(deps.reads, thread.workspace_id, threadId);
+  if (message) return message;
+  throw invalid(
+    "thread_id",
+    "nobody wrote on this thread yet, so there is nothing to answer; use POST /v1/emails/send",
+  );
+}
+
+/** Throws Rejected not_found naming the field where this workspace has no such identity. */
+export async function loadIdentity(deps: Dependencies, workspaceId: string, identityId: string): Promise<Identity> {
+  const { state } = await deps.load(identityDecider, identityStream(identityId));
+  if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;
+  throw missing("identity_id", "identity");
+}

@@ -1,0 +1,224 @@
+import { createHash } from "node:crypto";
+import { invalid, Rejected } from "#streams/decider.ts";
+import { requireVerified } from "#streams/domain/decider.ts";
+import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
+import { emailAddressStream } from "#streams/emailAddress/events.ts";
+import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import { defaultSettings } from "#streams/identity/defaults.ts";
+import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import { isHostedHere, sealChannels, wireNames } from "../approvals/approvalChannels.ts";
+import { workspaceRequiresHuman } from "../approvals/humanApproval.ts";
+import { requireAssistant } from "../assistants.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { attachIdentity, domainWorks, loadDomain } from "../domains/domains.ts";
+import type { Cause } from "../handle.ts";
+import { newId, sandboxDomainId } from "../ids.ts";
+import { capOf } from "../plans/plans.ts";
+import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
+import { reducedSignature } from "./signatures.ts";
+
+/** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
+const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
+
+/** The part of an address's stream name: addresses themselves stand in no stream id. */
+export const addressHash = (address: string): string =>
+  createHash("sha256").update(address.toLowerCase()).digest("hex");
+
+/** A setting that is not given is as in streams/identity/defaults.ts. */
+export type NewIdentity = Partial<IdentitySettings> & { workspaceId: string; domainId: string; localPart: string };
+
+/**
+ * Makes an identity: its place in the plan and its address are taken first, so that of two at once only one gets them. Throws Rejected
+ * invalid_request (bad local part, approval address hosted here; as a conflict: address in use), not_found (domain), plan_limit_reached.
+ */
+export async function createIdentity(
+  deps: Dependencies,
+  wanted: NewIdentity,
+  cause: Cause,
+): Promise<{ identityId: string; position: number }> {
+  const identity = { ...defaultSettings, ...wanted };
+  const { workspaceId, domainId, localPart } = identity;
+  requireLocalPart(localPart);
+  await requireNotHostedHere(deps, identity);
+  const signature = await reducedSignature(deps, identity.signatureHtml, null);
+  const sealed = { ...identity, ...signature, ...sealChannels(deps, workspaceId, identity, null) };
+  await requireAssistant(deps, workspaceId, identity.assistantId);
+  const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
+  const emailAddress = `${localPart}@${domainName}`;
+  if (sandbox) await requireOwnTag(deps, workspaceId, emailAddress);
+  if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
+  const identityId =
+    (await interruptedCreation(deps, workspaceId, emailAddress, cause)) ?? newId(deps, cause, "identity");
+  await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
+  const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
+  const { changed, position } = await deps.handle(identityDecider, identityStream(identityId), command, cause);
+  // Another request took over what we had begun, or we were late to take over its.
+  if (!changed) throw addressInUse();
+  return { identityId, position };
+}
+
+/** An id under which this workspace claimed the address and then made no identity: whoever wants the address goes on with it. */
+async function interruptedCreation(
+  deps: Dependencies,
+  workspaceId: string,
+  emailAddress: string,
+  cause: Cause,
+): Promise<string | undefined> {
+  const { state: address } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(emailAddress)));
+  if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
+  const { state: identity } = await deps.load(identityDecider, identityStream(address.identityId));
+  // Whether a repetition is about the very identity it made, its stream can tell.
+  if (identity.exists && !cause.repeated) throw addressInUse();
+  return address.identityId;
+}
+
+type Place = { workspaceId: string; identityId: string; domainId: string; emailAddress: string; sandbox: boolean };
+
+async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promise<void> {
+  const { workspaceId, identityId, domainId, emailAddress, sandbox } = place;
+  const cap = await capOf(deps, workspaceId, "identities");
+  const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
+  const ours = await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    throw new Rejected("plan_limit_reached", `the plan's identities (${cap}) are all made: delete one, or upgrade`);
+  });
+  const stream = emailAddressStream(addressHash(emailAddress));
+  const displaced = sandbox ? undefined : await displacedFrom(deps, workspaceId, emailAddress);
+  const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;
+  try {
+    await deps.handle(emailAddressDecider, stream, claim, cause);
+    if (!sandbox) await attachIdentity(deps, domainId, identityId, cause);
+  } catch (error) {
+    if (ours && error instanceof Rejected) {
+      await deps.handle(emailAddressDecider, stream, { type: "ReleaseAddress", identityId }, cause);
+      await vacateSlot(deps, slot, cause);
+    }
+    throw error;
+  }
+}
+
+/** Whoever has the address from the time when its domain was another workspace's: this one has proven since that it is its own. */
+async function displacedFrom(
+  deps: Dependencies,
+  workspaceId: string,
+  emailAddress: string,
+): Promise<string | undefined> {
+  const { state: address } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(emailAddress)));
+  return address.identityId !== null && address.lastWorkspaceId !== workspaceId ? address.identityId : undefined;
+}
+
+async function holderState(deps: Dependencies, identityId: string): Promise<HolderState> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  if (!identity.exists) return "unborn";
+  return identity.deleted ? "gone" : "alive";
+}
+
+/** False for an identity above the plan's cap, or on a domain above it: it can be read, and neither sends nor receives (decisions 10). */
+export async function identityWorks(deps: Dependencies, workspaceId: string, identityId: string): Promise<boolean> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
+  const [itself, domain] = await Promise.all([
+    worksUnderPlan(deps, slot, (id) => holderState(deps, id)),
+    domainWorks(deps, workspaceId, identity.domainId),
+  ]);
+  return itself && domain;
+}
+
+const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, "");
+
+/** In the sandbox all workspaces share a domain: mail to name+tag is for whoever has the name, and a stranger's identity would get it first. */
+async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddress: string): Promise<void> {
+  const untagged = withoutTag(emailAddress);
+  if (untagged === emailAddress) return;
+  const { state } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(untagged)));
+  if (state.lastWorkspaceId !== null && state.lastWorkspaceId !== workspaceId) throw addressInUse();
+}
+
+const addressInUse = (): Rejected =>
+  invalid("local_part", "this address is already in use; choose another", { conflict: true });
+
+/** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals (decisions 2). */
+export async function updateIdentity(
+  deps: Dependencies,
+  {
+    workspaceId,
+    identityId,
+    changes,
+    mayLoosen,
+  }: {
+    workspaceId: string;
+    identityId: string;
+    changes: Partial<IdentitySettings>;
+    mayLoosen: boolean;
+  },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const stream = identityStream(identityId);
+  const { state } = await deps.load(identityDecider, stream);
+  if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
+  await requireNotHostedHere(deps, changes);
+  await requireAssistant(deps, workspaceId, changes.assistantId);
+  const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
+  const signature =
+    changes.signatureHtml === undefined
+      ? {}
+      : await reducedSignature(deps, changes.signatureHtml, storedSignature(state));
+  const sealed = (identity: Identity) => ({
+    ...changes,
+    ...signature,
+    ...sealChannels(deps, workspaceId, changes, identity),
+  });
+  return deps.handle(
+    identityDecider,
+    stream,
+    (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen, workspaceRequires }),
+    cause,
+  );
+}
+
+/** One from before signatures were reduced vouches for none of its pictures. */
+const storedSignature = ({ htmlRemoved, signatureHtml }: Identity): string | null =>
+  htmlRemoved === null ? null : signatureHtml;
+
+export async function deleteIdentity(
+  deps: Dependencies,
+  { workspaceId, identityId, mayLoosen }: { workspaceId: string; identityId: string; mayLoosen: boolean },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const stream = identityStream(identityId);
+  const { state } = await deps.load(identityDecider, stream);
+  if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
+  const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
+  return deps.handle(identityDecider, stream, { type: "DeleteIdentity", mayLoosen, workspaceRequires }, cause);
+}
+
+function requireLocalPart(localPart: string): void {
+  if (localPartPattern.test(localPart)) return;
+  throw invalid("local_part", "expected 1 to 64 lower-case letters, digits and _ + - and single dots between them");
+}
+
+/** What stands behind the @ of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
+async function addressDomain(
+  deps: Dependencies,
+  workspaceId: string,
+  domainId: string,
+): Promise<{ name: string; sandbox: boolean }> {
+  const { sandboxDomain } = deps.settings;
+  if (sandboxDomain !== null && domainId === sandboxDomainId(workspaceId))
+    return { name: sandboxDomain, sandbox: true };
+  const domain = await loadDomain(deps, { workspaceId, domainId });
+  requireVerified(domain);
+  return { name: domain.mailDomain, sandbox: false };
+}
+
+/** An approver's mailbox must not be one that an agent reads. */
+async function requireNotHostedHere(deps: Dependencies, settings: Partial<IdentitySettings>): Promise<void> {
+  for (const field of ["approvalChannel", "secondaryApprovalChannel"] as const) {
+    const channel = settings[field];
+    if (channel?.type !== "email" || !(await isHostedHere(deps, channel.config.to as string))) continue;
+    throw invalid(
+      `${wireNames[field]}.config.to`,
+      "an address hosted by this service cannot approve; name a person's own mailbox",
+    );
+  }
+}

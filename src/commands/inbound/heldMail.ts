@@ -1,0 +1,40 @@
+import type { FilingDecision } from "#streams/filing/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { identityWorks } from "../identities/identities.ts";
+import { countInbound } from "../plans/quotas.ts";
+
+/** Why an identity's mail is held at this moment, in words; null where it is not. Mail of a deleted identity is filed as before. */
+export async function receivesNothing(
+  deps: Dependencies,
+  workspaceId: string,
+  identityId: string,
+): Promise<string | null> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  if (identity.status === "disabled") return "the identity is disabled";
+  if (identity.deleted || (await identityWorks(deps, workspaceId, identityId))) return null;
+  return "the identity is above the number the plan allows";
+}
+
+/**
+ * What of a page of decisions has to be held: all of an identity that receives nothing, and what the plan's inbound mails do not reach
+ * for, which are counted here. A repeated delivery is neither stored nor counted (decisions 5 and 10).
+ */
+export async function holdWhereNeeded(
+  deps: Dependencies,
+  { workspaceId, identityId }: { workspaceId: string; identityId: string },
+  decisions: readonly FilingDecision[],
+  cause: Cause,
+): Promise<FilingDecision[]> {
+  const because = await receivesNothing(deps, workspaceId, identityId);
+  const stored = decisions.filter(({ disposition }) => disposition !== "duplicate");
+  const ids = because === null ? stored.map(({ deliveryId }) => deliveryId) : [];
+  const counted = await countInbound(deps, workspaceId, ids, cause);
+  return decisions.map((decision) => {
+    if (decision.disposition === "duplicate" || counted.has(decision.deliveryId)) return decision;
+    if (because !== null) return { ...decision, disposition: "held_identity_disabled", reason: because };
+    return { ...decision, disposition: "held_over_quota", reason: "the plan's inbound mails are used up" };
+  });
+}

@@ -1,0 +1,74 @@
+import { BlobCorrupt } from "#src/blobs/blobs.ts";
+import { unproven } from "#src/mail/in/authentication/authenticator.ts";
+import type { Recorded } from "#streams/event.ts";
+import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import { type Authentication, type InboundMessage, threadStream } from "#streams/thread/events.ts";
+import { contactOf } from "../contacts.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { contactId } from "../ids.ts";
+import { createRoom } from "../room.ts";
+import { onThread } from "../threads/threads.ts";
+
+/** Finds out what a filed mail proves about its sender, and says so on its thread, or on the one that was merged into. Repeating it changes nothing. */
+export async function authenticateMessage(
+  deps: Dependencies,
+  { workspaceId, threadId, message }: { workspaceId: string; threadId: string; message: InboundMessage },
+  cause: Cause,
+): Promise<void> {
+  const { number, messageId, identityId, classification, subject } = message;
+  const { state: thread } = await deps.load(threadDecider, threadStream(threadId));
+  if (!thread.unauthenticated.includes(number)) return;
+  const authentication = await authenticationOf(deps, message);
+  const fromEmail = message.from?.address ?? null;
+  const contact = fromEmail === null ? undefined : await contactOf(deps, workspaceId, fromEmail);
+  const authenticated = {
+    messageId,
+    number,
+    identityId,
+    classification,
+    fromEmail,
+    subject,
+    contactId: fromEmail === null ? null : contactId(workspaceId, fromEmail),
+    contactStatus: contact?.status ?? "unknown",
+    authentication,
+  };
+  await onThread(deps, threadId, { type: "AuthenticateMessage", message: authenticated }, cause);
+}
+
+async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication> {
+  const received = await receptionOf(deps, message);
+  if (!received) return unproven;
+  const { envelope, remote, headers, sizeBytes } = received.data;
+  const sender = { address: headers.from?.address ?? null, fromCount: headers.fromCount };
+  const verify = async () => {
+    const raw = await rawOf(deps, message.rawSha256);
+    return raw ? deps.authenticator.authenticate({ raw, envelopeFrom: envelope.from, remote }, sender) : unproven;
+  };
+  return sizeBytes > largeBytes ? room.take(sizeBytes, verify) : verify();
+}
+
+/** Mails above this size wait for room in memory: whoever sends them says, by its DNS, how long each is kept there. */
+const largeBytes = 256 * 1024;
+const room = createRoom(64 * 1024 * 1024);
+
+async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undefined> {
+  try {
+    return await deps.blobs.get(sha256);
+  } catch (error) {
+    if (error instanceof BlobCorrupt) return undefined;
+    throw error;
+  }
+}
+
+/** The envelope it came in; undefined for mail filed before that was remembered. */
+async function receptionOf(
+  deps: Dependencies,
+  { identityId, inboxRevision, deliveryId }: InboundMessage,
+): Promise<Recorded<InboxEvent> | undefined> {
+  if (inboxRevision === undefined) return undefined;
+  const [event] = await deps.store.read(inboxStream(identityId), inboxRevision, 1);
+  const received = event as unknown as Recorded<InboxEvent> | undefined;
+  return received?.data.deliveryId === deliveryId ? received : undefined;
+}

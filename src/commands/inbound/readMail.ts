@@ -1,0 +1,79 @@
+import { BlobCorrupt } from "#src/blobs/blobs.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { ParsedMail } from "#src/mail/in/parse.ts";
+import type { Recorded } from "#streams/event.ts";
+import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { createRoom, type Room } from "../room.ts";
+
+/** A received mail with what could be read of it. */
+export type ReadMail = { event: Recorded<InboxEvent>; parsed: ParsedMail };
+
+/** How long a blob may be missing or wrong before its mail is filed by its headers alone. */
+const blobPatienceMs = 10 * 60_000;
+
+export type Received = Recorded<InboxEvent>;
+
+/** Mails that are read together take at most so many bytes as they came, unless it is a single one: read, they take some times as many. */
+const togetherBytes = 16 * 1024 * 1024;
+
+/** What mails under way in this process take together, as they came. Anybody may send large ones, and all at once. */
+export const mailRoom: Room = createRoom(4 * togetherBytes);
+
+export const bytesOf = (received: readonly Received[]): number =>
+  received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
+
+/** As many of them, from the first, as may be read together. */
+export function readTogether(received: readonly Received[]): Received[] {
+  let bytes = 0;
+  const end = received.findIndex(({ data }, index) => {
+    bytes += data.sizeBytes;
+    return index > 0 && bytes > togetherBytes;
+  });
+  return received.slice(0, end < 0 ? undefined : end);
+}
+
+/** What an inbox received from a revision on, so many at most. */
+export const receivedFrom = async (
+  deps: Pick<Dependencies, "store">,
+  identityId: string,
+  from: number,
+  count: number,
+): Promise<Received[]> => (await deps.store.read(inboxStream(identityId), from, count)) as unknown as Received[];
+
+/** What stands at this revision of an inbox. */
+export async function receivedAt(
+  deps: Pick<Dependencies, "store">,
+  identityId: string,
+  revision: number,
+): Promise<Received> {
+  const [received] = await receivedFrom(deps, identityId, revision, 1);
+  if (!received) throw new Error(`inbox-${identityId} has no revision ${revision}`);
+  return received;
+}
+
+/** A mail and what could be read of it. Throws Unavailable where storage is away. */
+export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
+  const raw = await rawOf(deps, event);
+  return { event, parsed: raw ? await deps.parser.parse(raw) : unreadable("the stored mail is missing or damaged") };
+}
+
+async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<Buffer | undefined> {
+  const waited = deps.clock.now().getTime() - Date.parse(event.metadata.at);
+  try {
+    const raw = await deps.blobs.get(event.data.rawSha256);
+    if (raw || waited > blobPatienceMs) return raw;
+  } catch (error) {
+    if (!(error instanceof BlobCorrupt)) throw error;
+    if (waited > blobPatienceMs) return undefined;
+  }
+  throw new Unavailable(`the blob of delivery ${event.data.deliveryId} is not there yet`);
+}
+
+const unreadable = (reason: string): ParsedMail => ({
+  bodyText: null,
+  bodyHtml: null,
+  extractedText: "",
+  attachments: [],
+  unreadable: reason,
+});

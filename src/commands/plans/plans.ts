@@ -1,0 +1,44 @@
+import { earlierPeriods, type Period, periodNow, planNow } from "#streams/quota/rollOver.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { type Plan, type PlanStatus, workspaceStream } from "#streams/workspace/events.ts";
+import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** A workspace's plan as it holds at this moment. */
+export type CurrentPlan = {
+  plan: Plan;
+  status: PlanStatus;
+  limits: PlanLimits;
+  /** The plan's limits are bypassed. */
+  betaOverride: boolean;
+  trialEndsAt: string | null;
+  /** null: quotas are for the workspace's whole life. */
+  period: Period | null;
+  /** Names of the other periods that a lifetime's counters include; none while there is a period. */
+  earlier: readonly string[];
+};
+
+/** Read from the workspace's own stream, never from the payment processor (interface 2). */
+export async function currentPlan(deps: Dependencies, workspaceId: string): Promise<CurrentPlan> {
+  const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+  const now = deps.clock.now();
+  const plan = planNow(state, now);
+  const period = periodNow(state, now);
+  return {
+    plan,
+    status: state.planStatus,
+    limits: limitsOf(deps, plan),
+    betaOverride: state.betaOverride,
+    trialEndsAt: state.trialEndsAt,
+    period,
+    earlier: period === null ? earlierPeriods(state, now) : [],
+  };
+}
+
+const limitsOf = (deps: Dependencies, plan: Plan): PlanLimits => deps.settings.planLimits?.[plan] ?? planLimits[plan];
+
+/** How many of something the workspace may have; null: as many as it likes. */
+export async function capOf(deps: Dependencies, workspaceId: string, kind: keyof PlanLimits): Promise<number | null> {
+  const { betaOverride, limits } = await currentPlan(deps, workspaceId);
+  return betaOverride ? null : limits[kind];
+}

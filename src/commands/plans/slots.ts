@@ -1,0 +1,85 @@
+import { Rejected } from "#streams/decider.ts";
+import { holdsSlot, slotsDecider, slotsTaken } from "#streams/slots/decider.ts";
+import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
+import type { PlanLimits } from "#streams/workspace/planLimits.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { capOf } from "./plans.ts";
+
+type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
+
+/** `unborn`: nothing of that id was ever made. It may be on its way, or its making was interrupted. */
+export type HolderState = "alive" | "gone" | "unborn";
+
+/** After so long, what took a slot and never came to be is not on its way any more. */
+const interruptedAfterMs = 10 * 60_000;
+
+/**
+ * Takes one of `cap` slots (null: no limit) before the thing itself is made, so that never more than that exist. False where this
+ * id holds one already. Throws Rejected plan_limit_reached where none is free; the slots of those that are gone are found then.
+ */
+export async function takeSlot(
+  deps: Dependencies,
+  { workspaceId, kind, holderId }: Slot,
+  cap: number | null,
+  stateOf: (holderId: string) => Promise<HolderState>,
+  cause: Cause,
+): Promise<boolean> {
+  const stream = slotsStream(workspaceId, kind);
+  const now = deps.clock.now();
+  const take = async (vacated: readonly string[]) => {
+    const command = { type: "TakeSlot", holderId, takenAt: now.toISOString(), cap, vacated } as const;
+    return (await deps.handle(slotsDecider, stream, command, cause)).changed;
+  };
+  try {
+    return await take([]);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    const { state: slots } = await deps.load(slotsDecider, stream);
+    const vacated: string[] = [];
+    for (const [holder, takenAt] of Object.entries(slots)) {
+      const state = await stateOf(holder);
+      const interrupted = state === "unborn" && now.getTime() - Date.parse(takenAt) > interruptedAfterMs;
+      if (state === "gone" || interrupted) vacated.push(holder);
+    }
+    if (vacated.length === 0) throw error;
+    return take(vacated);
+  }
+}
+
+/**
+ * Whether a thing may do its work under the plan of this moment: of those above a cap that became smaller, the newest stop first, and work
+ * again when there is room (decisions 10). What holds no slot is not counted.
+ */
+export async function worksUnderPlan(
+  deps: Dependencies,
+  { workspaceId, kind, holderId }: Slot & { kind: SlotKind & keyof PlanLimits },
+  stateOf: (holderId: string) => Promise<HolderState>,
+): Promise<boolean> {
+  const [cap, { state: slots }] = await Promise.all([
+    capOf(deps, workspaceId, kind),
+    deps.load(slotsDecider, slotsStream(workspaceId, kind)),
+  ]);
+  if (cap === null || slotsTaken(slots) <= cap || !holdsSlot(slots, holderId)) return true;
+  const oldestFirst = Object.entries(slots).sort(([a, at], [b, bt]) =>
+    at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1,
+  );
+  const older = oldestFirst
+    .slice(
+      0,
+      oldestFirst.findIndex(([id]) => id === holderId),
+    )
+    .map(([id]) => id);
+  if (older.length < cap) return true;
+  const states = await Promise.all(older.map(stateOf));
+  return states.filter((state) => state === "alive").length < cap;
+}
+
+/** For an id that will never be made. */
+export async function vacateSlot(
+  deps: Dependencies,
+  { workspaceId, kind, holderId }: Slot,
+  cause: Cause,
+): Promise<void> {
+  await deps.handle(slotsDecider, slotsStream(workspaceId, kind), { type: "VacateSlot", holderId }, cause);
+}

@@ -1,0 +1,109 @@
+import { draftById } from "#projections/drafts/queries.ts";
+import { type MessageRow, messageById } from "#projections/messages/queries.ts";
+import { type PastTrigger, pastTriggers } from "#projections/rules/queries.ts";
+import { Rejected } from "#streams/decider.ts";
+import { recipientsOfReply } from "#streams/draft/recipients.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
+import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
+import { planRun } from "#streams/ruleRun/plan.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { type About, aboutDraft, aboutMessage } from "./ruleFacts.ts";
+import { isInScope } from "./ruleRuns.ts";
+import { requireOutside } from "./ruleSecrets.ts";
+import { type GivenRule, judgeRule, requireScope } from "./rules.ts";
+
+/** How many past events one test looks at, the newest ones. */
+export const maxTested = 200;
+/** How long one test goes on taking up further events: mails may be large, and a rule may ask much of each. */
+const testWithinMs = 5_000;
+/** Looked up at the same moment. */
+const atOnce = 10;
+
+/** What a rule would have done about one past event. */
+export type Tried = { at: Date; subject: RuleSubject; matched: boolean; actions: PlannedAction[] };
+
+/**
+ * Walks a rule that need not exist over past trigger events, newest first, doing nothing. Mails and drafts are as they were then; the
+ * thread's status and the contact as they are now. Throws what createRule throws of a rule that is not good, but for the plan's cap.
+ */
+export async function tryRule(
+  deps: Dependencies,
+  workspaceId: string,
+  given: GivenRule,
+  since: Date | null,
+): Promise<{ triggerEvent: TriggerEvent; tried: Tried[] }> {
+  const rule = judgeRule(given, "rule.");
+  await requireOutside(deps, "rule.actions", rule.actions);
+  await requireScope(deps, workspaceId, rule, "rule.");
+  const past = await pastTriggers(deps.reads, workspaceId, rule.triggerEvent, { since, limit: maxTested });
+  const tried: Tried[] = [];
+  const deadline = deps.clock.monotonic() + testWithinMs;
+  for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {
+    const some = past.slice(first, first + atOnce);
+    const found = await Promise.all(some.map((trigger) => lookUp(deps, workspaceId, rule.triggerEvent, trigger)));
+    for (const [index, about] of found.entries()) {
+      if (!about || !triggers(rule, about)) continue;
+      const { at } = some[index] as PastTrigger;
+      tried.push({ at, subject: about.subject, ...walk(rule, about) });
+    }
+  }
+  return { triggerEvent: rule.triggerEvent, tried };
+}
+
+async function lookUp(
+  deps: Dependencies,
+  workspaceId: string,
+  trigger: TriggerEvent,
+  { draft_id, message_id }: PastTrigger,
+): Promise<About | undefined> {
+  if (draft_id === null) {
+    const message = await messageById(deps.reads, workspaceId, message_id as string);
+    return message && aboutAnswer(deps, message);
+  }
+  const row = await draftById(deps.reads, workspaceId, draft_id);
+  if (!row) return undefined;
+  const draft = {
+    workspaceId,
+    identityId: row.identity_id,
+    threadId: row.thread_id,
+    basedOnMessageId: row.based_on_message_id,
+    version: row.version,
+    stored: { content: row.content, contentBlob: row.content_blob },
+  };
+  return aboutDraft(deps, trigger, draft_id, draft);
+}
+
+/** A message, and to whom a draft would go that answers it: so a test tells of recipients that a grant would not be for. */
+async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<About> {
+  const about = await aboutMessage(deps, message);
+  const { state: identity } = await deps.load(identityDecider, identityStream(message.identity_id));
+  try {
+    const recipients = { to: recipientsOfReply(message, identity), cc: [], bcc: [] };
+    return { ...about, exchange: { ...about.exchange, recipients } };
+  } catch (error) {
+    // Nobody can be answered: only its proof is judged.
+    if (error instanceof Rejected) return about;
+    throw error;
+  }
+}
+
+/** A blocked contact's mail triggers nothing; a rule of one identity or assistant only what is theirs. */
+function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): boolean {
+  if (rule.triggerEvent === "email.received" && facts.get("contact.status")?.[0] === "blocked") return false;
+  const scope = { identity_id: rule.identityId, assistant_id: rule.assistantId };
+  return isInScope(scope, subject.identityId, assistantId);
+}
+
+function walk(
+  rule: RuleSettings,
+  { facts, humanRequired, exchange }: About,
+): { matched: boolean; actions: PlannedAction[] } {
+  const circumstances = {
+    ...{ trigger: rule.triggerEvent, facts, exchange, humanRequired },
+    ...{ ranBefore: new Set<string>(), chainEnded: false },
+  };
+  const [result] = planRun([{ ...rule, id: "", version: 0 }], circumstances);
+  return { matched: result?.matched ?? false, actions: result?.actions ?? [] };
+}

@@ -1,0 +1,167 @@
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { requireStatus } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import type { RuleAction } from "#streams/rule/events.ts";
+import type { RuleRun } from "#streams/ruleRun/decider.ts";
+import type { ActionOutcome, RuleResult, RuleSubject } from "#streams/ruleRun/events.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import { tagContact } from "../contacts.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
+import { loadThread, noteDraft, onThread } from "../threads/threads.ts";
+import { notifyByRule } from "./ruleNotices.ts";
+
+/** One action of a run that is to be done now. */
+export type ActionToTake = { run: RuleRun; runId: string; rule: RuleResult; index: number };
+export type Taken = { outcome: ActionOutcome; reason: string | null };
+
+const done: Taken = { outcome: "done", reason: null };
+
+/** Acts in the name of the rule. May be asked again for an action that was done and not recorded: then it finds it done. */
+export async function takeAction(
+  deps: Dependencies,
+  provider: MailProvider,
+  toTake: ActionToTake,
+  because: Cause,
+): Promise<Taken> {
+  const { run, rule, index } = toTake;
+  const evaluated = run.evaluated;
+  const action = rule.actions[index]?.action;
+  if (!evaluated || !action) throw new Error(`rule ${rule.ruleId} planned no action ${index}`);
+  const cause: Cause = { ...because, actor: actorOf(rule) };
+  try {
+    if (action.type === "notify_channel") return await notifyByRule(deps, provider, { ...toTake, evaluated, action });
+    const { triggerEvent, subject } = evaluated;
+    const grantedBy = { runId: toTake.runId, ruleId: rule.ruleId };
+    await change(deps, triggerEvent === "draft.created", { ...subject, grantedBy }, action, cause);
+    return done;
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    return { outcome: "refused", reason: error.message };
+  }
+}
+
+export const actorOf = ({ ruleId, ruleName }: Pick<RuleResult, "ruleId" | "ruleName">): Cause["actor"] => ({
+  kind: "rule",
+  id: ruleId,
+  name: ruleName,
+});
+
+async function change(
+  deps: Dependencies,
+  isSubmission: boolean,
+  subject: RuleSubject & Granted,
+  action: Exclude<RuleAction, { type: "notify_channel" }>,
+  cause: Cause,
+): Promise<void> {
+  switch (action.type) {
+    case "set_thread_status":
+      return updateThread(deps, subject, { status: action.status }, "ThreadStatusChanged", cause);
+    case "set_priority":
+      return updateThread(deps, subject, { priority: action.priority }, "ThreadPrioritySet", cause);
+    case "add_tag": {
+      const { workspaceId } = cause;
+      if (subject.contactEmail === null || workspaceId === null) throw new Rejected("not_found", "there is no contact");
+      await tagContact(deps, { workspaceId, email: subject.contactEmail, tag: action.tag }, cause);
+      return;
+    }
+    case "skip_approval":
+      return approveByRule(deps, subject, cause);
+    case "set_approval_mode":
+      // At email.received the mode waits in the run for the next draft; nothing else is to be done now.
+      if (isSubmission) await decideSubmission(deps, subject, action.mode, cause);
+  }
+}
+
+/** The run that planned it, and the rule, as an approval tells them in the history. A `manual` records neither. */
+type Granted = { grantedBy: { runId: string; ruleId: string } };
+
+/** What a rule says about a draft that was just submitted: `manual` is carried out together with the record that its rules ran. */
+export async function decideSubmission(
+  deps: Dependencies,
+  subject: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
+  mode: "manual" | "auto",
+  cause: Cause,
+  /** Why a person is asked, where it is not for the rule's own sake. */
+  because?: string,
+): Promise<void> {
+  if (mode === "auto") return approveByRule(deps, subject, cause);
+  const { state: draft } = await deps.load(draftDecider, draftStream(subject.draftId as string));
+  // It may have been sent by hand, or have gone stale, before its rules had their turn.
+  if (!draft.rulesApplied) requireStatus(draft, "returned to a person", "pending", "approved");
+  await applyRules(deps, subject.draftId as string, "manual", cause, because);
+}
+
+/** Records, once, that the rules of a draft's creation have run: an auto-approved draft waits for it. */
+export async function applyRules(
+  deps: Dependencies,
+  draftId: string,
+  mode: "auto" | "manual" | null,
+  cause: Cause,
+  because: string = `the rule ${cause.actor.name ?? cause.actor.id} asks for a person's approval`,
+): Promise<void> {
+  await deps.handle(draftDecider, draftStream(draftId), { type: "ApplyRules", mode, because }, cause);
+}
+
+/** Approves the version that was judged, and queues it: the send path carries that out, with its own checks. */
+async function approveByRule(
+  deps: Dependencies,
+  { draftId, draftVersion, grantedBy }: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
+  cause: Cause,
+): Promise<void> {
+  if (draftId === null) throw new Rejected("invalid_status", "there is no draft");
+  const stream = draftStream(draftId);
+  const { state: draft } = await deps.load(draftDecider, stream);
+  await requireKeysMayDecide(deps, draft);
+  if (draft.status === "approved" && draft.sendRequested) return;
+  if (draft.status !== "pending" && (await wasCaused(deps, stream, cause, "DraftApproved", {}))) return;
+  const command = {
+    type: "ApproveDraft",
+    ifVersion: draftVersion,
+    contentSha256: null,
+    sendRequested: true,
+    tokenSha256: null,
+    grantedBy,
+  } as const;
+  const { revision } = await deps.handle(draftDecider, stream, command, cause);
+  const { threadId } = draft;
+  await noteDraft(deps, { threadId, draftId, outcome: "approved", draftRevision: revision }, cause);
+}
+
+async function updateThread(
+  deps: Dependencies,
+  { threadId }: RuleSubject,
+  changes: {
+    status?: "open" | "waiting" | "draft_pending" | "closed";
+    priority?: "low" | "normal" | "high" | "urgent";
+  },
+  eventType: string,
+  cause: Cause,
+): Promise<void> {
+  const { threadId: current } = await loadThread(deps, threadId);
+  // A person may have set something else since: what was done once is not done again.
+  if (await wasCaused(deps, threadStream(current), cause, eventType, changes)) return;
+  const because = `rule ${cause.actor.name ?? cause.actor.id}`;
+  await onThread(deps, threadId, { type: "UpdateThread", ...changes, because }, cause);
+}
+
+/** Whether this rule has already made this happen because of this very trigger event. */
+async function wasCaused(
+  deps: Dependencies,
+  stream: string,
+  { causationId, actor }: Cause,
+  type: string,
+  data: Record<string, unknown>,
+): Promise<boolean> {
+  const events = await deps.store.read(stream);
+  return events.some(
+    (event) =>
+      event.type === type &&
+      event.metadata.causationId === causationId &&
+      event.metadata.actor.id === actor.id &&
+      Object.entries(data).every(([name, value]) => event.data[name] === value),
+  );
+}

@@ -1,0 +1,134 @@
+import { type MessageRow, messageById } from "#projections/messages/queries.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { type Field, fieldsOf } from "#streams/rule/content.ts";
+import type { Facts } from "#streams/rule/evaluate.ts";
+import type { TriggerEvent } from "#streams/rule/events.ts";
+import type { KnownFacts, RuleSubject } from "#streams/ruleRun/events.ts";
+import type { AnsweredMail, Exchange } from "#streams/ruleRun/grants.ts";
+import type { Authentication, MessageBody } from "#streams/thread/events.ts";
+import { requiresHuman } from "../approvals/humanApproval.ts";
+import { contactOf } from "../contacts.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "../drafts/draftContents.ts";
+import { loadThread } from "../threads/threads.ts";
+
+/** What a trigger event is about, as far as rules may know. */
+export type About = {
+  subject: RuleSubject;
+  facts: Facts;
+  /** The identity's assistant, for the rules of one assistant. */
+  assistantId: string | null;
+  humanRequired: boolean;
+  /** Who wrote the message in question, what proves it, and who would be answered. */
+  exchange: Exchange;
+};
+
+/** True where the sender is who they say: DMARC passed with alignment. */
+const isProof = (authentication: Authentication | null): boolean =>
+  authentication?.aligned === true && authentication.dmarc === "pass";
+
+/** A message as grants ask about it. A mailing list's proves nobody, whatever it passed. */
+function answeredMail(message: MessageRow): AnsweredMail {
+  const { authentication, classification, from_email, to_emails: to, cc_emails: cc, reply_to: replyTo } = message;
+  const proven = isProof(authentication) ? "proven" : "unproven";
+  const proof = classification === "list" ? "list" : proven;
+  return { proof, from: from_email || null, to, cc, replyTo, covers: authentication?.covers ?? [] };
+}
+
+export async function aboutMessage(deps: Dependencies, message: MessageRow): Promise<About> {
+  const { id: messageId, identity_id: identityId, thread_id: threadId } = message;
+  const contactEmail = message.from_email || null;
+  const subject = { identityId, threadId, messageId, draftId: null, draftVersion: null, contactEmail };
+  const exchange = { mail: answeredMail(message), recipients: null };
+  return about(deps, "email.received", message.workspace_id, subject, exchange, async () => ({
+    "message.from_email": contactEmail,
+    "message.subject": message.subject,
+    "message.body_text": await textOf(deps, message),
+  }));
+}
+
+/** The contact of a draft is who wrote the message it answers; of one that answers none, its first recipient. */
+export async function aboutDraft(
+  deps: Dependencies,
+  trigger: TriggerEvent,
+  draftId: string,
+  draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "version" | "stored">,
+): Promise<About> {
+  const { workspaceId, identityId, threadId, basedOnMessageId: messageId } = draft;
+  const content = await loadContent(deps.blobs, draft.stored);
+  const message = messageId === null ? undefined : await messageById(deps.reads, workspaceId, messageId);
+  const contactEmail = (message ? message.from_email : content.to[0]) || null;
+  const subject = { identityId, threadId, messageId, draftId, draftVersion: draft.version, contactEmail };
+  const { to, cc, bcc } = content;
+  const exchange = { mail: message ? answeredMail(message) : null, recipients: { to, cc, bcc } };
+  return about(deps, trigger, workspaceId, subject, exchange, async () => ({
+    "message.subject": content.subject,
+    "message.to_emails": content.to,
+  }));
+}
+
+type Known = Partial<Record<Field, string | readonly string[] | null>>;
+
+async function about(
+  deps: Dependencies,
+  trigger: TriggerEvent,
+  workspaceId: string,
+  subject: RuleSubject,
+  exchange: Omit<Exchange, "coveredRecipients">,
+  ofMessage: () => Promise<Known>,
+): Promise<About> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(subject.identityId));
+  const { state: thread, threadId } = await loadThread(deps, subject.threadId);
+  if (!thread.exists) throw new Rejected("not_found", "no such thread");
+  const { contactEmail } = subject;
+  const contact = contactEmail === null ? undefined : await contactOf(deps, workspaceId, contactEmail);
+  const known: Known = {
+    ...(await ofMessage()),
+    "thread.subject": thread.subject,
+    "thread.status": thread.status,
+    "contact.status": contact?.status,
+    "contact.tag": contact?.tags,
+    "contact.domain": contact?.domain,
+    "identity.id": subject.identityId,
+  };
+  return {
+    subject: { ...subject, threadId },
+    facts: factsOf(trigger, known),
+    assistantId: identity.assistantId,
+    humanRequired: await requiresHuman(deps, identity),
+    exchange: { ...exchange, coveredRecipients: identity.coveredRecipients },
+  };
+}
+
+function factsOf(trigger: TriggerEvent, known: Known): Facts {
+  const facts = new Map<Field, readonly string[]>();
+  for (const field of fieldsOf[trigger]) {
+    const value = known[field];
+    if (value === null || value === undefined) continue;
+    facts.set(field, typeof value === "string" ? [value] : value);
+  }
+  return facts;
+}
+
+/** Rules read the whole text part, not what a view makes of it (decisions 5). */
+async function textOf(deps: Dependencies, { body_text, body_blob }: MessageRow): Promise<string | null> {
+  if (body_blob === null) return body_text;
+  const bytes = await deps.blobs.get(body_blob);
+  return bytes ? (JSON.parse(bytes.toString("utf8")) as MessageBody).text : null;
+}
+
+/** What of the facts is kept with a run. A mail's text is not: it is read again from the message, which never changes. */
+export const keptFacts = (facts: Facts): KnownFacts =>
+  Object.fromEntries([...facts].filter(([field]) => field !== "message.body_text"));
+
+/** The facts of an evaluation again, the contact as it is now. Where none were kept, facts as they are now. */
+export function factsAgain(now: Facts, kept: KnownFacts | undefined): Facts {
+  if (kept === undefined) return now;
+  const isOfNow = (field: string) => field.startsWith("contact.") || field === "message.body_text";
+  const of = ([field]: [string, readonly string[]]) => isOfNow(field);
+  const then = Object.entries(kept).filter((entry) => !of(entry)) as [Field, readonly string[]][];
+  return new Map([...then, ...[...now].filter(of)]);
+}

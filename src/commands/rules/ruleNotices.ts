@@ -1,0 +1,56 @@
+import { html } from "#src/html/html.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import type { RuleAction } from "#streams/rule/events.ts";
+import type { RuleRun } from "#streams/ruleRun/decider.ts";
+import type { ActionOutcome, RuleResult } from "#streams/ruleRun/events.ts";
+import { sendNotice } from "../approvals/notices.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { derivedId } from "../ids.ts";
+import { loadThread } from "../threads/threads.ts";
+
+type RuleNotice = {
+  runId: string;
+  rule: RuleResult;
+  index: number;
+  evaluated: NonNullable<RuleRun["evaluated"]>;
+  action: Extract<RuleAction, { type: "notify_channel" }>;
+};
+
+/** Tells somebody, through the channel that the action names, that a rule matched. */
+export async function notifyByRule(
+  deps: Dependencies,
+  provider: MailProvider,
+  { runId, rule, index, evaluated, action }: RuleNotice,
+): Promise<{ outcome: ActionOutcome; reason: string | null }> {
+  const { channel, config } = action;
+  if (channel !== "email") {
+    return { outcome: "refused", reason: `this installation cannot reach ${channel} channels yet` };
+  }
+  const { identityId, threadId } = evaluated.subject;
+  const attemptId = derivedId("rule-notice", runId, rule.ruleId, String(index));
+  // It may have left right before this process ended.
+  if ((await provider.lookUp?.(attemptId)) === "accepted") return { outcome: "done", reason: null };
+  const notice = { to: config.to as string, ...(await letter(deps, rule, evaluated)) };
+  const failure = await sendNotice(deps, provider, { identityId, threadId, attemptId }, notice);
+  return failure === null ? { outcome: "done", reason: null } : { outcome: "failed", reason: failure };
+}
+
+async function letter(
+  deps: Dependencies,
+  { ruleName }: RuleResult,
+  { triggerEvent, subject }: RuleNotice["evaluated"],
+): Promise<{ subject: string; text: string; html: string }> {
+  const { state: thread } = await loadThread(deps, subject.threadId);
+  const lines = [
+    `Your rule "${shortLine(ruleName, 100)}" matched on ${triggerEvent}.`,
+    `Thread: ${shortLine(thread.subject, 200)} (${subject.threadId})`,
+    ...(subject.contactEmail === null ? [] : [`Contact: ${shortLine(subject.contactEmail, 254)}`]),
+    ...(subject.draftId === null ? [] : [`Draft: ${subject.draftId}`]),
+  ];
+  return {
+    subject: `${shortLine(ruleName, 100)}: ${triggerEvent}`,
+    text: lines.join("\n"),
+    html: lines.map((line) => html`<p>${line}</p>`.toString()).join(""),
+  };
+}

@@ -1,0 +1,145 @@
+import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
+import { type RuleRow, workingRules } from "#projections/rules/queries.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import type { TriggerEvent } from "#streams/rule/events.ts";
+import { actionKey, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
+import { type RuleResult, ruleRunStream } from "#streams/ruleRun/events.ts";
+import { basesOf, type Walk } from "#streams/ruleRun/grants.ts";
+import { inThisRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { derivedId } from "../ids.ts";
+import { capOf } from "../plans/plans.ts";
+import { takeAction } from "./ruleActions.ts";
+import { type About, keptFacts } from "./ruleFacts.ts";
+
+/** One trigger event, as its rules are run. `runId` comes out the same on every repetition. */
+export type RuleTrigger = {
+  trigger: TriggerEvent;
+  runId: string;
+  triggerEventId: string;
+  workspaceId: string;
+};
+
+/** A message's rules run once, whatever makes sure of it. */
+export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
+
+/** What rules are told, and which rules there are, comes from the read models, which have to know of the event first. */
+export async function caughtUp(deps: Dependencies, position: number): Promise<void> {
+  if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+}
+
+/** So many runs of rules may follow from each other about one subject. */
+const maxChain = 16;
+
+/** The rules that work on a trigger in a workspace, in their order. */
+export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger: TriggerEvent): Promise<RuleRow[]> =>
+  workingRules(deps.reads, workspaceId, trigger, await capOf(deps, workspaceId, "rules"));
+
+/**
+ * Walks the rules of a trigger event, once: what was decided stands in the log before anything is done, and whoever comes again finds
+ * it there. null where no rule is asked. `about` is looked up only where one is, and `before` too: the walk that came before this one about the
+ * same draft, where one did.
+ */
+export async function evaluateRules(
+  deps: Dependencies,
+  trigger: RuleTrigger,
+  about: () => Promise<About>,
+  cause: Cause,
+  before: () => Promise<Walk<WalkedRule>[]> = async () => [],
+): Promise<RuleRun | null> {
+  const stream = ruleRunStream(trigger.runId);
+  const earlier = await deps.load(ruleRunDecider, stream);
+  if (earlier.state.evaluated) return earlier.state;
+  const rules = await rulesFor(deps, trigger.workspaceId, trigger.trigger);
+  if (rules.length === 0) return null;
+  const known = await about();
+  const { subject, facts, humanRequired, exchange } = known;
+  const inScope = walkedRules(rules, known);
+  if (inScope.length === 0) return null;
+  const chain = await chainOf(deps, trigger, subject.draftId ?? subject.messageId, cause);
+  const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
+  const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
+  const bases = basesOf(walks, exchange.mail?.proof === "proven").at(-1);
+  const results = planRun(inScope, { trigger: triggerEvent, facts, exchange, humanRequired, ...chain }, bases);
+  const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results, facts: keptFacts(facts) };
+  const { state } = await deps.handle(ruleRunDecider, stream, { type: "RecordEvaluation", evaluated }, cause);
+  return state;
+}
+
+/** Of a workspace's rules those that are to be walked on a subject, as a walk takes them. */
+export const walkedRules = (
+  rules: readonly RuleRow[],
+  { subject, assistantId }: Pick<About, "subject" | "assistantId">,
+): WalkedRule[] => rules.filter((rule) => isInScope(rule, subject.identityId, assistantId)).map(walked);
+
+export const isInScope = (
+  rule: Pick<RuleRow, "identity_id" | "assistant_id">,
+  identityId: string,
+  assistantId: string | null,
+): boolean =>
+  (rule.identity_id === null || rule.identity_id === identityId) &&
+  (rule.assistant_id === null || rule.assistant_id === assistantId);
+
+const walked = ({ id, version, name, conditions, actions, stop_after_match: stopAfterMatch }: RuleRow): WalkedRule => ({
+  id,
+  version,
+  name,
+  conditions,
+  actions,
+  stopAfterMatch,
+});
+
+/** What already ran about the same subject because of the same request or mail. The read models have reached the trigger event. */
+async function chainOf(
+  deps: Dependencies,
+  { workspaceId, runId }: RuleTrigger,
+  subjectId: string | null,
+  { correlationId }: Cause,
+): Promise<{ ranBefore: ReadonlySet<string>; chainEnded: boolean }> {
+  if (subjectId === null) return { ranBefore: new Set(), chainEnded: false };
+  const before = await ranBefore(deps.reads, workspaceId, { correlationId, subjectId, runId });
+  const runs = new Set(before.map((evaluation) => evaluation.run_id));
+  return { ranBefore: new Set(before.map((evaluation) => evaluation.rule_id)), chainEnded: runs.size >= maxChain };
+}
+
+/** `quick`: what changes this service's own state. `notices`: what goes out to people, and may take its time. */
+export type Part = "quick" | "notices";
+
+/**
+ * Carries out what a run decided and nobody has carried out yet, in order. Each action is recorded right after it is done. True where
+ * nothing is left that a later try could do.
+ */
+export async function carryOut(
+  deps: Dependencies,
+  provider: MailProvider,
+  runId: string,
+  part: Part,
+  cause: Cause,
+): Promise<boolean> {
+  const stream = ruleRunStream(runId);
+  const { state: run } = await deps.load(ruleRunDecider, stream);
+  let complete = true;
+  for (const { rule, index } of leftToDo(run, part)) {
+    const { ruleId } = rule;
+    const { outcome, reason } = await takeAction(deps, provider, { run, runId, rule, index }, cause);
+    crashPoint("rules:acted");
+    await deps.handle(ruleRunDecider, stream, { type: "RecordAction", ruleId, index, outcome, reason }, cause);
+    crashPoint("rules:recorded");
+    if (outcome === "failed") complete = false;
+  }
+  return complete;
+}
+
+function leftToDo(run: RuleRun, part: Part): { rule: RuleResult; index: number }[] {
+  const all = (run.evaluated?.results ?? []).flatMap((rule) =>
+    rule.actions.map(({ action, suppressed }, index) => ({ rule, index, action, suppressed })),
+  );
+  return all.filter(({ rule, index, action, suppressed }) => {
+    const outcome = run.outcomes[actionKey(rule.ruleId, index)]?.outcome;
+    const isNotice = action.type === "notify_channel";
+    return suppressed === null && isNotice === (part === "notices") && (outcome === undefined || outcome === "failed");
+  });
+}

@@ -1,0 +1,90 @@
+import type { Reseal } from "#src/secrets/keyRing.ts";
+import { mask } from "#src/secrets/mask.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { RuleAction } from "#streams/rule/events.ts";
+import { isHostedHere, open, requireSecret, secretFields } from "../approvals/approvalChannels.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+type Notify = Extract<RuleAction, { type: "notify_channel" }>;
+type Keys = Pick<Dependencies, "keyRing">;
+
+const ownerOf = (workspaceId: string, field: string) => ({ workspaceId, field: `rule.${field}` });
+
+/**
+ * Seals the secrets of actions. A shown, masked value sent back keeps the stored one of that channel. Throws Rejected invalid_request
+ * for a mask of nothing stored, and for a webhook_url that is none of Slack's.
+ */
+export function sealActions(
+  deps: Dependencies,
+  { workspaceId, path }: { workspaceId: string; path: string },
+  given: readonly RuleAction[],
+  stored: readonly RuleAction[],
+): RuleAction[] {
+  return given.map((action, index) => {
+    if (action.type !== "notify_channel") return action;
+    return { ...action, config: sealConfig(deps, { workspaceId, path: `${path}[${index}].config` }, action, stored) };
+  });
+}
+
+function sealConfig(
+  deps: Dependencies,
+  { workspaceId, path }: { workspaceId: string; path: string },
+  { channel, config }: Notify,
+  stored: readonly RuleAction[],
+): Record<string, string> {
+  const seal = ([field, value]: [string, string]): [string, string] => {
+    if (!secretFields.includes(field)) return [field, value];
+    const owner = ownerOf(workspaceId, field);
+    const kept = sealedBefore(stored, channel, field).find((sealed) => {
+      const plain = open(deps, sealed, owner);
+      return plain !== "" && (value === plain || value === mask(plain));
+    });
+    if (kept !== undefined) return [field, kept];
+    requireSecret(deps, `${path}.${field}`, value);
+    return [field, deps.keyRing.seal(value, owner)];
+  };
+  return Object.fromEntries(Object.entries(config).map(seal));
+}
+
+const sealedBefore = (stored: readonly RuleAction[], channel: string, field: string): string[] =>
+  stored.flatMap((action) =>
+    action.type === "notify_channel" && action.channel === channel && action.config[field] !== undefined
+      ? [action.config[field]]
+      : [],
+  );
+
+/** The actions with every secret of theirs as `again` seals it. */
+export const resealedActions = (
+  { workspaceId, actions }: { workspaceId: string; actions: readonly RuleAction[] },
+  again: Reseal,
+): RuleAction[] =>
+  actions.map((action) => {
+    if (action.type !== "notify_channel") return action;
+    const config = Object.entries(action.config).map(([field, value]) =>
+      secretFields.includes(field) ? [field, again(value, ownerOf(workspaceId, field))] : [field, value],
+    );
+    return { ...action, config: Object.fromEntries(config) };
+  });
+
+/** Actions as the wire shows them: secrets as **** and their last 4 characters. */
+export function maskedActions(deps: Keys, workspaceId: string, actions: readonly RuleAction[]): RuleAction[] {
+  return actions.map((action) => {
+    if (action.type !== "notify_channel") return action;
+    const shown = Object.entries(action.config).map(([field, value]) =>
+      secretFields.includes(field) ? [field, mask(open(deps, value, ownerOf(workspaceId, field)))] : [field, value],
+    );
+    return { ...action, config: Object.fromEntries(shown) };
+  });
+}
+
+/** What an agent reads is told to nobody by mail: it would be its own mailbox. Throws Rejected invalid_request. */
+export async function requireOutside(deps: Dependencies, path: string, actions: readonly RuleAction[]): Promise<void> {
+  for (const [index, action] of actions.entries()) {
+    if (action.type !== "notify_channel" || action.channel !== "email") continue;
+    if (!(await isHostedHere(deps, action.config.to as string))) continue;
+    const field = `${path}[${index}].config.to`;
+    throw new Rejected("invalid_request", `${field}: an address hosted by this service; name a person's own mailbox`, {
+      field,
+    });
+  }
+}

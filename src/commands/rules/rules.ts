@@ -1,0 +1,161 @@
+import { assistantDecider } from "#streams/assistant/decider.ts";
+import { assistantStream } from "#streams/assistant/events.ts";
+import { missing, Rejected } from "#streams/decider.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { readActions } from "#streams/rule/actions.ts";
+import { readConditions } from "#streams/rule/conditions.ts";
+import { type Rule, ruleDecider } from "#streams/rule/decider.ts";
+import { type RuleSettings, ruleStream, type TriggerEvent, triggerEvents } from "#streams/rule/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { newId } from "../ids.ts";
+import { capOf } from "../plans/plans.ts";
+import { type HolderState, takeSlot } from "../plans/slots.ts";
+import { requireOutside, sealActions } from "./ruleSecrets.ts";
+
+export { warningsOf } from "#streams/ruleRun/grants.ts";
+
+/** Bytes of conditions, and of actions, as JSON.stringify writes them (interface 8, decisions 0). */
+const maxJsonBytes = 10_240;
+
+/** A rule as a caller gave it, not judged yet. */
+export type GivenRule = Omit<RuleSettings, "triggerEvent" | "conditions" | "actions"> & {
+  triggerEvent: string;
+  conditions: unknown;
+  actions: unknown;
+};
+
+/**
+ * A rule's settings, found good. `at` goes before the fields' names in messages. Throws Rejected: validation (the trigger is none,
+ * conditions or actions are too large), invalid_request naming the path of anything else.
+ */
+export function judgeRule(given: GivenRule, at = ""): RuleSettings {
+  const triggerEvent = requireTrigger(given.triggerEvent, `${at}trigger_event`);
+  requireSize(given.conditions, `${at}conditions`);
+  requireSize(given.actions, `${at}actions`);
+  const conditions = readConditions(triggerEvent, given.conditions, `${at}conditions`);
+  const actions = readActions(given.actions, `${at}actions`);
+  return { ...given, triggerEvent, conditions, actions };
+}
+
+function requireTrigger(given: string, field: string): TriggerEvent {
+  const trigger = triggerEvents.find((known) => known === given);
+  if (trigger) return trigger;
+  throw new Rejected("validation", `${field}: expected one of ${triggerEvents.join(", ")}`, { field });
+}
+
+function requireSize(value: unknown, field: string): void {
+  if (Buffer.byteLength(JSON.stringify(value)) <= maxJsonBytes) return;
+  throw new Rejected("validation", `${field}: expected at most ${maxJsonBytes} bytes as JSON`, { field });
+}
+
+/** Makes a rule; its place in the plan is taken first. Throws Rejected: those of judgeRule, not_found naming the field, plan_limit_reached. */
+export async function createRule(
+  deps: Dependencies,
+  workspaceId: string,
+  given: GivenRule,
+  cause: Cause,
+): Promise<{ ruleId: string; position: number }> {
+  const judged = judgeRule(given);
+  await requireOutside(deps, "actions", judged.actions);
+  const actions = sealActions(deps, { workspaceId, path: "actions" }, judged.actions, []);
+  await requireScope(deps, workspaceId, judged);
+  const ruleId = newId(deps, cause, "rule");
+  await takeRuleSlot(deps, workspaceId, ruleId, cause);
+  const command = { type: "CreateRule", workspaceId, settings: { ...judged, actions } } as const;
+  const { position } = await deps.handle(ruleDecider, ruleStream(ruleId), command, cause);
+  return { ruleId, position };
+}
+
+async function takeRuleSlot(deps: Dependencies, workspaceId: string, holderId: string, cause: Cause): Promise<void> {
+  const cap = await capOf(deps, workspaceId, "rules");
+  const slot = { workspaceId, kind: "rules", holderId } as const;
+  await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
+    if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
+    throw new Rejected("plan_limit_reached", `the plan's rules (${cap}) are all made: delete one, or upgrade`);
+  });
+}
+
+async function holderState(deps: Dependencies, ruleId: string): Promise<HolderState> {
+  const { state: rule } = await deps.load(ruleDecider, ruleStream(ruleId));
+  if (!rule.exists) return "unborn";
+  return rule.deleted ? "gone" : "alive";
+}
+
+/** Changes what is given and leaves the rest; the rule as a whole is judged again. */
+export async function updateRule(
+  deps: Dependencies,
+  { workspaceId, ruleId, changes }: { workspaceId: string; ruleId: string; changes: Partial<GivenRule> },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const rule = await requireRule(deps, workspaceId, ruleId);
+  const judged = judgeRule(withChanges(rule, changes));
+  if (changes.actions !== undefined) await requireOutside(deps, "actions", judged.actions);
+  await requireScope(deps, workspaceId, changes);
+  // Judged once more on the very state that is changed: somebody else may change the trigger at the same time.
+  const command = (current: Rule) => {
+    const { actions, ...settings } = judgeRule(withChanges(current, changes));
+    const sealed =
+      changes.actions === undefined
+        ? current.actions
+        : sealActions(deps, { workspaceId, path: "actions" }, actions, current.actions);
+    return { type: "UpdateRule", changes: { ...settings, actions: sealed } } as const;
+  };
+  return deps.handle(ruleDecider, ruleStream(ruleId), command, cause);
+}
+
+const settingNames = [
+  "name",
+  "triggerEvent",
+  "conditions",
+  "actions",
+  "status",
+  "priority",
+  "stopAfterMatch",
+  "identityId",
+  "assistantId",
+] as const satisfies (keyof RuleSettings)[];
+
+/** Stored actions take more room than given ones: only what is given is measured. */
+function withChanges(rule: Rule, changes: Partial<GivenRule>): GivenRule {
+  const settings = Object.fromEntries(settingNames.map((name) => [name, changes[name] ?? rule[name]])) as GivenRule;
+  if (changes.identityId === null) settings.identityId = null;
+  if (changes.assistantId === null) settings.assistantId = null;
+  if (changes.actions === undefined) settings.actions = [];
+  return settings;
+}
+
+export async function deleteRule(
+  deps: Dependencies,
+  { workspaceId, ruleId }: { workspaceId: string; ruleId: string },
+  cause: Cause,
+): Promise<{ position: number }> {
+  await requireRule(deps, workspaceId, ruleId);
+  return deps.handle(ruleDecider, ruleStream(ruleId), { type: "DeleteRule" }, cause);
+}
+
+async function requireRule(deps: Dependencies, workspaceId: string, ruleId: string): Promise<Rule> {
+  const { state: rule } = await deps.load(ruleDecider, ruleStream(ruleId));
+  if (!rule.exists || rule.deleted || rule.workspaceId !== workspaceId) throw new Rejected("not_found", "no such rule");
+  return rule;
+}
+
+/** What a rule is limited to is this workspace's (decisions 0: else not_found naming the field). */
+export async function requireScope(
+  deps: Dependencies,
+  workspaceId: string,
+  { identityId, assistantId }: { identityId?: string | null; assistantId?: string | null },
+  at = "",
+): Promise<void> {
+  if (identityId) {
+    const { state } = await deps.load(identityDecider, identityStream(identityId));
+    const ours = state.exists && !state.deleted && state.workspaceId === workspaceId;
+    if (!ours) throw missing(`${at}identity_id`, "identity");
+  }
+  if (assistantId) {
+    const { state } = await deps.load(assistantDecider, assistantStream(assistantId));
+    const ours = state.exists && !state.deleted && state.workspaceId === workspaceId;
+    if (!ours) throw missing(`${at}assistant_id`, "assistant");
+  }
+}

@@ -1,0 +1,130 @@
+import { CannotOpen, type KeyRing, type Reseal } from "#src/secrets/keyRing.ts";
+import type { Decider } from "#streams/decider.ts";
+import { domainDecider } from "#streams/domain/decider.ts";
+import { categoryOf, idOf } from "#streams/event.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { ruleDecider } from "#streams/rule/decider.ts";
+import { webhookDecider } from "#streams/webhook/decider.ts";
+import { resealedChannels } from "../approvals/approvalChannels.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { keyOwner } from "../domains/domains.ts";
+import type { Cause } from "../handle.ts";
+import { resealedActions } from "../rules/ruleSecrets.ts";
+import { secretOwner } from "../webhooks.ts";
+
+type Kept = { workspaceId: string; exists: boolean; deleted: boolean };
+
+/** A noun whose streams keep sealed secrets, and the command that puts each of them back as `again` seals it. */
+type SealedNoun<State extends Kept = any, Command = any> = {
+  decider: Decider<State, Command, any>;
+  command: (state: State, again: Reseal, id: string) => Command;
+};
+
+const noun = <State extends Kept, Command>(
+  decider: Decider<State, Command, any>,
+  command: SealedNoun<State, Command>["command"],
+): SealedNoun => ({ decider, command });
+
+/** Every noun that keeps a secret. One that is missing here is found by a test, which looks for sealed text in the whole log. */
+const sealedNouns: readonly SealedNoun[] = [
+  noun(domainDecider, ({ workspaceId, privateKey }, again) => ({
+    type: "ResealKey" as const,
+    privateKey: again(privateKey, keyOwner(workspaceId)),
+  })),
+  noun(identityDecider, (identity, again) => ({
+    type: "ResealSecrets" as const,
+    channels: resealedChannels(identity, again),
+  })),
+  noun(ruleDecider, (rule, again) => ({ type: "ResealSecrets" as const, actions: resealedActions(rule, again) })),
+  noun(webhookDecider, ({ workspaceId, secret, previous }, again, webhookId) => ({
+    type: "ResealSecrets" as const,
+    secrets: [secret, ...previous.map((each) => each.secret)].map(({ id, sealed }) => ({
+      id,
+      sealed: again(sealed, secretOwner({ workspaceId, webhookId })),
+    })),
+  })),
+];
+
+/** The categories of streams that keep secrets. */
+export const sealedCategories: readonly string[] = sealedNouns.map(({ decider }) => decider.category);
+
+type Progress = (done: number, of: number) => void;
+
+/** How many secrets stand under each key of the ring, by its kid. */
+export async function countSecrets(deps: Dependencies, onProgress: Progress): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  await eachStream(deps, onProgress, async (stream, { decider, command }) => {
+    const { state } = await deps.load(decider, stream);
+    if (!isKept(state)) return;
+    command(
+      state,
+      (sealed) => {
+        const kid = sealed.slice(0, sealed.indexOf("."));
+        counts.set(kid, (counts.get(kid) ?? 0) + 1);
+        return sealed;
+      },
+      idOf(stream),
+    );
+  });
+  return counts;
+}
+
+/** `unopened`: streams with a secret whose key is gone from the ring. */
+export type Resealed = { resealed: number; unopened: string[] };
+
+/**
+ * Seals every kept secret that is not under the ring's first key anew, by an event of its own on its stream. Doing it again changes
+ * nothing.
+ */
+export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress: Progress): Promise<Resealed> {
+  const done: Resealed = { resealed: 0, unopened: [] };
+  const again = resealing(deps.keyRing);
+  await eachStream(deps, onProgress, async (stream, { decider, command }) => {
+    const { state } = await deps.load(decider, stream);
+    if (!isKept(state)) return;
+    const ofWorkspace = { ...cause, workspaceId: (state as Kept).workspaceId };
+    try {
+      const sealed = (now: any) => command(now, again, idOf(stream));
+      if ((await deps.handle(decider, stream, sealed, ofWorkspace)).changed) done.resealed += 1;
+    } catch (error) {
+      if (!(error instanceof CannotOpen)) throw error;
+      done.unopened.push(stream);
+    }
+  });
+  return done;
+}
+
+/** What is deleted is never opened again. */
+const isKept = (state: unknown): boolean => (state as Kept).exists && !(state as Kept).deleted;
+
+const resealing =
+  (keyRing: KeyRing): Reseal =>
+  (sealed, owner) =>
+    keyRing.isNewest(sealed) ? sealed : keyRing.seal(keyRing.open(sealed, owner), owner);
+
+async function eachStream(
+  deps: Dependencies,
+  onProgress: Progress,
+  work: (stream: string, noun: SealedNoun) => Promise<void>,
+): Promise<void> {
+  const streams = [...(await streamsWithSecrets(deps))];
+  for (const [index, stream] of streams.entries()) {
+    const category = categoryOf(stream);
+    await work(stream, sealedNouns.find(({ decider }) => decider.category === category) as SealedNoun);
+    onProgress(index + 1, streams.length);
+  }
+}
+
+/** From the log itself: a read model may lag. */
+async function streamsWithSecrets({ store }: Dependencies): Promise<Set<string>> {
+  const streams = new Set<string>();
+  const head = await store.head();
+  if (head === 0) return streams;
+  const done = new AbortController();
+  for await (const batch of store.subscribe({ after: 0, categories: [...sealedCategories], signal: done.signal })) {
+    for (const { stream } of batch.events) streams.add(stream);
+    if (batch.position >= head) break;
+  }
+  done.abort();
+  return streams;
+}

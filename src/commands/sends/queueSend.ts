@@ -1,0 +1,237 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { crashPoint } from "#src/crashPoints.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import { type Draft, isByPersonOrKey, requireStatus } from "#streams/draft/draft.ts";
+import { type Authorisation, draftStream } from "#streams/draft/events.ts";
+import { requireDecided } from "#streams/draft/sending.ts";
+import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { upToDate } from "../drafts/refreshContent.ts";
+import type { Cause } from "../handle.ts";
+import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
+import { noteDraft, onThread } from "../threads/threads.ts";
+import { waitUntilFiled } from "./barrier.ts";
+import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
+import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
+
+/** How long a send waits for a competing send of the same draft to be decided. */
+const competitorMs = 2_000;
+
+/** Longer than it takes until a claim whose maker was cut off is undone (recoverClaims). */
+const recoveryMs = 10_000;
+
+/** What stands between a claim and a queued draft, enough to undo it. */
+type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
+
+/**
+ * Queues a draft for delivery (design: the send path, 1 to 4): barrier, claim on the thread, quota, queue. Whatever is refused on
+ * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
+ * human_approval_required, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
+ * end; each attempt is fenced by an id of its own.
+ */
+export async function queueSend(
+  deps: Dependencies,
+  draftId: string,
+  kind: Authorisation["kind"],
+  cause: Cause,
+  word: SendersWord = {},
+): Promise<Queued> {
+  const { repeated = false, ...once } = cause;
+  const deadline = deps.clock.monotonic() + (repeated ? recoveryMs : competitorMs);
+  for (;;) {
+    const earlier = repeated ? await outcomeOfFirst(deps, draftId, cause, word) : undefined;
+    if (earlier) return earlier;
+    try {
+      return await queueOnce(deps, draftId, kind, once, word);
+    } catch (error) {
+      // Another send of this draft is between its claim and its end: how it ends decides this one too.
+      if (!(error instanceof Rejected) || error.code !== "send_in_progress") throw error;
+      if (deps.clock.monotonic() > deadline) throw stillInProgress(repeated);
+      await sleep(10);
+    }
+  }
+}
+
+/** For a repetition that is no answer: the competitor may be its own first run. */
+const stillInProgress = (repeated: boolean): Error =>
+  repeated
+    ? new Unavailable("an interrupted send of this draft is not undone yet")
+    : new Rejected("invalid_status", "this draft is being sent already");
+
+async function queueOnce(
+  deps: Dependencies,
+  draftId: string,
+  kind: Authorisation["kind"],
+  cause: Cause,
+  word: SendersWord,
+): Promise<Queued> {
+  const decides = decidesOnChange(word);
+  const draft = await upToDate(deps, draftId, cause);
+  requireStatus(draft, "sent", "pending", "approved");
+  requireNamedVersion(draft, word);
+  requireDecided(draft, decides);
+  // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
+  await requirePersonsWord(deps, draftId, draft, cause);
+  await requireSendingAllowed(deps, draft);
+  // A key that sends gives its own word, whoever approved before.
+  if (kind !== "api_key") await requireStanding(deps, draftId, draft, cause);
+  const attempt = await claim(deps, draftId, draft, null, cause);
+  try {
+    crashPoint("send:claimed");
+    await reserveQuota(deps, draft.workspaceId, attempt, cause);
+    crashPoint("send:reserved");
+    const { identityId, messageId, version, contentSha256, stored } = draft;
+    const authorisation = { kind: isByPersonOrKey(draft.approval) && kind === "api_key" ? "approval" : kind } as const;
+    const queued = {
+      ...stored,
+      ...attempt,
+      identityId,
+      messageId,
+      version,
+      contentSha256,
+      authorisation: { ...authorisation, approvedVersion: version },
+    };
+    const command = { type: "QueueDraft", queued, decides } as const;
+    const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+    crashPoint("send:queued");
+    const { threadId } = attempt;
+    const noted = await noteDraft(
+      deps,
+      { threadId, draftId, outcome: "sending", draftRevision: handled.revision },
+      cause,
+    );
+    const position = Math.max(handled.position, noted.position);
+    return { ...handled, position, threadId, attemptId: attempt.attemptId, queuedAt: deps.clock.now().toISOString() };
+  } catch (error) {
+    if (error instanceof Rejected) await undoSend(deps, draftId, attempt, error.message, cause);
+    throw error;
+  }
+}
+
+/** What approved without a person has to do so still: else the draft goes back to a person. Throws Rejected approval_withdrawn. */
+async function requireStanding(deps: Dependencies, draftId: string, draft: Draft, cause: Cause): Promise<void> {
+  const because = await withdrawalOf(deps, draftId, draft);
+  if (because === null) return;
+  const { changed, revision } = await withdrawApproval(deps, draftId, draft, because, cause);
+  const { threadId } = draft;
+  if (changed) await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: revision }, cause);
+  throw new Rejected("approval_withdrawn", because);
+}
+
+/**
+ * Claims the draft anew in the place of an older attempt that is closed, and queues it under the new one. Used by every later try:
+ * retry, pause, recovery. May end stale: then the draft is, and Rejected stale_draft is thrown. Throws Rejected approval_withdrawn before any
+ * claim where what approved it without a person does so no more: nothing was handed over, and the caller ends it.
+ */
+export async function requeueSend(
+  deps: Dependencies,
+  draftId: string,
+  replaces: string,
+  tries: number,
+  cause: Cause,
+  /** Of the new attempt, where its mail is written already. */
+  newAttemptId: string = deps.ids.uuid(),
+): Promise<void> {
+  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
+  const because = await withdrawalOf(deps, draftId, draft);
+  if (because !== null) throw new Rejected("approval_withdrawn", because);
+  const attempt = await claim(deps, draftId, draft, replaces, cause, newAttemptId);
+  crashPoint("send:reclaimed");
+  const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
+  await deps.handle(draftDecider, draftStream(draftId), command, cause);
+}
+
+/** Barrier and claim: nothing that was acknowledged before the claim stands in the log is left out of its judgement. */
+async function claim(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  replaces: string | null,
+  cause: Cause,
+  attemptId: string = deps.ids.uuid(),
+): Promise<Attempt> {
+  const quota = draft.reservation ?? {
+    quotaStream: await quotaStreamOf(deps, draft.workspaceId),
+    reservationId: attemptId,
+  };
+  const { version, contentSha256, machineAddresses } = draft;
+  const claimed = {
+    draftId,
+    version,
+    contentSha256,
+    attemptId,
+    quotaStream: quota.quotaStream,
+    ...(machineAddresses.length > 0 && { machineAddresses: [...machineAddresses] }),
+  };
+  const filedUpTo = await waitUntilFiled(deps, draft.identityId);
+  let threadId: string | undefined;
+  try {
+    const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
+    // Its age counts from before the append: this process may be suspended right after it.
+    deps.freshClaims.claimed(attemptId);
+    threadId = (await onThread(deps, draft.threadId, command, cause)).threadId;
+    // What was acknowledged between the barrier and the claim comes before the claim in the log: repeating the claim judges it too.
+    if ((await waitUntilFiled(deps, draft.identityId, filedUpTo)) !== filedUpTo) {
+      threadId = (await onThread(deps, threadId, command, cause)).threadId;
+    }
+    return { attemptId, threadId, ...quota };
+  } catch (error) {
+    deps.freshClaims.forget(attemptId);
+    if (error instanceof Rejected && error.code === "stale_draft") {
+      await endStale(deps, draftId, draft, error.details.new_message_id as string, cause);
+      const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
+      if (threadId) await onThread(deps, threadId, release, cause);
+    }
+    throw error;
+  }
+}
+
+/** The customer wrote again: the draft is stale. What it still holds is given back by a process. */
+export async function endStale(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  newMessageId: string,
+  cause: Cause,
+): Promise<void> {
+  const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
+  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  await noteDraft(deps, { threadId: draft.threadId, draftId, outcome: "stale", draftRevision: revision }, cause);
+}
+
+/** Gives back what a draft that ended unsent still holds: its quota first, then its claim. */
+export async function giveBack(
+  deps: Dependencies,
+  draftId: string,
+  draft: Draft,
+  because: string,
+  cause: Cause,
+): Promise<void> {
+  if (draft.reservation) await releaseQuota(deps, draft.reservation, cause);
+  if (draft.attemptId) {
+    const release = { type: "ReleaseClaim", draftId, attemptId: draft.attemptId, because } as const;
+    await onThread(deps, draft.threadId, release, cause);
+  }
+}
+
+/**
+ * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt for good, then its
+ * quota, then the claim. An attempt that was queued after all stays as it is.
+ */
+export async function undoSend(
+  deps: Dependencies,
+  draftId: string,
+  attempt: Attempt,
+  because: string,
+  cause: Cause,
+): Promise<void> {
+  const { attemptId, threadId } = attempt;
+  const abandon = { type: "AbandonSend", attemptId, because } as const;
+  const { state } = await deps.handle(draftDecider, draftStream(draftId), abandon, cause);
+  if (state.attemptId === attemptId) return;
+  await releaseQuota(deps, attempt, cause);
+  await onThread(deps, threadId, { type: "ReleaseClaim", draftId, attemptId, because }, cause);
+}

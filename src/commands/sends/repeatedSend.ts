@@ -1,0 +1,62 @@
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
+import { requireDecided } from "#streams/draft/sending.ts";
+import { staleDraft } from "#streams/draft/staleness.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause, Handled } from "../handle.ts";
+import { loadThread } from "../threads/threads.ts";
+
+/** `queuedAt`: ISO 8601. */
+export type Queued = Handled<Draft> & { threadId: string; attemptId: string; queuedAt: string };
+
+/** What a key says by its send. */
+export type SendersWord = {
+  /** The version that If-Match names. */
+  ifVersion?: number;
+  /** The key wrote the mail by this very call: its word holds for that under whatever signature the identity has. */
+  wroteIt?: true;
+};
+
+/** Whether the send is itself a decision on a version that the service made. */
+export const decidesOnChange = ({ ifVersion, wroteIt }: SendersWord): boolean =>
+  ifVersion !== undefined || wroteIt === true;
+
+/** Throws Rejected version_mismatch where the send names another version than the newest. */
+export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVersion }: SendersWord): void {
+  if (ifVersion === undefined || ifVersion === version) return;
+  throw new Rejected("version_mismatch", `this draft changed: review version ${version} first`, { version });
+}
+
+/**
+ * How an earlier run of this very send ended, as the draft's stream tells: queued, or refused in a way that was recorded. Undefined where it
+ * came to no end. Throws Rejected stale_draft, content_changed, version_mismatch.
+ */
+export async function outcomeOfFirst(
+  deps: Dependencies,
+  draftId: string,
+  { operation }: Cause,
+  word: SendersWord = {},
+): Promise<Queued | undefined> {
+  const stream = draftStream(draftId);
+  const events = (await deps.store.read(stream)) as unknown as Recorded<DraftEvent>[];
+  let draft = draftDecider.initial;
+  for (const event of events) {
+    draft = draftDecider.evolve(draft, event);
+    if (operation === undefined || !event.metadata.operation?.startsWith(`${operation}/`)) continue;
+    if (event.type === "DraftQueued") {
+      const loaded = await deps.load(draftDecider, stream);
+      const { threadId } = await loadThread(deps, loaded.state.threadId);
+      const { attemptId } = event.data;
+      return { ...loaded, changed: true, threadId, attemptId, queuedAt: event.metadata.at };
+    }
+    if (event.type === "DraftMarkedStale") throw staleDraft(event.data.newMessageId);
+    if (event.type === "DraftEdited") {
+      requireNamedVersion(draft, word);
+      requireDecided(draft, decidesOnChange(word));
+    }
+  }
+  return undefined;
+}

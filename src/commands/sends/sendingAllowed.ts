@@ -1,0 +1,97 @@
+import { Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { workspaceDecider } from "#streams/workspace/decider.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
+import { requiresHuman } from "../approvals/humanApproval.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { ownDomainOf } from "../domains/domains.ts";
+import type { Cause } from "../handle.ts";
+import { identityWorks } from "../identities/identities.ts";
+
+/**
+ * What the tails of workspace and identity say about sending right now, and its domain's: in the name of a domain that is not proven to be
+ * the workspace's any more nothing leaves, until it is verified again. Its mail is taken in all the same.
+ */
+export async function sendingState(
+  deps: Dependencies,
+  { workspaceId, identityId }: { workspaceId: string; identityId: string },
+): Promise<
+  "allowed" | "sending_paused" | "domain_not_verified" | "identity_disabled" | "identity_over_cap" | "identity_deleted"
+> {
+  const [workspace, identity, works] = await Promise.all([
+    deps.load(workspaceDecider, workspaceStream(workspaceId)),
+    deps.load(identityDecider, identityStream(identityId)),
+    identityWorks(deps, workspaceId, identityId),
+  ]);
+  if (identity.state.deleted) return "identity_deleted";
+  if (workspace.state.sendingPaused) return "sending_paused";
+  if (identity.state.status !== "active") return "identity_disabled";
+  if (!works) return "identity_over_cap";
+  const domain = await ownDomainOf(deps, identity.state);
+  return domain && domain.status !== "verified" ? "domain_not_verified" : "allowed";
+}
+
+/** Throws Rejected sending_paused or identity_not_active. */
+export async function requireSendingAllowed(
+  deps: Dependencies,
+  draft: { workspaceId: string; identityId: string },
+): Promise<void> {
+  const state = await sendingState(deps, draft);
+  if (state === "sending_paused") {
+    throw new Rejected("sending_paused", "sending is paused for this workspace: switch sending_paused off to send");
+  }
+  if (state === "identity_over_cap") {
+    const remedy = "upgrade the plan, or delete an older identity";
+    throw new Rejected(
+      "identity_not_active",
+      `this identity is above the number the plan allows and cannot send: ${remedy}`,
+    );
+  }
+  if (state === "domain_not_verified") {
+    throw new Rejected(
+      "identity_not_active",
+      "the domain of this identity is not verified any more: put its DNS records back and have it verified",
+    );
+  }
+  if (state === "identity_deleted") {
+    throw new Rejected("identity_not_active", "this identity is deleted and cannot send: use another one");
+  }
+  if (state === "identity_disabled") {
+    throw new Rejected("identity_not_active", "this identity is disabled and cannot send: set its status to active");
+  }
+}
+
+/** Throws Rejected human_approval_required where only a person may decide about this identity's drafts (decisions 2). */
+export async function requireKeysMayDecide(deps: Dependencies, draft: { identityId: string }): Promise<void> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  if (!(await requiresHuman(deps, identity))) return;
+  throw new Rejected(
+    "human_approval_required",
+    "this identity requires human approval: a person decides through its approval channel",
+  );
+}
+
+/**
+ * The same for a draft about to be queued. What a key, a rule or a setting approved before its identity came to want a person's word goes
+ * back to a person.
+ */
+export async function requirePersonsWord(
+  deps: Dependencies,
+  draftId: string,
+  draft: Pick<Draft, "identityId" | "approvedByPerson">,
+  cause: Cause,
+): Promise<void> {
+  if (draft.approvedByPerson) return;
+  try {
+    await requireKeysMayDecide(deps, draft);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    const back = { type: "ReturnToPending", because: error.message } as const;
+    await deps.handle(draftDecider, draftStream(draftId), back, cause);
+    throw error;
+  }
+}

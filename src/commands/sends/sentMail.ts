@@ -1,0 +1,21 @@
+import { draftDecider } from "#streams/draft/decider.ts";
+import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "../drafts/draftContents.ts";
+import type { Cause } from "../handle.ts";
+import { onThread } from "../threads/threads.ts";
+
+/** Tells a draft's thread that its mail has left. Repeating it, or a draft that was not sent, changes nothing. */
+export async function noteSent(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
+  const stream = draftStream(draftId);
+  const { state: draft } = await deps.load(draftDecider, stream);
+  if (draft.status !== "sent") return;
+  const events = (await deps.store.read(stream)) as unknown as DraftEvent[];
+  const sent = events.find((event) => event.type === "DraftSent");
+  if (sent?.type !== "DraftSent") return;
+  const content = await loadContent(deps.blobs, draft.stored);
+  const { attemptId, rfcMessageId } = sent.data;
+  const { messageId, threadId } = draft;
+  const to = [...content.to, ...content.cc];
+  await onThread(deps, threadId, { type: "RecordSent", draftId, attemptId, messageId, rfcMessageId, to }, cause);
+}

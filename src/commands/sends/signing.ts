@@ -1,0 +1,17 @@
+import { signMail } from "#src/mail/out/dkim.ts";
+import { identityDecider } from "#streams/identity/decider.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { keyOwner, ownDomainOf } from "../domains/domains.ts";
+
+/**
+ * The mail with the DKIM signature of its identity's domain in front; as it is where the identity is on the sandbox domain, which has no key.
+ * The same mail gives the same bytes.
+ */
+export async function signedMail(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {
+  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const domain = await ownDomainOf(deps, identity);
+  if (!domain) return mime;
+  const privateKey = deps.keyRing.open(domain.privateKey, keyOwner(domain.workspaceId));
+  return signMail(mime, { domain: domain.mailDomain, selector: domain.selector, privateKey });
+}

@@ -1,0 +1,72 @@
+import { Rejected } from "#streams/decider.ts";
+import { type DraftOutcome, type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import type { Thread } from "#streams/thread/thread.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause, Handled } from "../handle.ts";
+
+/** A merge can follow a merge; the oldest survives, so there is always an end. */
+const maxMerges = 100;
+
+/** Hands a command to a thread, or to the thread it was merged into. Answers the id of the one that took it. */
+export async function onThread(
+  deps: Dependencies,
+  threadId: string,
+  command: ThreadCommand,
+  cause: Cause,
+): Promise<Handled<Thread> & { threadId: string }> {
+  let id = threadId;
+  for (let merges = 0; merges < maxMerges; merges++) {
+    try {
+      return { ...(await deps.handle(threadDecider, threadStream(id), command, cause)), threadId: id };
+    } catch (error) {
+      if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
+      // The survivor may not have been told yet what the absorbed thread knows, and would judge without it.
+      await absorbThread(deps, id, cause);
+      id = error.details.survivorId as string;
+    }
+  }
+  throw new Error(`thread ${threadId} was merged more than ${maxMerges} times`);
+}
+
+/** Tells a frozen thread's survivor what it has to know of it. Repeating it changes nothing. */
+export async function absorbThread(deps: Dependencies, absorbedId: string, cause: Cause): Promise<void> {
+  const { state: thread } = await deps.load(threadDecider, threadStream(absorbedId));
+  const { newestNumber, newestWord, participants, drafts, needsReview, unauthenticated, machineAnswers, mergedInto } =
+    thread;
+  const command = {
+    type: "AbsorbThread",
+    absorbedId,
+    number: thread.mergeNumber,
+    newestNumber,
+    newestWord,
+    participants,
+    drafts,
+    claims: Object.values(thread.claims),
+    needsReview,
+    unauthenticated,
+    machineAnswers,
+  } as const;
+  await deps.handle(threadDecider, threadStream(mergedInto as string), command, cause);
+}
+
+/** The thread an id means today: itself, or what it was merged into. */
+export async function loadThread(deps: Dependencies, threadId: string) {
+  let id = threadId;
+  for (let merges = 0; merges < maxMerges; merges++) {
+    const loaded = await deps.load(threadDecider, threadStream(id));
+    if (loaded.state.mergedInto === null) return { ...loaded, threadId: id };
+    id = loaded.state.mergedInto;
+  }
+  throw new Error(`thread ${threadId} was merged more than ${maxMerges} times`);
+}
+
+/** Tells a draft's thread how the draft stands, for the thread's own status. Repeating it, or an older note, changes nothing. */
+export const noteDraft = (
+  deps: Dependencies,
+  note: { threadId: string; draftId: string; outcome: DraftOutcome; draftRevision: number },
+  cause: Cause,
+) => {
+  const { threadId, draftId, outcome, draftRevision } = note;
+  return onThread(deps, threadId, { type: "NoteDraft", draftId, outcome, draftRevision }, cause);
+};

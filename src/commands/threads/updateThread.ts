@@ -1,0 +1,19 @@
+import { Rejected } from "#streams/decider.ts";
+import { threadDecider } from "#streams/thread/decider.ts";
+import { type Priority, type ThreadStatus, threadStream } from "#streams/thread/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import { onThread } from "./threads.ts";
+
+export type ThreadChanges = { status?: ThreadStatus; needsReview?: boolean; priority?: Priority };
+
+/** Sets what is given on a thread, or on the one it was merged into. Throws Rejected not_found. */
+export async function updateThread(
+  deps: Dependencies,
+  { workspaceId, threadId, changes }: { workspaceId: string; threadId: string; changes: ThreadChanges },
+  cause: Cause,
+): Promise<{ position: number }> {
+  const { state } = await deps.load(threadDecider, threadStream(threadId));
+  if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such thread");
+  return onThread(deps, threadId, { type: "UpdateThread", ...changes, because: "set through the API" }, cause);
+}

@@ -1,0 +1,43 @@
+import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { HttpDependencies } from "../framework/dependencies.ts";
+import { presentDraft, type WireDraft } from "../present/drafts.ts";
+
+/** A draft by the path's id, before query and body are looked at. */
+export const loadDraft =
+  (deps: HttpDependencies) =>
+  ({ workspaceId, params }: { workspaceId: string; params: { id: string } }): Promise<ReadDraft | undefined> =>
+    draftById(deps.reads, workspaceId, params.id);
+
+/** A draft as a write left it. */
+export async function draftAfter(
+  deps: HttpDependencies,
+  workspaceId: string,
+  draftId: string,
+  position: number,
+): Promise<WireDraft> {
+  await deps.readAfter(position, draftId);
+  const row = await draftById(deps.reads, workspaceId, draftId);
+  if (!row) throw new Error(`draft ${draftId} was recorded, but the read model has no row of it`);
+  return presentDraft(deps.blobs, row);
+}
+
+export const noVersion = (field: string, version: number): Rejected =>
+  new Rejected("not_found", `${field}: this draft has no version ${version}`, { field });
+
+export const etagOfDraft = (draft: WireDraft): number => draft.version;
+
+/** These refusals may themselves be recorded on the draft: a stale one ended, a changed one has a new version. */
+const recordedRefusals = ["stale_draft", "content_changed", "version_mismatch"];
+
+/** Whoever is refused finds the draft, and the message that came in between, as the refusal says. */
+export async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Rejected && recordedRefusals.includes(error.code)) {
+      await deps.projected(await deps.store.head());
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import { listVersions } from "#projections/drafts/queries.ts";
+import { draftHistory, versionContent } from "#src/commands/drafts/draftHistories.ts";
+import { historyTypes } from "../docs/historyTypes.ts";
+import type { HttpDependencies } from "../framework/dependencies.ts";
+import { type Route, route } from "../framework/route.ts";
+import { presentChanges } from "../present/diffs.ts";
+import { presentVersion } from "../present/drafts.ts";
+import { presentHistoryEntry } from "../present/histories.ts";
+import { ContentQuery, DraftContent, VersionQuery } from "../schemas/drafts.ts";
+import { DiffQuery, DraftDiff, DraftVersionList, HistoryList, HistoryQuery } from "../schemas/histories.ts";
+import { loadDraft, noVersion } from "./draftAnswers.ts";
+
+/** What a draft was before, and everything that happened to it. */
+export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
+  route(
+    "GET /v1/drafts/:id/versions",
+    {
+      scope: "read:threads",
+      limit: "read",
+      summary: "List the states that edits replaced",
+      description: "Oldest first. The current state is the draft itself.",
+      query: VersionQuery,
+      answers: DraftVersionList,
+      load: loadDraft(deps),
+    },
+    async ({ workspaceId, params, query }) => {
+      const versions = await listVersions(deps.reads, workspaceId, params.id, query);
+      const data = await Promise.all(versions.data.map((version) => presentVersion(deps.blobs, version)));
+      return { ...versions, data };
+    },
+  ),
+  route(
+    "GET /v1/drafts/:id/content",
+    {
+      scope: "read:threads",
+      limit: "read",
+      summary: "Read exactly what would be sent",
+      description:
+        "The object whose RFC 8785 canonical JSON hashes (SHA-256) to content_sha256; of the current version unless told.",
+      query: ContentQuery,
+      answers: DraftContent,
+      load: loadDraft(deps),
+    },
+    async ({ params, loaded, query }) =>
+      (await requireVersion(deps, params.id, "version", query.version ?? loaded.version)).content,
+  ),
+  route(
+    "GET /v1/drafts/:id/history",
+    {
+      scope: "read:audit",
+      limit: "read",
+      summary: "List every event of a draft",
+      description: `Oldest first, with the claims to send it and what became of its deliveries. Types: ${Object.keys(historyTypes).join(", ")}.`,
+      query: HistoryQuery,
+      answers: HistoryList,
+      load: loadDraft(deps),
+    },
+    async ({ params, query: { limit, offset } }) => {
+      const history = await draftHistory(deps, params.id);
+      const shown = history.slice(offset, offset + limit);
+      const data = await Promise.all(shown.map((event) => presentHistoryEntry(deps.blobs, event)));
+      return { data, total: history.length, limit, offset };
+    },
+  ),
+  route(
+    "GET /v1/drafts/:id/diff",
+    {
+      scope: "read:audit",
+      limit: "read",
+      summary: "Compare two versions of a draft",
+      query: DiffQuery,
+      answers: DraftDiff,
+      load: loadDraft(deps),
+    },
+    async ({ params: { id }, query: { from, to } }) => {
+      const before = await requireVersion(deps, id, "from", from);
+      const after = await requireVersion(deps, id, "to", to);
+      return { draft_id: id, from, to, changes: presentChanges(before, after) };
+    },
+  ),
+];
+
+async function requireVersion(deps: HttpDependencies, draftId: string, field: string, version: number) {
+  const found = await versionContent(deps, draftId, version);
+  if (!found) throw noVersion(field, version);
+  return found;
+}

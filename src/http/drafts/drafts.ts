@@ -1,0 +1,186 @@
+import { listDrafts, type ReadDraft } from "#projections/drafts/queries.ts";
+import { newerWordId } from "#projections/messages/queries.ts";
+import { threadById } from "#projections/threads/queries.ts";
+import { draftAt, draftAtVersion } from "#src/commands/drafts/draftHistories.ts";
+import { type DraftChanges, editDraft } from "#src/commands/drafts/drafts.ts";
+import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
+import { Rejected } from "#streams/decider.ts";
+import { readAttachments } from "../attachments/attachmentUpload.ts";
+import type { HttpDependencies } from "../framework/dependencies.ts";
+import { invalid } from "../framework/errors.ts";
+import { type Caller, type Route, route } from "../framework/route.ts";
+import { presentDraft, presentDrafts } from "../present/drafts.ts";
+import {
+  attachmentBodyLimit,
+  CreateDraft,
+  Draft,
+  DraftList,
+  DraftQuery,
+  DraftStateQuery,
+  EditDraft,
+} from "../schemas/drafts.ts";
+import { findThread } from "../threads.ts";
+import { draftAfter, etagOfDraft, loadDraft, noVersion } from "./draftAnswers.ts";
+import { draftDecisionRoutes } from "./draftDecisions.ts";
+
+export const draftRoutes = (deps: HttpDependencies): Route[] => [
+  route(
+    "POST /v1/drafts",
+    {
+      scope: "write:drafts",
+      limit: "write",
+      summary: "Submit a draft reply",
+      description:
+        "A newer inbound message does not block it: stale_warning says that there is one. A mail that was acknowledged before counts: the submission waits up to 2 s until it is filed. An identity with auto_approve_replies queues it at once.",
+      body: CreateDraft,
+      bodyLimit: attachmentBodyLimit,
+      answers: Draft,
+      status: 201,
+      etag: etagOfDraft,
+      errors: ["plan_limit_reached", "not_found", "loop_guarded", "assistant_disabled"],
+    },
+    async ({ workspaceId, body, cause }) => {
+      const { draftId, position } = await submitDraft(
+        deps,
+        {
+          workspaceId,
+          threadId: body.thread_id,
+          identityId: body.identity_id,
+          basedOnMessageId: body.based_on_message_id,
+          bodyText: body.body_text ?? null,
+          bodyHtml: body.body_html ?? null,
+          subjectOverride: body.subject_override ?? null,
+          cc: body.cc ?? [],
+          bcc: body.bcc ?? [],
+          rationale: body.rationale ?? null,
+          metadata: body.metadata ?? null,
+          attachments: readAttachments(body.attachments ?? []),
+        },
+        cause,
+      );
+      return draftAfter(deps, workspaceId, draftId, position);
+    },
+  ),
+  route(
+    "GET /v1/drafts",
+    {
+      scope: "read:threads",
+      limit: "read",
+      summary: "List drafts",
+      description: "Newest first.",
+      query: DraftQuery,
+      answers: DraftList,
+    },
+    async ({ workspaceId, query }) => {
+      const thread = query.thread_id && (await findThread(deps, workspaceId, query.thread_id));
+      const filter = thread ? { ...query, thread_id: thread.survivor.id } : query;
+      const drafts = await listDrafts(deps.reads, workspaceId, filter);
+      return { ...drafts, data: await presentDrafts(deps.blobs, drafts.data) };
+    },
+  ),
+  route(
+    "GET /v1/drafts/:id",
+    {
+      scope: "read:threads",
+      limit: "read",
+      summary: "Read a draft, as it is or as it once was",
+      description:
+        "With `at` or `version` it is replayed from the event log as it stood then, which needs the scope read:audit; 404 where there was none yet.",
+      query: DraftStateQuery,
+      answers: Draft,
+      etag: etagOfDraft,
+      errors: ["insufficient_scope"],
+      load: loadDraft(deps),
+    },
+    async ({ loaded, query, apiKey }) => {
+      if (query.at === undefined && query.version === undefined) return presentDraft(deps.blobs, loaded);
+      requireAudit(apiKey);
+      return presentDraft(deps.blobs, await earlierDraft(deps, loaded, query));
+    },
+  ),
+  route(
+    "PATCH /v1/drafts/:id",
+    {
+      scope: "write:drafts",
+      limit: "write",
+      summary: "Edit a pending draft",
+      description: "Makes a new version; what it replaces is kept. With If-Match only the version it names is edited.",
+      body: EditDraft,
+      answers: Draft,
+      ifMatch: true,
+      etag: etagOfDraft,
+      errors: ["invalid_status", "version_mismatch"],
+      load: loadDraft(deps),
+    },
+    async ({ workspaceId, params, loaded, body, ifMatch, cause }) => {
+      const thread = await threadById(deps.reads, workspaceId, loaded.thread_id);
+      const edit = {
+        workspaceId,
+        draftId: params.id,
+        ifVersion: ifMatch ?? null,
+        changes: changesOf(body),
+        threadSubject: thread?.subject ?? "",
+      };
+      const { position } = await retriedWhere(ifMatch === undefined, () => editDraft(deps, edit, cause));
+      return draftAfter(deps, workspaceId, params.id, position);
+    },
+  ),
+  ...draftDecisionRoutes(deps),
+];
+
+function changesOf(body: {
+  body_text?: string | null;
+  body_html?: string | null;
+  subject_override?: string | null;
+  cc?: string[];
+  bcc?: string[];
+  rationale?: string | null;
+}): DraftChanges {
+  const { body_text: bodyText, body_html: bodyHtml, subject_override: subject, cc, bcc, rationale } = body;
+  return { bodyText, bodyHtml, subject, cc, bcc, rationale };
+}
+
+const maxEditConflicts = 10;
+
+/** Who named no version edits whichever is newest: somebody else's edit in between is no conflict for them. */
+async function retriedWhere<T>(namesNoVersion: boolean, work: () => Promise<T>): Promise<T> {
+  for (let conflicts = 0; ; conflicts++) {
+    try {
+      return await work();
+    } catch (error) {
+      const moved = error instanceof Rejected && error.code === "version_mismatch";
+      if (!moved || !namesNoVersion || conflicts >= maxEditConflicts) throw error;
+    }
+  }
+}
+
+function requireAudit(apiKey: Caller["apiKey"]): void {
+  if (apiKey.scopes.includes("read:audit")) return;
+  throw new Rejected("insufficient_scope", "this API key lacks the scope read:audit, which earlier states need");
+}
+
+const noDraftYet = (at: string): Rejected =>
+  new Rejected("not_found", `at: there was no such draft yet at ${at}`, { field: "at" });
+
+async function earlierDraft(
+  deps: HttpDependencies,
+  today: ReadDraft,
+  { at, version }: { at?: string; version?: number },
+): Promise<ReadDraft> {
+  if (at !== undefined && version !== undefined) throw invalid("version", "expected either at or version");
+  const earlier =
+    at === undefined
+      ? await draftAtVersion(deps, today.id, version as number)
+      : await draftAt(deps, today.id, new Date(at));
+  if (!earlier) throw at === undefined ? noVersion("version", version as number) : noDraftYet(at);
+  const { row, until } = earlier;
+  const before = at ?? until;
+  const newer = await newerWordId(
+    deps.reads,
+    today.workspace_id,
+    today.thread_id,
+    row.based_on_number,
+    before === null ? null : new Date(before),
+  );
+  return { ...row, newer_message_id: newer };
+}

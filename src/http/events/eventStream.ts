@@ -1,0 +1,84 @@
+import { Readable } from "node:stream";
+import { eventsAfter, type FeedPlace, type FeedRow, payloadOf } from "#projections/feed/queries.ts";
+import type { HttpDependencies } from "../framework/dependencies.ts";
+import { cursorOf } from "./feedCursor.ts";
+
+/** A comment goes out after so long without an event, so that nobody in between takes the connection for dead. */
+const heartbeatMs = 15_000;
+/** Milliseconds a client waits before it connects again. */
+const retryMs = 2_000;
+const pageSize = 100;
+/** What a client that does not read gets to finish when the service ends. */
+const closingGraceMs = 1_000;
+
+export type Following = {
+  workspaceId: string;
+  after: FeedPlace;
+  types: readonly string[] | undefined;
+  /** Of the request: aborted when its key is revoked. */
+  signal: AbortSignal;
+};
+
+/**
+ * The feed as server-sent events, from a place on, without end. Reads a page when the one before has been taken, so that a slow client costs no
+ * memory. Ends when the service closes; whoever comes again with Last-Event-ID misses nothing.
+ */
+export function eventStream(deps: HttpDependencies, following: Following): Readable {
+  const over = new AbortController();
+  const frame = frames(deps, following, over.signal);
+  const close = (): void => {
+    over.abort();
+    setTimeout(() => stream.destroy(), closingGraceMs).unref();
+  };
+  const stream = new Readable({
+    read() {
+      frame.next().then(
+        ({ done, value }) => this.push(done ? null : value),
+        (error) => this.destroy(error),
+      );
+    },
+    // Readable.from would wait for the frame under way, which may be a heartbeat away.
+    destroy(error, done) {
+      over.abort();
+      deps.closing.removeEventListener("abort", close);
+      done(error);
+    },
+  });
+  if (deps.closing.aborted) close();
+  else deps.closing.addEventListener("abort", close);
+  return stream;
+}
+
+async function* frames(
+  deps: HttpDependencies,
+  { workspaceId, after, types, signal }: Following,
+  over: AbortSignal,
+): AsyncGenerator<string> {
+  const reads = deps.reads;
+  let seen = after;
+  // Names the place from which on it listens: whoever is cut off before the first event goes on from there.
+  yield `retry: ${retryMs}\nid: ${cursorOf(seen)}\n\n`;
+  while (!over.aborted) {
+    const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: heartbeatMs, signal: over });
+    if (over.aborted) return;
+    if (!end) yield ": still here\n\n";
+    while (end && !over.aborted) {
+      const page = await eventsAfter(reads, workspaceId, { after: seen, types, limit: pageSize });
+      // An instance that was suspended finds out first which keys were revoked meanwhile.
+      await deps.revocation.upToDate();
+      if (signal.aborted) return;
+      if (page.length > 0) yield page.map(frameOf).join("");
+      seen = page.at(-1) ?? seen;
+      if (page.length < pageSize) {
+        seen = later(seen, end);
+        break;
+      }
+    }
+  }
+}
+
+const frameOf = (row: FeedRow): string =>
+  `id: ${cursorOf(row)}\nevent: ${row.type}\ndata: ${JSON.stringify({ ...payloadOf(row), cursor: cursorOf(row) })}\n\n`;
+
+const later = (a: FeedPlace, b: FeedPlace): FeedPlace =>
+  a.position > b.position || (a.position === b.position && a.part > b.part) ? a : b;

@@ -1,0 +1,92 @@
+import type { Readable } from "node:stream";
+import { eventsAfter, feedEnd, feedStart, payloadOf } from "#projections/feed/queries.ts";
+import { Rejected } from "#streams/decider.ts";
+import { publicEventTypes } from "#streams/webhook/events.ts";
+import type { HttpDependencies } from "../framework/dependencies.ts";
+import { invalid } from "../framework/errors.ts";
+import { reply } from "../framework/reply.ts";
+import { type Route, route } from "../framework/route.ts";
+import { EventPage, EventQuery, EventStreamQuery } from "../schemas/events.ts";
+import { eventStream } from "./eventStream.ts";
+import { cursorOf, placeOf } from "./feedCursor.ts";
+
+/** Streams that a workspace may hold open on one instance. */
+const maxStreams = 100;
+
+export const eventRoutes = (deps: HttpDependencies): Route[] => [readEvents(deps), followEvents(deps)];
+
+const readEvents = (deps: HttpDependencies): Route =>
+  route(
+    "GET /v1/events",
+    {
+      scope: "read:events",
+      limit: "read",
+      summary: "Read the event feed, oldest first",
+      description:
+        "Everything that webhooks are told of, kept for ever. Begin without `after`, then hand in `next_cursor` each time; `has_more` says that the next page can be asked for at once.",
+      query: EventQuery,
+      answers: EventPage,
+    },
+    async ({ workspaceId, query }) => {
+      const after = query.after === undefined ? feedStart : placeOf(query.after, "after");
+      const types = typesOf(query.types);
+      const rows = await eventsAfter(deps.reads, workspaceId, { after, types, limit: query.limit + 1 });
+      const page = rows.slice(0, query.limit);
+      return {
+        data: page.map((row) => ({ ...payloadOf(row), cursor: cursorOf(row) })),
+        next_cursor: cursorOf(page.at(-1) ?? after),
+        has_more: rows.length > page.length,
+      };
+    },
+  );
+
+function followEvents(deps: HttpDependencies): Route {
+  const open = new Map<string, number>();
+
+  function opened(workspaceId: string, stream: Readable): Readable {
+    const count = (by: number) => open.set(workspaceId, (open.get(workspaceId) ?? 0) + by);
+    count(1);
+    return stream.once("close", () => {
+      count(-1);
+      if (open.get(workspaceId) === 0) open.delete(workspaceId);
+    });
+  }
+
+  return route(
+    "GET /v1/events/stream",
+    {
+      scope: "read:events",
+      limit: "read",
+      summary: "Follow the event feed as server-sent events",
+      description:
+        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that connects again with the last one as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream begins with what happens from now on. A workspace may have 100 open. A comment comes every 15 seconds when nothing else does.",
+      query: EventStreamQuery,
+      answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
+      lastEventId: true,
+    },
+    async ({ workspaceId, query, lastEventId, signal }) => {
+      const types = typesOf(query.types);
+      const given = lastEventId ?? (query.after === undefined ? undefined : placeOf(query.after, "after"));
+      const after = given ?? (await feedEnd(deps.reads, workspaceId));
+      if ((open.get(workspaceId) ?? 0) >= maxStreams) throw tooMany();
+      return reply({
+        stream: opened(workspaceId, eventStream(deps, { workspaceId, after, types, signal })),
+        headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
+      });
+    },
+  );
+}
+
+const tooMany = (): Rejected =>
+  new Rejected("rate_limited", `a workspace has at most ${maxStreams} streams open: close one first`, {
+    retryAfter: 30,
+  });
+
+/** The kinds asked for; undefined where none are. A kind that does not exist would silently give nothing. */
+function typesOf(given: string | undefined): string[] | undefined {
+  if (given === undefined) return undefined;
+  const types = given.split(",").map((type) => type.trim());
+  const unknown = types.find((type) => !(publicEventTypes as readonly string[]).includes(type));
+  if (unknown !== undefined) throw invalid("types", `expected kinds out of ${publicEventTypes.join(", ")}`);
+  return types;
+}

@@ -1,0 +1,127 @@
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from "express";
+import helmet from "helmet";
+import type { Logger } from "pino";
+import Type from "typebox";
+import type { Metrics } from "#src/metrics/metrics.ts";
+import { Rejected } from "#streams/decider.ts";
+import { docsPages } from "../docs/pages.ts";
+import { healthRoutes, type ReadinessCheck } from "../health/health.ts";
+import { measureRequests, showMetrics } from "../health/metrics.ts";
+import { errorReply } from "./errors.ts";
+import { createInFlight, type InFlight } from "./keys/inFlight.ts";
+import { logRequests } from "./logging.ts";
+import { type Info, openApi } from "./openapi/openapi.ts";
+import { reply } from "./reply.ts";
+import { nameRequest } from "./requestId.ts";
+import { type Route, type RouteScope, route } from "./route.ts";
+import { send } from "./send.ts";
+import { type ServeOptions, serve } from "./serve.ts";
+
+export type AppOptions = Omit<ServeOptions, "inFlight"> & {
+  routes: readonly Route[];
+  logger: Logger;
+  /** How the OpenAPI document introduces the service. */
+  info: Info;
+  inFlight?: InFlight;
+  /** What /readyz asks. */
+  readiness?: readonly ReadinessCheck[];
+  metrics?: Metrics;
+  /** What lives beside /v1: approval pages, hooks, the outbox, metrics. */
+  beside?: readonly RequestHandler[];
+  /** Express's `trust proxy`: whose X-Forwarded-For names the client. Nobody's unless told. */
+  trustProxy?: boolean | number | string;
+};
+
+/** The HTTP service: the routes of the contract, its documents and health, and 404 for everything else. */
+export function createApp(options: AppOptions): Express {
+  const app = express();
+  app.disable("x-powered-by");
+  app.disable("etag");
+  app.enable("case sensitive routing");
+  app.enable("strict routing");
+  app.set("query parser", "simple");
+  app.set("trust proxy", options.trustProxy ?? false);
+
+  const serveOptions = { ...options, inFlight: options.inFlight ?? createInFlight() };
+  const unknown = refuseUnknown(serveOptions);
+  if (options.metrics) app.use(measureRequests(options.metrics));
+  app.use(nameRequest, logRequests(options.logger));
+  app.use("/v1", apiHeaders());
+  app.use(onlySound(unknown));
+  mount(app, options.routes, serveOptions);
+  const document = openApi(options.routes, options.info, {
+    idempotency: options.idempotency !== undefined,
+    limits: options.limits !== undefined,
+  });
+  app.get("/openapi.json", (_, response) => send(response, reply({ json: document })));
+  app.use(docsPages(document));
+  app.use(healthRoutes(options.readiness ?? []));
+  if (options.metrics) app.get("/metrics", showMetrics(options.metrics));
+  for (const handler of options.beside ?? []) app.use(handler);
+  app.use(unknown, lastResort(options.upgradeUrl));
+  return app;
+}
+
+function mount(app: Express, routes: readonly Route[], options: ServeOptions): void {
+  const mounted = new Set<string>();
+  for (const each of routes) {
+    const line = `${each.method} ${each.path}`;
+    if (mounted.has(line)) throw new Error(`${line} is declared twice`);
+    mounted.add(line);
+    app[each.method.toLowerCase() as Lowercase<Route["method"]>](each.path, serve(each, options));
+  }
+}
+
+/** Nothing of the API is a document: no browser may run, frame or guess at an answer of it. */
+const apiHeaders = (): RequestHandler =>
+  helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { "default-src": ["'none'"], "frame-ancestors": ["'none'"] },
+    },
+  });
+
+/** OPTIONS, which express would answer by itself, and paths that no percent-decoding can read belong to no route. */
+const onlySound =
+  (unknown: RequestHandler): RequestHandler =>
+  (request, response, next) =>
+    request.method === "OPTIONS" || !isDecodable(request.path) ? unknown(request, response, next) : next();
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** 404 for a route or method that does not exist. Within /v1 the key is asked for first, and the request counts. */
+function refuseUnknown(options: ServeOptions): RequestHandler {
+  const refuse = async () => {
+    throw new Rejected("not_found", "no such route: /docs and /openapi.json have them all");
+  };
+  const nowhere = (scope: RouteScope, limit: "read" | "write") =>
+    serve(
+      route("GET /", { scope, limit, summary: "", answers: Type.Null(), errors: ["not_found"], load: refuse }, refuse),
+      options,
+    );
+  const outside = nowhere(null, "read");
+  const reading = nowhere("any", "read");
+  const writing = nowhere("any", "write");
+  return (request, response, next) => {
+    if (!/^\/v1(\/|$)/.test(request.path)) return outside(request, response, next);
+    return (isRead(request) ? reading : writing)(request, response, next);
+  };
+}
+
+const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
+
+/** What nobody caught. Never a stack trace. */
+function lastResort(upgradeUrl: string | undefined): ErrorRequestHandler {
+  return async (error, request, response, _next) => {
+    request.log.error({ err: error }, "a request failed");
+    if (response.headersSent) return void response.destroy();
+    await send(response, errorReply(error, { requestId: String(request.id), upgradeUrl }));
+  };
+}

@@ -1,0 +1,144 @@
+import { createHash, hkdfSync, randomUUID } from "node:crypto";
+import type { Request } from "express";
+import type { Clock } from "#src/clock.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import type { Database } from "#src/postgres/database.ts";
+import { CannotOpen, createKeyRing, type KeyRing } from "#src/secrets/keyRing.ts";
+import { Rejected } from "#streams/decider.ts";
+import { bearerOf } from "../keys/authenticate.ts";
+import { Reply } from "../reply.ts";
+import type { SecretOnce } from "../route.ts";
+import type { Idempotency } from "../serve.ts";
+import { createSweep } from "../sweep.ts";
+import { createAnswerRecords, type Kept, type Post } from "./idempotencyRecords.ts";
+
+const sweepEveryMs = 600_000;
+
+/**
+ * Idempotency-Key (decisions 0): the first POST under a key runs, under an operation that all its repetitions share; its status and body are
+ * given to the others. What came to no answer (401, 429, 5xx, a crash) runs again, under the same operation.
+ */
+export function createIdempotency(deps: {
+  database: Pick<Database, "query">;
+  clock: Clock;
+  /** How long an answer is kept. */
+  hours: number;
+  onError: (error: unknown) => void;
+}): Idempotency {
+  const records = createAnswerRecords(deps);
+  const sweep = createSweep({ ...deps, statement: removeExpired, everyMs: sweepEveryMs });
+
+  return async ({ admitted, idempotencyKey }, run) => {
+    const { request, route, key } = admitted;
+    const bytes = await admitted.bytes().catch(() => undefined);
+    // Too large or broken off: it is refused in its turn, and has no effect.
+    if (bytes === undefined) return run();
+    sweep();
+    const secret = route.options.secretAnswer ?? false;
+    const post: Post = {
+      workspaceId: key.workspaceId,
+      key: idempotencyKey,
+      requestHash: hashOf(request, bytes),
+      apiKeyId: key.id,
+      owner: randomUUID(),
+      secret,
+    };
+    const begun = await records.begin(post);
+    if ("kept" in begun) return replay(post, begun.kept, request);
+    const { operation } = begun;
+    const reply = await run({ ...operation, secretOnce: secretOnceOf(post, operation.id, request) });
+    crashPoint("http:effect-done");
+    try {
+      const finished = isKept(reply) ? await records.keep(post, keptOf(reply)) : await records.release(post);
+      if (!finished) return replayAfterAll(post, request);
+    } catch (error) {
+      // The effect is there and the answer known: only a repetition has to find its way by the operation.
+      deps.onError(error);
+    }
+    return reply;
+
+    function keptOf({ content, status, headers }: Reply): Omit<Kept, "requestHash" | "operation"> {
+      const bytes =
+        "json" in content ? Buffer.from(JSON.stringify(content.json)) : (content as { bytes: Buffer }).bytes;
+      const shown = "json" in content ? { "Content-Type": "application/json; charset=utf-8", ...headers } : headers;
+      const answer = secret ? sealingFor(request, operation.id, "answer").seal(bytes) : bytes;
+      return { status: status ?? 200, headers: shown, answer, sealed: secret };
+    }
+  };
+
+  /** Before the effect, so that a run which is cut off leaves nothing that a repetition cannot tell. */
+  function secretOnceOf(post: Post, operation: string, request: Request): SecretOnce {
+    return async (draw) => {
+      if (!post.secret) throw new Error(`${request.path} draws a secret, but is not declared to answer one`);
+      const sealing = sealingFor(request, operation, "secret");
+      const kept = await records.secretOf(post, operation, sealing.seal(Buffer.from(draw())));
+      if (!kept) throw inFlight();
+      return sealing.open(kept).toString("utf8");
+    };
+  }
+
+  /** This run was overtaken after its time: what the other one answered is the answer. */
+  async function replayAfterAll(post: Post, request: Request): Promise<Reply> {
+    const kept = await records.find(post);
+    if (!kept) throw inFlight();
+    return replay(post, kept, request);
+  }
+}
+
+/** Over what a repetition must be the same. */
+function hashOf(request: Request, body: Buffer): Buffer {
+  const asked = JSON.stringify([request.method, request.originalUrl, request.headers["if-match"] ?? null]);
+  return createHash("sha256").update(asked).update(body).digest();
+}
+
+const isKept = ({ status = 200, content }: Reply): boolean =>
+  status < 500 && status !== 401 && status !== 429 && !("stream" in content);
+
+function replay(post: Post, kept: Kept, request: Request): Reply {
+  if (!kept.requestHash.equals(post.requestHash)) throw mismatch("it was used for another request");
+  if (kept.status === null) {
+    if (kept.othersSecret) throw mismatch("it was used by another API key");
+    throw inFlight();
+  }
+  const bytes = kept.sealed ? opened(kept, request) : kept.answer;
+  const headers = { ...kept.headers, "Idempotency-Replayed": "true" };
+  // JSON as it was written comes out of reading and writing it as the same bytes.
+  const content = isJson(kept.headers) ? { json: JSON.parse(bytes.toString("utf8")) } : { bytes };
+  return new Reply(content, kept.status, headers);
+}
+
+const isJson = (headers: Record<string, string>): boolean => /^application\/json\b/.test(headers["Content-Type"] ?? "");
+
+function opened({ answer, operation }: Kept, request: Request): Buffer {
+  try {
+    return sealingFor(request, operation, "answer").open(answer);
+  } catch (error) {
+    if (!(error instanceof CannotOpen)) throw error;
+    throw mismatch("its answer holds a secret, which only the API key that asked is told again");
+  }
+}
+
+/** An answer with a secret, and the secret itself, are kept under a key that nobody has but the holder of the API key that asked. */
+function sealingFor(request: Request, operation: string, field: "answer" | "secret") {
+  const key = hkdfSync("sha256", bearerOf(request)!, operation, "countersign/idempotent-answer", 32);
+  const ring: KeyRing = createKeyRing(`bearer:${Buffer.from(key).toString("base64")}`);
+  const owner = { workspaceId: operation, field };
+  return {
+    seal: (plain: Buffer): Buffer => Buffer.from(ring.seal(plain.toString("utf8"), owner)),
+    open: (sealed: Buffer): Buffer => Buffer.from(ring.open(sealed.toString("utf8"), owner)),
+  };
+}
+
+const mismatch = (why: string): Rejected =>
+  new Rejected("idempotency_mismatch", `Idempotency-Key: ${why}; send a new key with a new request`);
+
+const inFlight = (): Rejected =>
+  new Rejected("idempotency_in_flight", "the first request under this Idempotency-Key is still running: ask again", {
+    retryAfter: 1,
+  });
+
+const removeExpired = `
+  delete from work.idempotency_keys where (workspace_id, key) in (
+    select workspace_id, key from work.idempotency_keys where expires_at < now() - interval '1 hour'
+    for update skip locked limit 10000
+  )`;

@@ -1,0 +1,120 @@
+import type { Database } from "#src/postgres/database.ts";
+import type { Operation } from "../judge.ts";
+
+type Begun = Pick<Operation, "id" | "repeated">;
+
+/** A POST under an Idempotency-Key, as the table knows it. */
+export type Post = {
+  workspaceId: string;
+  key: string;
+  requestHash: Buffer;
+  apiKeyId: string;
+  /** Of this run alone: whoever is overtaken records nothing. */
+  owner: string;
+  /** Its answer holds a secret: an interrupted run is taken up by the same API key or not at all. */
+  secret: boolean;
+};
+
+/** What is recorded of a first run. `status` null: it has no answer yet. */
+export type Kept = {
+  requestHash: Buffer;
+  operation: string;
+  status: number | null;
+  headers: Record<string, string>;
+  answer: Buffer;
+  sealed: boolean;
+  /** Another API key's, of an interrupted run whose answer holds a secret. */
+  othersSecret?: boolean;
+};
+
+type Answer = Omit<Kept, "requestHash" | "operation" | "othersSecret">;
+
+/** After so long a run that has not answered is taken for cut off (design 7). Longer than any POST takes. */
+const runMs = 60_000;
+
+export type AnswerRecords = {
+  /** Makes this the run that may record the answer; or tells what stands in the way. */
+  begin(post: Post): Promise<{ operation: Begun } | { kept: Kept }>;
+  find(post: Post): Promise<Kept | undefined>;
+  /** Keeps a sealed secret, unless a run of this operation has kept one: answers the one that is kept. Undefined where the operation is over. */
+  secretOf(post: Post, operation: string, sealed: Buffer): Promise<Buffer | undefined>;
+  /** False where another run has taken over. */
+  keep(post: Post, answer: Answer): Promise<boolean>;
+  /** There is no answer to keep: the next request under the key runs at once. False where another run has taken over. */
+  release(post: Post): Promise<boolean>;
+};
+
+export function createAnswerRecords({
+  database,
+  hours,
+}: {
+  database: Pick<Database, "query">;
+  hours: number;
+}): AnswerRecords {
+  async function find({ workspaceId, key, apiKeyId, secret }: Post): Promise<Kept | undefined> {
+    const { rows } = await database.query<Kept & { apiKeyId: string }>(findKept, [workspaceId, key]);
+    const [kept] = rows;
+    return kept && { ...kept, othersSecret: secret && kept.apiKeyId !== apiKeyId };
+  }
+
+  return {
+    async begin(post) {
+      const { workspaceId, key, requestHash, apiKeyId, owner, secret } = post;
+      const values = [workspaceId, key, requestHash, apiKeyId, owner, runMs, hours, secret];
+      for (;;) {
+        const { rows } = await database.query<Begun>(beginRun, values);
+        if (rows[0]) return { operation: rows[0] };
+        const kept = await find(post);
+        // It ran out and was removed in this very moment: then it is ours.
+        if (kept) return { kept };
+      }
+    },
+    find,
+    async secretOf({ workspaceId, key }, operation, sealed) {
+      const { rows } = await database.query<{ secret: Buffer }>(keepSecret, [workspaceId, key, operation, sealed]);
+      return rows[0]?.secret;
+    },
+    async keep({ workspaceId, key, owner }, { status, headers, answer, sealed }) {
+      const values = [workspaceId, key, owner, status, JSON.stringify(headers), answer, sealed];
+      return (await database.query(keepAnswer, values)).rowCount === 1;
+    },
+    async release({ workspaceId, key, owner }) {
+      return (await database.query(releaseRun, [workspaceId, key, owner])).rowCount === 1;
+    },
+  };
+}
+
+/** An expired record begins anew, under a new operation; one whose run was cut off goes on under its own. */
+const beginRun = `
+  insert into work.idempotency_keys as kept
+    (workspace_id, key, request_hash, api_key_id, operation, owner, owned_until, expires_at)
+  values ($1, $2, $3, $4, gen_random_uuid(), $5,
+    statement_timestamp() + $6 * interval '1 ms', statement_timestamp() + $7 * interval '1 hour')
+  on conflict (workspace_id, key) do update set
+    request_hash = excluded.request_hash,
+    api_key_id = excluded.api_key_id,
+    operation = case when kept.expires_at <= statement_timestamp() then excluded.operation else kept.operation end,
+    secret = case when kept.expires_at <= statement_timestamp() then null else kept.secret end,
+    repeated = kept.expires_at > statement_timestamp(),
+    owner = excluded.owner, owned_until = excluded.owned_until, expires_at = excluded.expires_at,
+    status = null, headers = null, answer = null, sealed = false
+  where kept.expires_at <= statement_timestamp()
+    or (kept.status is null and kept.owned_until <= statement_timestamp()
+      and kept.request_hash = excluded.request_hash and (kept.api_key_id = excluded.api_key_id or not $8::boolean))
+  returning operation as id, repeated`;
+
+const findKept = `
+  select request_hash as "requestHash", operation, status, headers, answer, sealed, api_key_id as "apiKeyId"
+  from work.idempotency_keys where workspace_id = $1 and key = $2`;
+
+const keepSecret = `
+  update work.idempotency_keys set secret = coalesce(secret, $4)
+  where workspace_id = $1 and key = $2 and operation = $3 returning secret`;
+
+const keepAnswer = `
+  update work.idempotency_keys set status = $4, headers = $5, answer = $6, sealed = $7
+  where workspace_id = $1 and key = $2 and owner = $3 and status is null`;
+
+const releaseRun = `
+  update work.idempotency_keys set owned_until = statement_timestamp()
+  where workspace_id = $1 and key = $2 and owner = $3 and status is null`;

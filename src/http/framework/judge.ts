@@ -1,0 +1,138 @@
+import type { Request, Response } from "express";
+import { Rejected } from "#streams/decider.ts";
+import type { Actor } from "#streams/event.ts";
+import { lastEventIdOf } from "../events/feedCursor.ts";
+import { invalid } from "./errors.ts";
+import { etag, ifMatchOf } from "./etag.ts";
+import { type ApiKeyIdentity, unauthorized } from "./keys/authenticate.ts";
+import { Reply } from "./reply.ts";
+import { type Caller, isRaw, type Reached, type Route, type SecretOnce } from "./route.ts";
+import { parseBody } from "./validation/body.ts";
+import { isUuid } from "./validation/formats.ts";
+import { readQuery } from "./validation/query.ts";
+
+/** What a POST under an Idempotency-Key is known by: the same for every repetition of it. */
+export type Operation = {
+  id: string;
+  /** An earlier run came to no answer: it may have done all, some or nothing. */
+  repeated: boolean;
+  secretOnce: SecretOnce;
+};
+
+/** A request whose key, scope and rate have been found good. */
+export type Admitted = {
+  request: Request;
+  response: Response;
+  route: Route;
+  key: ApiKeyIdentity | undefined;
+  callId: string;
+  signal: AbortSignal;
+  operation?: Operation | undefined;
+  /** The body as it came; read once. */
+  bytes: () => Promise<Buffer>;
+};
+
+/** The rest of the order of decisions 0: the path, query and body, then whatever the handler finds out. */
+export async function judge(admitted: Admitted, checkResponses: boolean): Promise<Reply> {
+  const { request, route } = admitted;
+  const reached = { ...reach(admitted), ...callerOf(admitted) };
+  const loaded = await load(route, reached);
+  const query = readQuery(request.originalUrl, route.query);
+  route.checkQuery(query);
+  const idempotencyKey = idempotencyKeyOf(request);
+  const body = request.method === "GET" || request.method === "HEAD" ? {} : parseBody(await admitted.bytes(), request);
+  route.checkBody(body);
+  const ifMatch = route.options.ifMatch ? ifMatchOf(request) : undefined;
+  const lastEventId = route.options.lastEventId ? lastEventIdOf(request) : undefined;
+  // The key may have been revoked while the body came in: then nothing is begun under it.
+  if (admitted.signal.aborted) throw unauthorized();
+  const value = await route.handler({ ...reached, loaded, query, body, ifMatch, idempotencyKey, lastEventId });
+  // What the path names was there a moment ago: somebody deleted it before it could be shown.
+  if (value === undefined && route.paramNames.length > 0 && !isRaw(route.options.answers)) throw notFound();
+  return replyOf(route, value, checkResponses);
+}
+
+function reach({ request, route, callId, signal }: Admitted): Reached<Record<string, string>> {
+  return { params: paramsOf(request, route), requestId: String(request.id), callId, signal };
+}
+
+/** What no resource has for an id: asked for in place of a path id that is none, it gives the same answer in the same time as a missing one. */
+const idOfNothing = "00000000-0000-0000-0000-000000000000";
+
+function paramsOf(request: Request, route: Route): Record<string, string> {
+  const params = request.params as Record<string, string>;
+  if (!route.checkParams) {
+    return Object.fromEntries(
+      route.paramNames.map((name) => [name, isUuid(params[name]!) ? params[name]!.toLowerCase() : idOfNothing]),
+    );
+  }
+  const given = Object.fromEntries(route.paramNames.map((name) => [name, params[name]!]));
+  try {
+    route.checkParams(given);
+  } catch {
+    throw notFound();
+  }
+  return given;
+}
+
+const notFound = (): Rejected => new Rejected("not_found", "no such resource");
+
+async function load(route: Route, reached: Reached<Record<string, string>>): Promise<unknown> {
+  if (!route.options.load) return undefined;
+  const loaded = await route.options.load(reached);
+  if (!loaded) throw notFound();
+  return loaded;
+}
+
+const maxUserAgent = 512;
+
+function callerOf({ request, key, callId, operation }: Admitted): Caller | undefined {
+  if (!key) return undefined;
+  const actor: Actor = {
+    kind: "api_key",
+    id: key.id,
+    name: key.name,
+    ...(request.ip === undefined ? {} : { ip: request.ip }),
+    ...(request.headers["user-agent"] === undefined
+      ? {}
+      : { userAgent: request.headers["user-agent"].slice(0, maxUserAgent) }),
+    requestId: String(request.id),
+  };
+  const { workspaceId, guard } = key;
+  const cause = {
+    actor,
+    workspaceId,
+    correlationId: callId,
+    causationId: callId,
+    ...(guard ? { keyGuard: guard } : {}),
+    ...(operation ? { operation: operation.id, repeated: operation.repeated } : {}),
+  };
+  const secretOnce = operation?.secretOnce ?? (async (draw) => draw());
+  return { workspaceId, apiKey: key, actor, cause, secretOnce };
+}
+
+/** The Idempotency-Key of a POST (decisions 0); undefined where there is none. */
+export function idempotencyKeyOf(request: Request): string | undefined {
+  const given = request.method === "POST" ? request.headersDistinct["idempotency-key"] : undefined;
+  if (given === undefined) return undefined;
+  if (given.length !== 1 || !/^[\x20-\x7e]{1,255}$/.test(given[0]!)) {
+    throw invalid("Idempotency-Key", "expected one key of 1 to 255 ASCII characters");
+  }
+  return given[0];
+}
+
+function replyOf(route: Route, value: unknown, checkResponses: boolean): Reply {
+  const { status = 200, etag: versionOf } = route.options;
+  const given = value instanceof Reply ? value : new Reply({ json: value }, status, {});
+  const headers = { ...given.headers };
+  if ("json" in given.content) {
+    if (checkResponses) requireDocumented(route, given.content.json);
+    if (versionOf) headers.ETag ??= etag(versionOf(given.content.json));
+  }
+  return new Reply(given.content, given.status ?? status, headers);
+}
+
+function requireDocumented(route: Route, value: unknown): void {
+  const fault = route.answerFault(JSON.parse(JSON.stringify(value) ?? "null"));
+  if (fault !== undefined) throw new Error(`${route.method} ${route.path} answered what is not documented: ${fault}`);
+}

@@ -1,0 +1,27 @@
+import Type from "typebox";
+import { ErrorBody } from "#src/http/schemas/common.ts";
+import type { Reply } from "../reply.ts";
+import type { Route } from "../route.ts";
+import { compileAnswerCheck } from "../validation/validation.ts";
+import { errorsOf } from "./errorCodes.ts";
+
+const errorFault = compileAnswerCheck(Type.Object(ErrorBody.properties, { additionalProperties: false }));
+
+/** How an answer differs from what the OpenAPI document says of its route: status, error code, body, headers; undefined where it does not. */
+export function undocumented(route: Route, { status = 200, headers, content }: Reply): string | undefined {
+  const line = `${route.method} ${route.path}`;
+  if (status < 400) {
+    const documented = route.options.status ?? 200;
+    return status === documented ? undefined : `${line} answered ${status}; its route says ${documented}`;
+  }
+  if (!("json" in content)) return `${line} answered ${status} without an error's body`;
+  const body = JSON.parse(JSON.stringify(content.json));
+  const fault = errorFault(body);
+  if (fault !== undefined) return `${line} answered ${status} with a body that is no error's: ${fault}`;
+  if (!errorsOf(route).some((error) => error.status === status && error.code === body.error)) {
+    return `${line} answered ${status} ${body.error}, which its route does not name among its errors`;
+  }
+  if ((status === 429 || status === 503) && headers["Retry-After"] === undefined)
+    return `${line} answered ${status} without Retry-After`;
+  return undefined;
+}

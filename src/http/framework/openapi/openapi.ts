@@ -1,0 +1,249 @@
+import { codeSamples } from "#src/http/docs/samples.ts";
+import { ErrorBody } from "#src/http/schemas/common.ts";
+import { scopes } from "../keys/scopes.ts";
+import { isRaw, type Route } from "../route.ts";
+import { errorsOf } from "./errorCodes.ts";
+
+type Json = Record<string, any>;
+export type Document = {
+  openapi: string;
+  info: Json;
+  servers: Json[];
+  tags: Json[];
+  paths: Record<string, Json>;
+  components: Json;
+};
+
+/** `description`: Markdown. */
+export type Info = { title: string; version: string; summary?: string; description: string; serverUrl: string };
+
+/** What stands around the routes and shows in every answer: limits, and the first answer of a POST given again. */
+export type Wired = { idempotency?: boolean; limits?: boolean };
+
+/** The OpenAPI 3.1 document, from the very schemas that judge requests and answers. */
+export function openApi(routes: readonly Route[], { serverUrl, ...info }: Info, wired: Wired = {}): Document {
+  const components = createComponents();
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, components, wired) };
+  }
+  for (const [path, methods] of Object.entries(paths)) {
+    for (const [method, described] of Object.entries(methods)) {
+      described["x-codeSamples"] = codeSamples({ method, path, operation: described, components, serverUrl });
+    }
+  }
+  return {
+    openapi: "3.1.0",
+    info,
+    servers: [{ url: serverUrl }],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: "http",
+          scheme: "bearer",
+          bearerFormat: "svc_live_ and 32 letters or digits",
+          description: scopeList(),
+        },
+      },
+      headers: sharedHeaders,
+      schemas: components.schemas,
+    },
+  };
+}
+
+const scopeList = (): string =>
+  `An API key. Its scopes:\n\n${Object.entries(scopes)
+    .map(([name, does]) => `- \`${name}\`: ${does}`)
+    .join("\n")}`;
+
+const tagOf = ({ path }: Route): string => path.split("/")[2] ?? "other";
+
+/** `GET /v1/drafts/:id/versions` becomes `get_drafts_id_versions`. */
+const operationIdOf = ({ method, path }: Route): string =>
+  [method.toLowerCase(), ...path.split("/").slice(2)]
+    .join("_")
+    .replaceAll(/[:-]/g, (mark) => (mark === "-" ? "_" : ""));
+
+function operation(route: Route, components: Components, { idempotency = false, limits = false }: Wired): Json {
+  const { scope, options } = route;
+  const needs = scope === null ? "Needs no key." : scope === "any" ? "Any key." : `Scope: \`${scope}\`.`;
+  return {
+    operationId: operationIdOf(route),
+    tags: [tagOf(route)],
+    summary: options.summary,
+    description: [options.description, `${needs} Rate limit class: ${route.limit}.`].filter(Boolean).join("\n\n"),
+    security: scope === null ? [] : [{ apiKey: [] }],
+    ...(scope === null ? {} : { "x-scope": scope }),
+    parameters: parametersOf(route, components, idempotency),
+    ...requestBodyOf(route, components),
+    responses: {
+      [options.status ?? 200]: successOf(route, components, limits),
+      ...refusalsOf(route, components, limits),
+    },
+  };
+}
+
+function parametersOf(route: Route, components: Components, idempotent: boolean): Json[] {
+  const inPath = route.paramNames.map((name) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: components.place((route.options.params?.properties as Json)?.[name] ?? { type: "string", format: "uuid" }),
+  }));
+  const required = new Set(route.query.required as string[] | undefined);
+  const inQuery = Object.entries(route.query.properties as Json).map(([name, { description, ...schema }]) => ({
+    name,
+    in: "query",
+    required: required.has(name) && schema.default === undefined,
+    ...(description === undefined ? {} : { description }),
+    schema: components.place(schema),
+  }));
+  return [...inPath, ...inQuery, ...headersOf(route, idempotent)];
+}
+
+function headersOf(route: Route, idempotent: boolean): Json[] {
+  const headers: Json[] = [];
+  if (route.options.ifMatch) {
+    headers.push({
+      name: "If-Match",
+      in: "header",
+      required: false,
+      description: "The version this is about, in quotes; another one answers 412.",
+      schema: { type: "string" },
+      example: '"3"',
+    });
+  }
+  if (route.options.lastEventId) {
+    headers.push({
+      name: "Last-Event-ID",
+      in: "header",
+      required: false,
+      description: "The id of the last event that was seen; it goes before `after`.",
+      schema: { type: "string" },
+    });
+  }
+  if (idempotent && route.method === "POST" && route.scope !== null) {
+    headers.push({
+      name: "Idempotency-Key",
+      in: "header",
+      required: false,
+      description: "The first answer under a key is given again for 24 hours.",
+      schema: { type: "string", minLength: 1, maxLength: 255 },
+    });
+  }
+  return headers;
+}
+
+function requestBodyOf({ body }: Route, components: Components): Json {
+  if (Object.keys((body as Json).properties ?? {}).length === 0) return {};
+  const schema = components.place(body as Json);
+  const { required = [] } = schema.$ref ? components.schemas[schema.$ref.split("/").at(-1)]! : schema;
+  return { requestBody: { required: required.length > 0, content: { "application/json": { schema } } } };
+}
+
+function successOf({ options, method }: Route, components: Components, limited: boolean): Json {
+  const { answers } = options;
+  const headers: Json = headersOfAnswer(options.status ?? 200, limited);
+  if (options.etag) headers.ETag = { description: "The version, for If-Match.", schema: { type: "string" } };
+  if (isRaw(answers)) return { description: answers.description, headers, content: { [answers.mediaType]: {} } };
+  const description =
+    options.status === 202 ? "Taken on; it happens shortly." : method === "DELETE" ? "Deleted." : "Success.";
+  return { description, headers, content: { "application/json": { schema: components.place(answers as Json) } } };
+}
+
+/** What every answer carries, and what only some do. */
+const sharedHeaders: Record<string, Json> = {
+  RequestId: { description: "Names this request, in our logs too.", schema: { type: "string" } },
+  RetryAfter: { description: "Seconds to wait before asking again.", schema: { type: "integer", minimum: 0 } },
+  Challenge: { description: "Bearer.", schema: { type: "string" } },
+  RateLimit: {
+    description:
+      "What is left of this class's allowance, and the seconds until there is more (RateLimit headers, draft 8).",
+    schema: { type: "string" },
+  },
+  RateLimitPolicy: { description: "The allowance itself.", schema: { type: "string" } },
+};
+const header = (name: keyof typeof sharedHeaders): Json => ({ $ref: `#/components/headers/${name}` });
+
+function headersOfAnswer(status: number, limited: boolean): Json {
+  return {
+    "X-Request-Id": header("RequestId"),
+    ...(limited && status !== 401 && { RateLimit: header("RateLimit"), "RateLimit-Policy": header("RateLimitPolicy") }),
+    ...((status === 429 || status === 503) && { "Retry-After": header("RetryAfter") }),
+    ...(status === 401 && { "WWW-Authenticate": header("Challenge") }),
+  };
+}
+
+function refusalsOf(route: Route, components: Components, limited: boolean): Json {
+  const errors = errorsOf(route);
+  const answered = [...new Set(errors.map(({ status }) => status))];
+  const schema = components.place(ErrorBody as Json);
+  return Object.fromEntries(
+    answered.map((status) => {
+      const named = errors
+        .filter((error) => error.status === status)
+        .map(({ code, conflict }) => `\`${code}\`${conflict === undefined ? "" : ` (${conflict})`}`);
+      const headers = headersOfAnswer(status, limited);
+      return [status, { description: named.join(", "), headers, content: { "application/json": { schema } } }];
+    }),
+  );
+}
+
+type Components = { schemas: Record<string, Json>; place(schema: Json): Json };
+
+/** Schemas with a title become components; the same title twice has to mean the same schema. */
+function createComponents(): Components {
+  const schemas: Record<string, Json> = {};
+  const origins = new Map<string, string>();
+
+  function place(schema: Json): Json {
+    if (typeof schema.title !== "string") return copied(schema);
+    const { title } = schema;
+    const origin = JSON.stringify(schema);
+    if ((origins.get(title) ?? origin) !== origin) throw new Error(`two different schemas have the title ${title}`);
+    if (!origins.has(title)) {
+      origins.set(title, origin);
+      schemas[title] = copied(schema);
+    }
+    return { $ref: `#/components/schemas/${title}` };
+  }
+
+  /** A field with a default may be left out, whatever `required` says to the validator that fills it in. */
+  function copied(schema: Json): Json {
+    const copy: Json = {};
+    for (const [name, value] of Object.entries(schema)) Object.assign(copy, documented(name, within(name, value)));
+    if (copy.required)
+      copy.required = copy.required.filter((name: string) => copy.properties?.[name]?.default === undefined);
+    if (copy.required?.length === 0) delete copy.required;
+    return copy;
+  }
+
+  function within(name: string, value: any): unknown {
+    if (name === "properties" || name === "patternProperties") {
+      return Object.fromEntries(Object.entries(value as Json).map(([key, schema]) => [key, place(schema)]));
+    }
+    if (name === "anyOf" || name === "oneOf" || name === "allOf") return (value as Json[]).map(place);
+    return name === "items" || (name === "additionalProperties" && typeof value === "object") ? place(value) : value;
+  }
+
+  return { schemas, place };
+}
+
+/** The words of our own validator, said in OpenAPI's. */
+function documented(name: string, value: unknown): Json {
+  switch (name) {
+    case "lowercase":
+      return {};
+    case "maxBytes":
+      return { "x-max-bytes": value };
+    case "maxJsonBytes":
+      return { "x-max-json-bytes": value };
+    case "atLeastOneOf":
+      return { anyOf: (value as string[]).map((field) => ({ required: [field] })) };
+    default:
+      return { [name]: value };
+  }
+}

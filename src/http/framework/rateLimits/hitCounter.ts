@@ -1,0 +1,75 @@
+import type { Clock } from "#src/clock.ts";
+import type { Database } from "#src/postgres/database.ts";
+import { createSweep } from "../sweep.ts";
+
+/** How often a key was hit in its window, this hit included, and when the window ends, by this process's clock. */
+export type Hits = { hits: number; resetsAt: Date };
+
+/** Counts hits per key in windows that begin with the first hit; throws Unavailable. Exact across instances. */
+export type HitCounter = { hit(key: string): Promise<Hits> };
+
+type Waiting = { key: string; resolve(hits: Hits): void; reject(error: unknown): void };
+type Counted = { key: string; hits: number; remaining_ms: number };
+
+const sweepEveryMs = 60_000;
+
+/** In PostgreSQL, whose clock all instances share. Hits that come while a statement is under way go together in the next one. */
+export function createHitCounter(deps: {
+  database: Pick<Database, "query">;
+  clock: Clock;
+  windowMs: number;
+  onError: (error: unknown) => void;
+}): HitCounter {
+  const { database, clock, windowMs } = deps;
+  const sweep = createSweep({ ...deps, statement: removeOld, everyMs: sweepEveryMs });
+  let waiting: Waiting[] = [];
+  let counting = false;
+
+  async function countAll(): Promise<void> {
+    counting = true;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      await count(batch).catch((error) => {
+        for (const { reject } of batch) reject(error);
+      });
+    }
+    counting = false;
+    sweep();
+  }
+
+  async function count(batch: readonly Waiting[]): Promise<void> {
+    const byKey = new Map<string, Waiting[]>();
+    for (const hit of batch) byKey.set(hit.key, [...(byKey.get(hit.key) ?? []), hit]);
+    const numbers = [...byKey.values()].map((hits) => hits.length);
+    const { rows } = await database.query<Counted>(countHits, [[...byKey.keys()], numbers, windowMs]);
+    for (const row of rows) {
+      const resetsAt = new Date(clock.now().getTime() + row.remaining_ms);
+      const own = byKey.get(row.key)!;
+      for (const [index, { resolve }] of own.entries()) resolve({ hits: row.hits - own.length + index + 1, resetsAt });
+    }
+  }
+
+  return {
+    hit: (key) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ key, resolve, reject });
+        if (!counting) void countAll();
+      }),
+  };
+}
+
+/** In the order of keys, so that two instances' statements never wait for each other. */
+const countHits = `
+  insert into work.rate_limits as counted (key, hits, resets_at)
+  select key, hits, statement_timestamp() + $3 * interval '1 ms'
+  from unnest($1::text[], $2::int[]) as hit (key, hits) order by key
+  on conflict (key) do update set
+    hits = case when counted.resets_at <= statement_timestamp() then excluded.hits else counted.hits + excluded.hits end,
+    resets_at = case when counted.resets_at <= statement_timestamp() then excluded.resets_at else counted.resets_at end
+  returning key, hits, (extract(epoch from resets_at - statement_timestamp()) * 1000)::float8 as remaining_ms`;
+
+const removeOld = `
+  delete from work.rate_limits where key in (
+    select key from work.rate_limits where resets_at < now() - interval '1 minute' for update skip locked limit 10000
+  )`;

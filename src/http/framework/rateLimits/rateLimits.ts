@@ -1,0 +1,65 @@
+import type { Request, RequestHandler, Response } from "express";
+import { ipKeyGenerator, rateLimit, type Store } from "express-rate-limit";
+import { Rejected } from "#streams/decider.ts";
+import type { ApiKeyIdentity } from "../keys/authenticate.ts";
+import type { LimitClass } from "../route.ts";
+import type { HitCounter } from "./hitCounter.ts";
+
+/** Requests a minute by class; a class that is off, or not named, is not limited. */
+export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefined };
+
+export const windowMs = 60_000;
+
+/** What counts the requests of each class (decisions 12), and refuses those over its rate. Undefined for a class without one. */
+export function createLimits({
+  counter,
+  rates,
+}: {
+  counter: HitCounter;
+  rates: Rates;
+}): (limit: LimitClass) => RequestHandler | undefined {
+  const limiters = new Map<string, RequestHandler>();
+  for (const [name, rate] of Object.entries(rates)) {
+    if (typeof rate === "number") limiters.set(name, limiter(name as LimitClass, rate, counter));
+  }
+  return (limit) => limiters.get(limit);
+}
+
+function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestHandler {
+  return rateLimit({
+    windowMs,
+    limit,
+    identifier: name,
+    standardHeaders: "draft-8",
+    legacyHeaders: false,
+    keyGenerator: (request, response) => `${name} ${counted(name, request, response)}`,
+    store: storeOf(counter),
+    async handler(request, _, next) {
+      const { resetTime } = (request as Request & { rateLimit: { resetTime: Date } }).rateLimit;
+      const retryAfter = Math.max(1, Math.ceil((resetTime.getTime() - Date.now()) / 1000));
+      const sentence = `at most ${limit} requests a minute are answered here (class ${name}): wait ${retryAfter} s`;
+      next(new Rejected("rate_limited", sentence, { retryAfter }));
+    },
+  });
+}
+
+/** Whose requests are counted together: a key's; a workspace's where notifications are asked for; an address's where there is no key. */
+function counted(name: LimitClass, request: Request, { locals }: Response): string {
+  const key = locals.apiKey as ApiKeyIdentity | undefined;
+  if (!key) return `ip ${ipKeyGenerator(request.ip ?? "")}`;
+  return name === "notify" ? `workspace ${key.workspaceId}` : `key ${key.id}`;
+}
+
+const storeOf = (counter: HitCounter): Store => ({
+  async increment(key) {
+    const { hits, resetsAt } = await counter.hit(key);
+    return { totalHits: hits, resetTime: resetsAt };
+  },
+  decrement: everyRequestCounts,
+  resetKey: everyRequestCounts,
+});
+
+/** The library asks for these where failed requests are to be forgiven, or somebody starts a count anew. */
+function everyRequestCounts(): never {
+  throw new Error("every request counts");
+}

@@ -1,0 +1,156 @@
+import Type, { type Static, type TObject, type TSchema } from "typebox";
+import type { FeedPlace } from "#projections/feed/queries.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import type { Actor } from "#streams/event.ts";
+import type { ErrorCode } from "./errors.ts";
+import type { ApiKeyIdentity } from "./keys/authenticate.ts";
+import type { Scope } from "./keys/scopes.ts";
+import { compileAnswerCheck, compileCheck } from "./validation/validation.ts";
+
+/** The classes that rate limits are counted by (decisions 12). */
+export type LimitClass = "read" | "write" | "send" | "notify" | "test_email" | "auth";
+
+type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
+type Line = `${Method} /${string}`;
+type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+  ? Name | ParamNames<Rest>
+  : Path extends `${string}:${infer Name}`
+    ? Name
+    : never;
+
+/** What a request is known by before its query and body are looked at. */
+export type Reached<Params> = {
+  params: Params;
+  requestId: string;
+  /** This instance's own name for the request; never a client's. */
+  callId: string;
+  /** Aborted when the request's key is revoked: hand it to whatever waits. */
+  signal: AbortSignal;
+};
+
+/**
+ * Draws a secret that the answer will hold. Under an Idempotency-Key every run of the operation is given the same one: it is kept, sealed under
+ * the API key that asks, before anything is made with it. Throws Unavailable.
+ */
+export type SecretOnce = (draw: () => string) => Promise<string>;
+
+/** Who asks, on a route with a scope. */
+export type Caller = {
+  workspaceId: string;
+  apiKey: ApiKeyIdentity;
+  actor: Actor;
+  /** What a command wants to know of the request. */
+  cause: Cause;
+  /** For routes whose answer holds a secret that is kept nowhere else. */
+  secretOnce: SecretOnce;
+};
+
+type WhoAsks<S> = S extends null ? unknown : Caller;
+
+export type Call<Params, Query, Body, Loaded> = Reached<Params> & {
+  query: Query;
+  body: Body;
+  /** What `load` found. */
+  loaded: Loaded;
+  /** The version If-Match names, on routes that take it. */
+  ifMatch: number | undefined;
+  /** Of a POST that has one. */
+  idempotencyKey: string | undefined;
+  /** Where Last-Event-ID says a stream is to go on, on routes that take it. */
+  lastEventId: FeedPlace | undefined;
+};
+
+/** An answer that is not JSON: the handler replies with bytes or a stream. */
+export type RawAnswer = { mediaType: string; description: string };
+
+/** `any`: whichever key is live. null: no key at all. */
+export type RouteScope = Scope | "any" | null;
+
+export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends TSchema, Loaded> = {
+  scope: S;
+  limit: LimitClass;
+  /** One line for the documentation. */
+  summary: string;
+  description?: string;
+  /** Absent: every parameter is a UUID. */
+  params?: TObject;
+  /** Flat: strings, integers, booleans. Absent: no parameter is known. */
+  query?: Q;
+  /** Absent: no field is known, and no body is needed. */
+  body?: B;
+  /** Bytes; 1 MB unless told. */
+  bodyLimit?: number;
+  answers: TSchema | RawAnswer;
+  /** The status of success; 200 unless told. */
+  status?: 200 | 201 | 202;
+  /** Takes If-Match. */
+  ifMatch?: true;
+  /** Takes Last-Event-ID. */
+  lastEventId?: true;
+  /** The version of an answer, for its ETag. */
+  etag?: (answer: any) => number;
+  /** The answer holds a secret that is shown once: where it is kept for repetitions, only the API key that asked can open it. */
+  secretAnswer?: true;
+  /** Codes it may answer beside those that every route may. */
+  errors?: readonly ErrorCode[];
+  /** It may answer 409 invalid_request; says when. */
+  conflict?: string;
+  /**
+   * Looks up what the path names, before query and body are judged (decisions 0): nothing found is 404. Whoever leaves it
+   * out has the handler find out, after 422.
+   */
+  load?: (reached: Reached<P> & WhoAsks<S>) => Promise<Loaded | undefined | null | false>;
+};
+
+export type Route = {
+  method: Method;
+  path: string;
+  paramNames: readonly string[];
+  scope: RouteScope;
+  limit: LimitClass;
+  options: RouteOptions<any, any, TObject, TSchema, any>;
+  query: TObject;
+  body: TSchema;
+  handler: (call: any) => Promise<unknown>;
+  checkParams: ((value: unknown) => void) | undefined;
+  checkQuery: (value: unknown) => void;
+  checkBody: (value: unknown) => void;
+  /** A sentence on how an answer differs from what is documented; undefined where it does not. */
+  answerFault: (value: unknown) => string | undefined;
+};
+
+const nothing = Type.Object({}, { additionalProperties: false });
+type Nothing = typeof nothing;
+
+/** One row of the contract: authentication, scope, rate limit, validation, documentation and the check of the answer, in one place. */
+export function route<
+  const L extends Line,
+  S extends RouteScope,
+  Q extends TObject = Nothing,
+  B extends TSchema = Nothing,
+  Loaded = undefined,
+>(
+  line: L,
+  options: RouteOptions<S, Record<ParamNames<L>, string>, Q, B, Loaded>,
+  handler: (call: Call<Record<ParamNames<L>, string>, Static<Q>, Static<B>, Loaded> & WhoAsks<S>) => Promise<unknown>,
+): Route {
+  const [method, path] = line.split(" ") as [Method, string];
+  const { query = nothing, body = nothing, answers } = options;
+  return {
+    method,
+    path,
+    paramNames: [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!),
+    scope: options.scope,
+    limit: options.limit,
+    options: options as unknown as Route["options"],
+    query,
+    body,
+    handler,
+    checkParams: options.params && compileCheck(options.params),
+    checkQuery: compileCheck(query),
+    checkBody: compileCheck(body),
+    answerFault: isRaw(answers) ? () => undefined : compileAnswerCheck(answers),
+  };
+}
+
+export const isRaw = (answers: TSchema | RawAnswer): answers is RawAnswer => "mediaType" in answers;

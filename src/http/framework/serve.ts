@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import type { Request, RequestHandler, Response } from "express";
+import { Rejected } from "#streams/decider.ts";
+import { errorReply } from "./errors.ts";
+import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
+import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./keys/authenticate.ts";
+import type { Flight, InFlight } from "./keys/inFlight.ts";
+import { undocumented } from "./openapi/documented.ts";
+import type { Reply } from "./reply.ts";
+import type { LimitClass, Route } from "./route.ts";
+import { send } from "./send.ts";
+import { readBytes } from "./validation/body.ts";
+
+/** Runs `run` for the first POST under an Idempotency-Key and replays its reply to the others. */
+export type Idempotency = (
+  post: { admitted: Admitted & { key: ApiKeyIdentity }; idempotencyKey: string },
+  run: (operation?: Operation) => Promise<Reply>,
+) => Promise<Reply>;
+
+export type ServeOptions = {
+  authenticate: Authenticate;
+  inFlight: InFlight;
+  /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable where it cannot find out. */
+  upToDate?: () => void | Promise<void>;
+  /** Counts a request. It calls `next`, to refuse with Rejected `rate_limited` and `retryAfter`; the key is in `response.locals.apiKey`. */
+  limits?: (limit: LimitClass) => RequestHandler | undefined;
+  idempotency?: Idempotency;
+  upgradeUrl?: string;
+  /** Under test: an answer that is not as documented becomes a 500. */
+  checkResponses?: boolean;
+};
+
+/** Bytes (decisions 0). */
+const defaultBodyLimit = 1024 * 1024;
+
+/** One route, in the order of judgement of decisions 0. */
+export function serve(route: Route, options: ServeOptions): RequestHandler {
+  const limit = options.limits?.(route.limit);
+
+  return async (request, response) => {
+    const closed = new Promise<void>((resolve) => response.once("close", resolve));
+    const callId = randomUUID();
+    let flight: Flight | undefined;
+    let answer: Reply;
+    try {
+      const key = route.scope === null ? undefined : await options.authenticate(request);
+      flight = key && options.inFlight.enter(key.id, callId);
+      const signal = flight?.signal ?? new AbortController().signal;
+      const admitted = { request, response, route, key, callId, signal, bytes: bytesOnce(request, route) };
+      const work = flight?.revoked ? Promise.reject(unauthorized()) : respond(admitted);
+      if (flight) leaveWhenOver(flight, request, response, [work, closed]);
+      answer = await Promise.race([work, whenRevoked(signal)]);
+      if (flight) await options.upToDate?.();
+    } catch (error) {
+      answer = explain(error, request);
+    }
+    if (options.checkResponses) answer = requireDocumented(answer, request);
+    // Nothing is awaited between this look and the answer: what it says about the key is still true when the answer leaves.
+    if (flight?.revoked) answer = inPlaceOf(answer, explain(unauthorized(), request));
+    await send(response, answer, flight?.signal).catch((error) => brokeOff(error, request, response));
+  };
+
+  async function respond(admitted: Admitted): Promise<Reply> {
+    const { request, response, key } = admitted;
+    response.locals.apiKey = key;
+    // Every authenticated request counts, also one that is then refused for its scope.
+    const throttled = limit && (await refusalOf(limit, request, response));
+    if (key && route.scope !== "any" && !key.scopes.includes(route.scope!)) throw insufficientScope(route.scope!);
+    if (throttled) throw throttled;
+    const run = (operation?: Operation) =>
+      judge({ ...admitted, operation }, options.checkResponses ?? false).catch((error) => explain(error, request));
+    const idempotencyKey = key && options.idempotency && validKeyOf(request);
+    return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
+  }
+
+  function requireDocumented(answer: Reply, request: Request): Reply {
+    const fault = undocumented(route, answer);
+    return fault === undefined ? answer : explain(new Error(fault), request);
+  }
+
+  /** Before its first byte an answer can still become an error; after it, only the end of the connection tells. */
+  async function brokeOff(error: unknown, request: Request, response: Response): Promise<void> {
+    if (response.headersSent || response.destroyed) {
+      // Whoever follows a stream leaves whenever it likes.
+      if (hasLeft(error)) request.log.info("the client left before the end of its answer");
+      else request.log.warn({ err: error }, "an answer broke off");
+      response.destroy();
+      return;
+    }
+    await send(response, explain(error, request));
+  }
+
+  function explain(error: unknown, request: Request): Reply {
+    const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
+    if (answer.status! >= 500) request.log.error({ err: error }, "a request failed");
+    return answer;
+  }
+}
+
+const hasLeft = (error: unknown): boolean => (error as { code?: unknown }).code === "ERR_STREAM_PREMATURE_CLOSE";
+
+function inPlaceOf(dropped: Reply, answer: Reply): Reply {
+  if ("stream" in dropped.content) dropped.content.stream.destroy();
+  return answer;
+}
+
+/** A body that is read when it is first asked for: whoever is refused before that costs no memory. */
+function bytesOnce(request: Request, route: Route): () => Promise<Buffer> {
+  let bytes: Promise<Buffer> | undefined;
+  return () => (bytes ??= readBytes(request, route.options.bodyLimit ?? defaultBodyLimit));
+}
+
+/** How long a client may take over its end of a request whose key was revoked. */
+const revokedGraceMs = 1_000;
+
+/** A flight ends with its work, not with its answer: a revoked request that was answered may still be about to append. */
+function leaveWhenOver(flight: Flight, request: Request, response: Response, ends: Promise<unknown>[]): void {
+  void Promise.allSettled(ends).then(flight.leave);
+  flight.signal.addEventListener("abort", () => {
+    const cut = setTimeout(() => {
+      if (!request.complete || !response.writableFinished) request.destroy();
+    }, revokedGraceMs);
+    cut.unref();
+  });
+}
+
+const whenRevoked = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal.aborted) reject(unauthorized());
+    signal.addEventListener("abort", () => reject(unauthorized()));
+  });
+
+const insufficientScope = (scope: string): Rejected =>
+  new Rejected("insufficient_scope", `this API key lacks the scope ${scope}`);
+
+/** What a rate limiter refuses with; undefined where it lets the request pass. */
+const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>
+  new Promise((resolve) => void limit(request, response, resolve));
+
+/** A malformed Idempotency-Key is refused in its turn, by judge. */
+function validKeyOf(request: Request): string | undefined {
+  try {
+    return idempotencyKeyOf(request);
+  } catch {
+    return undefined;
+  }
+}

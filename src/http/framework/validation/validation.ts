@@ -1,0 +1,123 @@
+import type { ErrorObject, ValidateFunction } from "ajv";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import type { TSchema } from "typebox";
+import { invalid } from "../errors.ts";
+import { pathTo } from "./body.ts";
+import { expected } from "./expected.ts";
+import { formats } from "./formats.ts";
+
+/** Judges a value and completes it with its schema's defaults; throws invalid_request naming the first field that is wrong. */
+export type Check = (value: unknown) => void;
+
+export function compileCheck(schema: TSchema): Check {
+  const validate = requests.compile(schema);
+  return (value) => {
+    if (!validate(value)) throw refusal(validate.errors ?? []);
+  };
+}
+
+/** What is wrong with an answer of ours, in one sentence; undefined where it is as documented. Changes nothing. */
+export function compileAnswerCheck(schema: TSchema): (value: unknown) => string | undefined {
+  const validate: ValidateFunction = answers.compile(schema);
+  return (value) => (validate(value) ? undefined : refusal(validate.errors ?? []).message);
+}
+
+const requests = createAjv({ useDefaults: true });
+const answers = createAjv({});
+
+function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
+  const ajv = new Ajv2020({
+    ...options,
+    strict: true,
+    allErrors: false,
+    verbose: true,
+    discriminator: true,
+    ownProperties: true,
+  });
+  for (const [name, { test }] of Object.entries(formats)) ajv.addFormat(name, { type: "string", validate: test });
+  ajv.addKeyword({
+    keyword: "maxBytes",
+    type: "string",
+    schemaType: "number",
+    validate: (limit: number, text: string) => Buffer.byteLength(text) <= limit,
+  });
+  ajv.addKeyword({
+    keyword: "maxJsonBytes",
+    schemaType: "number",
+    validate: (limit: number, value: unknown) => Buffer.byteLength(JSON.stringify(value)) <= limit,
+  });
+  ajv.addKeyword({
+    keyword: "atLeastOneOf",
+    type: "object",
+    schemaType: "array",
+    validate: (names: string[], value: Record<string, unknown>) =>
+      names.some((name) => typeof value[name] === "string" && value[name] !== ""),
+  });
+  // Ids and addresses are compared by their letters everywhere after this.
+  ajv.addKeyword({
+    keyword: "lowercase",
+    type: "string",
+    schemaType: "boolean",
+    modifying: true,
+    validate: toLowerCase,
+  });
+  return ajv;
+}
+
+function toLowerCase(
+  _: boolean,
+  text: string,
+  __?: unknown,
+  at?: { parentData: any; parentDataProperty: string | number },
+): boolean {
+  if (at) at.parentData[at.parentDataProperty] = text.toLowerCase();
+  return true;
+}
+
+/** The plainest sentence about what ajv found. The deepest error is the one that the caller can act on. */
+function refusal(errors: ErrorObject[]) {
+  const told = [...errors]
+    .reverse()
+    .reduce((best, error) => (isMoreTelling(error, best) ? error : best), errors.at(-1)!);
+  const path = pathOf(told.instancePath);
+  switch (told.keyword) {
+    case "additionalProperties":
+      return invalid(pathTo(path, told.params.additionalProperty), `unknown field: expected ${knownTo(told)}`);
+    case "required":
+      return invalid(pathTo(path, told.params.missingProperty), `required: expected ${expectedOf(told)}`);
+    case "atLeastOneOf":
+      return invalid(path, `at least one of ${(told.schema as string[]).join(" and ")} is required`);
+    case "discriminator":
+      return invalid(
+        pathTo(path, told.params.tag),
+        `expected ${expected(told.parentSchema as TSchema, told.params.tag)}`,
+      );
+    default:
+      return invalid(path || whole, `expected ${expected(told.parentSchema as TSchema)}`);
+  }
+}
+
+/** How a message names the value as a whole. */
+const whole = "body";
+
+/** Of a union, the branch that got furthest into the value; the union as a whole where none got inside. */
+const isMoreTelling = (error: ErrorObject, best: ErrorObject): boolean => depthOf(error) > depthOf(best);
+
+const insideKeywords = ["additionalProperties", "required", "discriminator"];
+const depthOf = ({ instancePath, keyword }: ErrorObject): number =>
+  instancePath.split("/").length + (insideKeywords.includes(keyword) ? 1 : 0);
+
+const knownTo = ({ parentSchema }: ErrorObject): string =>
+  Object.keys(parentSchema?.properties ?? {}).join(", ") || "none";
+
+function expectedOf({ parentSchema, params }: ErrorObject): string {
+  return expected(parentSchema?.properties?.[params.missingProperty] ?? {});
+}
+
+function pathOf(pointer: string): string {
+  const steps = pointer
+    .split("/")
+    .slice(1)
+    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return steps.reduce((path, step) => (/^\d+$/.test(step) ? `${path}[${step}]` : pathTo(path, step)), "");
+}

@@ -1,0 +1,38 @@
+import { Router } from "express";
+import { reply } from "../framework/reply.ts";
+import { send } from "../framework/send.ts";
+
+/** One part of the service, and whether it can do its work now. */
+export type Readiness = { name: string; ok: boolean; detail?: string };
+
+export type ReadinessCheck = () => Promise<Readiness | readonly Readiness[]>;
+
+/** Milliseconds a check may take before its part counts as not ready. */
+const checkTimeoutMs = 3_000;
+
+/** /healthz: this process answers. /readyz: every part it needs does; otherwise 503, naming those that do not. */
+export function healthRoutes(checks: readonly ReadinessCheck[]): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get("/healthz", (_, response) => send(response, reply({ json: { status: "ok" } })));
+  router.get("/readyz", async (_, response) => {
+    const parts = (await Promise.all(checks.map(outcomeOf))).flat();
+    const broken = parts.filter(({ ok }) => !ok).map(({ name }) => name);
+    const json = { status: broken.length === 0 ? "ready" : "not_ready", not_ready: broken, parts };
+    await send(response, reply({ status: broken.length === 0 ? 200 : 503, json }));
+  });
+  return router;
+}
+
+async function outcomeOf(check: ReadinessCheck): Promise<readonly Readiness[]> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<Readiness>((resolve) => {
+    timer = setTimeout(
+      () => resolve({ name: check.name || "unnamed", ok: false, detail: "no answer in time" }),
+      checkTimeoutMs,
+    );
+  });
+  const failed = (error: Error): Readiness => ({ name: check.name || "unnamed", ok: false, detail: error.message });
+  return Promise.race([check().catch(failed), tooLong])
+    .then((outcome) => [outcome].flat())
+    .finally(() => clearTimeout(timer));
+}

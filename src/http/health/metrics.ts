@@ -1,0 +1,32 @@
+import type { Request, RequestHandler } from "express";
+import type { Metrics } from "#src/metrics/metrics.ts";
+import { reply } from "../framework/reply.ts";
+import { send } from "../framework/send.ts";
+
+/** Times every request until its answer is out, or its connection gone. */
+export const measureRequests =
+  (metrics: Pick<Metrics, "answered">): RequestHandler =>
+  (request, response, next) => {
+    const begun = performance.now();
+    response.once("close", () => {
+      const status = response.headersSent ? response.statusCode : clientGone;
+      const measured = { method: methodOf(request), route: routeOf(request), status };
+      metrics.answered(measured, (performance.now() - begun) / 1000);
+    });
+    next();
+  };
+
+/** The customary number for a request whose client did not wait for the answer. */
+const clientGone = 499;
+
+/** A series each is kept for ever: nobody may make new ones by asking for what does not exist. */
+const methodOf = ({ method }: Request): string => (knownMethods.includes(method) ? method : "other");
+const knownMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+const routeOf = (request: Request): string => (request.route as { path?: string } | undefined)?.path ?? "unknown";
+
+export const showMetrics =
+  (metrics: Pick<Metrics, "shown">): RequestHandler =>
+  async (_, response) => {
+    const { contentType, text } = await metrics.shown();
+    await send(response, reply({ bytes: Buffer.from(text), headers: { "Content-Type": contentType } }));
+  };

@@ -1,0 +1,29 @@
+import type { HeaderFields } from "./headerFields.ts";
+import { messageIdsIn } from "./messageIds.ts";
+
+/** How much of a report's body is read, in bytes, and how many Message-IDs are taken from it. */
+const maxReportBytes = 256 * 1024;
+const maxReportedIds = 10;
+
+/** The Message-IDs of the mail that a report is about: from the original header that it encloses. */
+export function reportedIds(fields: HeaderFields): string[] {
+  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
+  const found = text.matchAll(/^[> \t]{0,20}(?:original-)?message-id:\s{0,20}<([^<>\s]{1,400})>/gim);
+  return messageIdsIn([...found].map((match) => `<${match[1]}>`).join("")).slice(0, maxReportedIds);
+}
+
+/** What a report is about by its content type: a delivery, something else (a receipt, a complaint); undefined: no report. */
+export function reportType(fields: HeaderFields): "delivery" | "other" | undefined {
+  const type = fields.first("content-type").toLowerCase();
+  if (/^message\/(?:global-)?delivery-status\b/.test(type)) return "delivery";
+  if (/^message\/(?:(?:global-)?disposition-notification|feedback-report)\b/.test(type)) return "other";
+  if (!/^multipart\/report\b/.test(type)) return undefined;
+  return /report-type\s{0,5}=\s{0,5}"?(?:disposition-notification|feedback-report)/.test(type) ? "other" : "delivery";
+}
+
+/** A report of a delay or of success tells of no failure; one that does not say is taken for a failure. */
+export function reportsFailure(fields: HeaderFields): boolean {
+  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
+  const actions = [...text.matchAll(/^action:\s{0,20}(\w{1,20})/gim)].map((match) => match[1]!.toLowerCase());
+  return actions.length === 0 || actions.includes("failed");
+}

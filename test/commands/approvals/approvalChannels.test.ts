@@ -1,0 +1,18 @@
+import { expect } from "chai";
+import { isHostedHere } from "#src/commands/approvals/approvalChannels.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { emptyReads } from "#test/support/emptyReads.ts";
+
+describe("an approver's mailbox", () => {
+  const deps = {
+    settings: { sandboxDomain: null, approvalsFrom: "Approvals@mail.firm.example" },
+    reads: emptyReads,
+    // No domain is anybody's.
+    load: async (decider: { initial: unknown }) => ({ state: decider.initial, revision: -1, position: 0 }),
+  } as unknown as Dependencies;
+
+  it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {
+    expect(await isHostedHere(deps, "approvals@MAIL.firm.example")).to.equal(true);
+    expect(await isHostedHere(deps, "boss@mail.firm.example")).to.equal(false);
+  });
+});

@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { cause, createSendWorld, identityId, type SendWorld } from "#test/processes/sendWorld.ts";
+import { Crashed } from "#test/support/faultyEventStore.ts";
+import { expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
+
+describe("filing", () => {
+  const property = (runs: number, check: (world: SendWorld, mails: Sent[]) => Promise<void>) =>
+    fc.assert(
+      fc.asyncProperty(graph, async (mails) => check(await createSendWorld({ deliveries: 1 }), mails)),
+      { seed, numRuns: runs },
+    );
+
+  it("joins exactly what names each other, in whatever order it comes, and repeating it changes nothing", () =>
+    property(150, async (world, mails) => {
+      for (const mail of mails) {
+        await receive(world, [mail]);
+        if (mail.number % 2) await fileInbox(world.node, identityId, cause);
+      }
+      await fileInbox(world.node, identityId, cause);
+      await expectFiled(world, mails);
+      const length = world.log.all.length;
+      await fileInbox(world.node, identityId, cause);
+      await fileInbox(world.createNode(), identityId, cause);
+      expect(world.log.all.length).to.equal(length);
+    })).timeout(60_000);
+
+  it("does the same with two filers at once", () =>
+    property(100, async (world, mails) => {
+      const other = world.createNode();
+      await receive(world, mails);
+      await Promise.all([fileInbox(world.node, identityId, cause), fileInbox(other, identityId, cause)]);
+      await expectFiled(world, mails);
+    })).timeout(60_000);
+
+  it("does the same when a filer is stopped in the middle and goes on after another one is done", () =>
+    property(60, async (world, mails) => {
+      await receive(world, mails);
+      const slow = world.createNode();
+      const { reached, release } = slow.faulty.pause("thread");
+      const late = fileInbox(slow, identityId, cause);
+      await reached;
+      await fileInbox(world.node, identityId, cause);
+      release();
+      await late;
+      await expectFiled(world, mails);
+    })).timeout(60_000);
+
+  for (const when of ["before", "after"] as const) {
+    for (const how of ["crash", "unavailable"] as const) {
+      it(`does the same after a ${how} ${when} any append`, () =>
+        property(12, async (_, mails) => {
+          for (let at = 1, reached = true; reached; at++) {
+            const world = await createSendWorld({ deliveries: 1 });
+            await receive(world, mails);
+            const faulty = world.createNode({ at, when, how });
+            await fileInbox(faulty, identityId, cause).catch((error: unknown) => {
+              if (!(error instanceof Crashed || error instanceof Unavailable)) throw error;
+            });
+            reached = faulty.faulty.appends >= at;
+            // The one that failed goes on with what it remembers, or another takes its place.
+            await fileInbox(how === "crash" ? world.createNode() : faulty, identityId, cause);
+            await expectFiled(world, mails);
+          }
+        })).timeout(120_000);
+    }
+  }
+});

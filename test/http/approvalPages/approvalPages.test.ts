@@ -1,0 +1,342 @@
+import { connect } from "node:net";
+import { expect } from "chai";
+import type { LinkedApproval } from "#src/channels/approvalView.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { newer, ordinary } from "#test/channels/email/examples.ts";
+import { ApprovalPagesServer, nonceIn, token } from "./server.ts";
+
+const hour = 60 * 60 * 1000;
+const decided = (
+  decision: "approved" | "rejected" | "stale" | "failed" | "sent",
+  reason?: string,
+): Partial<LinkedApproval> => ({
+  decided: { decision, by: "anna@harbour.example", at: "2026-11-20T10:00:00.000Z", reason },
+});
+
+describe("approval pages", () => {
+  let pages: ApprovalPagesServer;
+  beforeEach(async () => {
+    pages = await new ApprovalPagesServer().listen();
+  });
+  afterEach(() => pages.close());
+
+  describe("opening a link", () => {
+    it("decides nothing, 50 times GET and 50 times HEAD of both links", async () => {
+      for (let n = 0; n < 50; n += 1) {
+        for (const choice of ["approve", "reject"]) {
+          const shown = await pages.get(`/a/${token}?d=${choice}`);
+          const head = await pages.get(`/a/${token}?d=${choice}`, "HEAD");
+          expect([shown.status, head.status, head.body]).to.deep.equal([200, 200, ""]);
+        }
+      }
+      expect(pages.found).to.have.length(200);
+      expect(pages.decided).to.be.empty;
+    });
+
+    it("decides nothing by GET with a form's fields, nonce and all", async () => {
+      const fields = new URLSearchParams({ decision: "approve", nonce: await pages.nonce("approve") });
+      expect((await pages.get(`/a/${token}?${fields}`)).status).to.equal(200);
+      expect(pages.decided).to.be.empty;
+    });
+
+    it("shows the whole draft, who gets it, why it was written and what it answers", async () => {
+      const { body } = await pages.get();
+      const { content, rationale, answers } = ordinary;
+      for (const text of [
+        content.subject,
+        content.to[0],
+        content.from.address,
+        rationale,
+        answers?.fromEmail,
+        answers?.newText,
+      ]) {
+        expect(body).to.include(text);
+      }
+      expect(body)
+        .to.include("no need to send it back")
+        .and.to.include("Quay 4, Gothenburg")
+        .and.to.include(ordinary.contentSha256);
+    });
+
+    it("puts first, and first only, the choice that its token was given out for, whatever the address says", async () => {
+      for (const [choice, other] of [
+        ["approve", "reject"],
+        ["reject", "approve"],
+      ] as const) {
+        pages.view = { action: choice };
+        const { body } = await pages.get(`/a/${token}?d=${other}`);
+        expect(body.indexOf(`value="${choice}"`)).to.be.below(body.indexOf(`value="${other}"`));
+        expect(body).to.include(`class="${choice} first"`).and.not.to.include(`class="${other} first"`);
+      }
+    });
+
+    it("names the button after what it does", async () => {
+      expect((await pages.get()).body).to.include(">Approve &amp; send</button>");
+      pages.view = { sendsOnApproval: false };
+      expect((await pages.get()).body)
+        .to.include(">Approve</button>")
+        .and.not.to.include("Approve &amp; send");
+    });
+
+    it("is kept by nobody, framed by nobody, and may load and run nothing", async () => {
+      const { headers, body } = await pages.get();
+      expect(headers.get("content-type")).to.equal("text/html; charset=utf-8");
+      expect(headers.get("cache-control")).to.equal("no-store");
+      expect(headers.get("referrer-policy")).to.equal("no-referrer");
+      expect(headers.get("x-robots-tag")).to.include("noindex");
+      expect(headers.get("x-content-type-options")).to.equal("nosniff");
+      expect(headers.get("set-cookie")).to.equal(null);
+      const policy = headers.get("content-security-policy")?.split("; ") ?? [];
+      expect(policy[0]).to.equal("default-src 'none'");
+      expect(policy[1]).to.equal("img-src data:");
+      expect(policy[2]).to.match(/^style-src 'sha256-\S{44}' 'sha256-\S{44}'$/);
+      expect(policy.slice(3)).to.deep.equal(["form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"]);
+      expect(body).not.to.match(/<script|<link|<img|\son\w+=/i);
+    });
+
+    it("says the same of every address that is no link, and asks for none that cannot be one", async () => {
+      const unknown = await pages.get(`/a/${"x".repeat(43)}`);
+      for (const path of ["/a/x", `/a/${token}%00`, `/a/${token}.`, `/a/${"y".repeat(500)}`]) {
+        const other = await pages.get(path);
+        expect([other.status, other.body]).to.deep.equal([404, unknown.body]);
+      }
+      expect(pages.found).to.deep.equal(["x".repeat(43)]);
+    });
+
+    it("knows no other methods", async () => {
+      for (const method of ["PUT", "DELETE", "PATCH", "OPTIONS"]) {
+        const { status, headers } = await pages.get(undefined, method);
+        expect([status, headers.get("allow")]).to.deep.equal([405, "GET, HEAD, POST"]);
+      }
+      expect(pages.found).to.be.empty;
+    });
+  });
+
+  describe("a link that decides nothing any more", () => {
+    const closed: [string, Partial<LinkedApproval>, number, RegExp][] = [
+      ["approved", decided("approved"), 200, /^Already approved$/],
+      ["sent", decided("sent"), 200, /^Already approved and sent$/],
+      ["rejected", decided("rejected", "Offer the refund"), 200, /^Already rejected$/],
+      ["failed", decided("failed", "550 no such mailbox"), 200, /could not be delivered$/],
+      ["stale", { ...decided("stale"), newerMessage: newer }, 200, /^Not sent: a newer message arrived$/],
+      ["changed", { superseded: true }, 409, /^This draft changed: review the new version$/],
+      ["expired", { expiresAt: "2026-11-20T12:00:00.000Z" }, 410, /^This link has expired$/],
+    ];
+    for (const [name, view, status, title] of closed) {
+      it(`shows how it stands and no button: ${name}`, async () => {
+        pages.view = view;
+        const fields = { decision: "approve", nonce: "1.x" };
+        for (const shown of [await pages.get(), await pages.post(fields)]) {
+          expect(shown.status).to.equal(status);
+          expect(shown.title).to.match(title);
+          expect(shown.body).not.to.include("<form");
+        }
+        expect(pages.decided).to.be.empty;
+      });
+    }
+
+    it("says who decided, when and why", async () => {
+      pages.view = decided("rejected", "Offer the refund <b>");
+      const { body } = await pages.get();
+      expect(body)
+        .to.include("anna@harbour.example")
+        .and.to.include("20 Nov 2026, 10:00 UTC")
+        .and.to.include("Offer the refund &lt;b&gt;");
+    });
+
+    it("shows the newer message of a stale draft", async () => {
+      pages.view = { ...decided("stale"), newerMessage: newer };
+      expect((await pages.get()).body).to.include(newer.newText);
+    });
+
+    it("shows nothing of the draft once it is expired or was edited", async () => {
+      const past = { expiresAt: "2026-11-20T11:00:00.000Z" };
+      for (const view of [past, { superseded: true }, { ...past, ...decided("sent") }]) {
+        pages.view = view;
+        const { body } = await pages.get();
+        expect(body).not.to.include("atlas").and.not.to.include("marta.lind");
+      }
+    });
+  });
+
+  describe("pressing a button", () => {
+    it("decides once, with everything that is known of the press", async () => {
+      const answer = await pages.post({
+        decision: "reject",
+        nonce: await pages.nonce("reject"),
+        reason: " Two\r\nlines\u0000 ",
+      });
+      expect(pages.decided).to.deep.equal([
+        {
+          token,
+          decision: "reject",
+          reason: "Two\nlines",
+          ip: "127.0.0.1",
+          userAgent: "a browser",
+          requestId: "request-1",
+        },
+      ]);
+      expect(answer.status).to.equal(200);
+    });
+
+    it("takes no reason along with an approval", async () => {
+      await pages.post({ decision: "approve", nonce: await pages.nonce("approve"), reason: "x" });
+      expect(pages.decided[0]?.reason).to.equal(undefined);
+    });
+
+    it("refuses what did not come from the page, and shows the page anew with a nonce that works", async () => {
+      const approve = await pages.nonce("approve");
+      const wrong: Record<string, string>[] = [
+        { decision: "approve" },
+        { decision: "approve", nonce: "" },
+        { decision: "approve", nonce: "1.abc" },
+        { decision: "approve", nonce: `${approve.slice(0, -1)}${approve.endsWith("A") ? "B" : "A"}` },
+        { decision: "approve", nonce: `9${approve}` },
+        { decision: "reject", nonce: approve, reason: "typed already" },
+      ];
+      for (const fields of wrong) {
+        const refused = await pages.post(fields);
+        expect(refused.status).to.equal(403);
+        expect(refused.title).to.match(/^Not decided yet/);
+        expect(refused.body)
+          .to.include("Nothing was decided")
+          .and.to.include(fields.reason ?? "");
+        expect(pages.decided).to.be.empty;
+      }
+      const page = await pages.post(wrong[0] ?? {});
+      await pages.post({ decision: "approve", nonce: nonceIn(page.body, "approve") });
+      expect(pages.decided).to.have.length(1);
+    });
+
+    it("takes a page's nonce for an hour, for that version only", async () => {
+      const nonce = await pages.nonce("approve");
+      pages.now = new Date(pages.now.getTime() + hour - 1);
+      pages.view = { version: 2 };
+      expect((await pages.post({ decision: "approve", nonce })).status).to.equal(403);
+      pages.view = { contentSha256: "0".repeat(64) };
+      expect((await pages.post({ decision: "approve", nonce })).status).to.equal(403);
+      pages.view = {};
+      pages.now = new Date(pages.now.getTime() + 1);
+      const late = await pages.post({ decision: "approve", nonce });
+      expect(late.status).to.equal(403);
+      expect(late.body).to.include("more than an hour");
+      expect(pages.decided).to.be.empty;
+      pages.now = new Date(pages.now.getTime() - 1);
+      expect((await pages.post({ decision: "approve", nonce })).status).to.equal(200);
+    });
+
+    it("refuses a form without a choice, with two, or that is none", async () => {
+      const nonce = await pages.nonce("approve");
+      for (const body of [
+        `nonce=${nonce}`,
+        `decision=delete&nonce=${nonce}`,
+        `decision=approve&decision=reject&nonce=${nonce}`,
+      ]) {
+        expect((await pages.post(body)).status).to.equal(422);
+      }
+      const json = await fetch(pages.url(), {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ decision: "approve", nonce }),
+      });
+      expect(json.status).to.equal(422);
+      expect(pages.decided).to.be.empty;
+    });
+
+    it("takes a reason of 2,048 bytes and not one more, and keeps what was typed", async () => {
+      const nonce = await pages.nonce("reject");
+      const tooLong = `é${"x".repeat(2047)}`;
+      const refused = await pages.post({ decision: "reject", nonce, reason: tooLong });
+      expect(refused.status).to.equal(422);
+      expect(refused.body).to.include(tooLong);
+      expect(pages.decided).to.be.empty;
+      await pages.post({ decision: "reject", nonce, reason: tooLong.slice(0, -1) });
+      expect(Buffer.byteLength(pages.decided[0]?.reason ?? "")).to.equal(2048);
+    });
+
+    it("refuses a form over 8 KB", async () => {
+      const refused = await pages.post({ decision: "reject", nonce: "x", reason: "x".repeat(9000) });
+      expect([refused.status, refused.title]).to.deep.equal([413, "The reason is too long"]);
+      expect(refused.headers.get("content-security-policy")).to.include("default-src 'none'");
+    });
+
+    it("survives a body that stops in the middle", async () => {
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(new URL(pages.url()).port), "127.0.0.1", () => {
+          const head = "Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 500";
+          socket.write(`POST /a/${token} HTTP/1.1\r\n${head}\r\n\r\ndecision=approve`, () => socket.destroy());
+        });
+        socket.on("close", () => resolve());
+      });
+      expect((await pages.get()).status).to.equal(200);
+      expect(pages.decided).to.be.empty;
+    });
+  });
+
+  describe("the outcome of a press", () => {
+    const outcomes: [Awaited<ReturnType<ApprovalPagesServer["result"]>>, number, string, string][] = [
+      [{ kind: "approved", sending: true }, 200, "Approved and on its way", "marta.lind@posten.example"],
+      [{ kind: "approved", sending: false }, 200, "Approved", "has not been sent"],
+      [{ kind: "approved", sending: false, note: "sending_paused" }, 200, "Approved, and waiting", "Sending is paused"],
+      [
+        { kind: "approved", sending: false, note: "plan_limit_reached" },
+        200,
+        "Approved, but not sent",
+        "limit on outgoing mail",
+      ],
+      [{ kind: "approved", sending: false, note: "identity_disabled" }, 200, "Approved, but not sent", "is disabled"],
+      [{ kind: "rejected" }, 200, "Rejected", "will not be sent"],
+      [
+        { kind: "already_decided", view: { ...ordinary, ...decided("rejected") } },
+        200,
+        "Already rejected",
+        "anna@harbour.example",
+      ],
+      [{ kind: "changed" }, 409, "This draft changed: review the new version", "Nothing was decided"],
+      [{ kind: "stale", newer }, 409, "Not sent: a newer message arrived", "my neighbour has just given me her copy"],
+      [
+        { kind: "stale", newer: { ...newer, newText: null } },
+        409,
+        "Not sent: a newer message arrived",
+        "cannot be shown yet",
+      ],
+      [{ kind: "expired" }, 410, "This link has expired", "Nothing was decided"],
+      [{ kind: "unknown" }, 404, "There is nothing here", "cut off"],
+    ];
+    for (const [result, status, title, sentence] of outcomes) {
+      it(`says so in the title: ${title} (${sentence})`, async () => {
+        pages.result = async () => result;
+        const page = await pages.post({ decision: "approve", nonce: await pages.nonce("approve") });
+        expect([page.status, page.title]).to.deep.equal([status, title]);
+        expect(page.body).to.include(sentence).and.to.include(`<h1>${title}</h1>`).and.not.to.include("<form");
+      });
+    }
+  });
+
+  describe("trouble behind the page", () => {
+    it("asks to try again, at the look-up and at the decision", async () => {
+      const nonce = await pages.nonce("approve");
+      pages.result = async () => {
+        throw new Unavailable("the log is away");
+      };
+      const pressed = await pages.post({ decision: "approve", nonce });
+      expect(pressed.body).to.include("could not confirm your decision");
+      pages.findFails = new Unavailable("the read model is away");
+      for (const page of [pressed, await pages.get()]) {
+        expect([page.status, page.title]).to.deep.equal([503, "Please try again in a moment"]);
+        expect(page.headers.get("retry-after")).to.equal("2");
+        expect(page.headers.get("content-security-policy")).to.include("default-src 'none'");
+        expect(page.body).not.to.include("away");
+      }
+      expect(pages.errors).to.be.empty;
+    });
+
+    it("tells nothing of our own faults but to the log", async () => {
+      pages.findFails = new Error("secret detail");
+      const page = await pages.get();
+      expect(page.status).to.equal(500);
+      expect(page.body).not.to.include("secret detail");
+      expect(pages.errors).to.deep.equal([pages.findFails]);
+    });
+  });
+});

@@ -1,0 +1,164 @@
+import { existsSync } from "node:fs";
+import { expect } from "chai";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
+import { hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "#test/channels/email/examples.ts";
+import { audit } from "./audit.ts";
+import { ApprovalPagesServer, token } from "./server.ts";
+
+const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
+const blank = "about:blank";
+const phone: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
+const views = { ordinary, withHtml, rightToLeft, hostile, longWords, newer: { ...ordinary, newerMessage: newer } };
+
+if (!executablePath) console.log("  approval pages in a browser: left out, no chromium is installed here");
+
+(executablePath ? describe : describe.skip)("approval pages in a browser", function () {
+  this.timeout(60_000);
+  let browser: Browser;
+  let pages: ApprovalPagesServer;
+  before(async () => {
+    const args = [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--disable-background-networking",
+      "--disable-component-update",
+    ];
+    browser = await chromium.launch({ executablePath, args });
+  });
+  after(() => browser.close());
+  beforeEach(async () => {
+    pages = await new ApprovalPagesServer().listen();
+  });
+  afterEach(async () => {
+    await Promise.all(browser.contexts().map((context) => context.close()));
+    await pages.close();
+  });
+
+  /** A page, and everything it asked the network for. Nothing but loopback is let through. */
+  async function open(path: string, options: BrowserContextOptions = phone): Promise<{ page: Page; asked: string[] }> {
+    const page = await (await browser.newContext(options)).newPage();
+    const asked: string[] = [];
+    await page.route("**/*", (route) => {
+      asked.push(route.request().url());
+      return route.request().url().startsWith(pages.url("/")) ? route.continue() : route.abort();
+    });
+    page.on("dialog", (dialog) => {
+      asked.push(`dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    await page.goto(path === blank ? blank : pages.url(path));
+    return { page, asked };
+  }
+
+  it("is decided by one press without script, and a second press shows the outcome", async () => {
+    pages.result = async () => {
+      pages.view = { decided: { decision: "sending", by: "anna@harbour.example", at: "2026-11-20T12:00:00Z" } };
+      return { kind: "approved", sending: true };
+    };
+    const bothTabs = [1, 2].map(() => open(`/a/${token}?d=approve`, { ...phone, javaScriptEnabled: false }));
+    const titles: string[] = [];
+    for (const { page } of await Promise.all(bothTabs)) {
+      await page.getByRole("button", { name: "Approve & send" }).click();
+      titles.push(await page.title());
+    }
+    expect(titles).to.deep.equal(["Approved and on its way", "Already approved and on its way"]);
+    expect(pages.decided.map(({ decision }) => decision)).to.deep.equal(["approve"]);
+  });
+
+  it("is decided by the keyboard alone, with a reason", async () => {
+    pages.result = async () => ({ kind: "rejected" });
+    const { page } = await open(`/a/${token}?d=reject`);
+    await page.getByLabel("Reason").focus();
+    await page.keyboard.type("Offer the refund");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Rejected" }).waitFor();
+    expect(pages.decided.map(({ decision, reason }) => [decision, reason])).to.deep.equal([
+      ["reject", "Offer the refund"],
+    ]);
+  });
+
+  it("is not decided by 50 visits of a browser that runs script and looks at everything", async () => {
+    pages.view = withHtml;
+    const { page } = await open(blank);
+    for (let n = 0; n < 50; n += 1) {
+      await page.goto(pages.url(`/a/${token}?d=${n % 2 ? "approve" : "reject"}`));
+      await page.locator("details").evaluateAll((all) => all.map((one) => one.setAttribute("open", "")));
+    }
+    expect(pages.found).to.have.length(50);
+    expect(pages.decided).to.be.empty;
+  });
+
+  it("runs nothing and asks for nothing, whatever strangers wrote", async () => {
+    pages.view = hostile;
+    const { page, asked } = await open(`/a/${token}`);
+    const frame = page.frameLocator("iframe");
+    await page.locator("iframe").scrollIntoViewIfNeeded();
+    expect(await frame.locator("body").textContent()).to.include("Hi[U+202E] there");
+    await frame.getByText("there", { exact: true }).click();
+    expect(await frame.locator("a, form, img, script, style ~ style").count()).to.equal(0);
+    expect(await page.locator("script, img, main a:not(.skip)").count()).to.equal(0);
+    expect(asked).to.deep.equal([pages.url()]);
+  });
+
+  it("keeps a letter that gets past the sanitiser from loading or running anything", async () => {
+    const { page, asked } = await open(`/a/${token}`);
+    await page.evaluate((html) => {
+      const frame = document.createElement("iframe");
+      frame.setAttribute("sandbox", "");
+      frame.srcdoc = html;
+      document.querySelector("main")?.append(frame);
+      return new Promise((resolve) => frame.addEventListener("load", resolve));
+    }, hostile.content.body_html ?? "");
+    const beyond = asked.filter((url) => url !== pages.url());
+    expect(beyond).to.deep.equal([]);
+  });
+
+  it("shows the letter's HTML in its frame, links written out and not to be followed", async () => {
+    pages.view = withHtml;
+    const { page } = await open(`/a/${token}`);
+    const frame = page.frameLocator("iframe");
+    await page.locator("iframe").scrollIntoViewIfNeeded();
+    expect(await frame.locator("body").textContent())
+      .to.include("new copy is on its way")
+      .and.to.include("Quay 4, Gothenburg");
+    const shown = await frame.locator(".link").evaluate((link) => getComputedStyle(link, "::after").content);
+    expect(shown).to.include("https://harbour.example/r?o=48213&c=2");
+    expect(await frame.locator("[href]").count()).to.equal(0);
+  });
+
+  for (const [name, view] of Object.entries(views)) {
+    it(`fits a small phone, can be read and pressed by everybody: ${name}`, async () => {
+      for (const colorScheme of ["light", "dark"] as const) {
+        pages.view = view;
+        const { page } = await open(`/a/${token}`, { viewport: { width: 320, height: 640 }, colorScheme });
+        expect(await page.evaluate(audit)).to.deep.equal([]);
+        await page.context().close();
+      }
+    });
+
+    it(`the mail fits a small phone and leads nowhere but to its two links: ${name}`, async () => {
+      const links = { approve: pages.url(`/a/${token}?d=approve`), reject: pages.url(`/a/${token}?d=reject`) };
+      for (const colorScheme of ["light", "dark"] as const) {
+        const { page, asked } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme });
+        await page.setContent(renderApprovalMail(view, links).html, { waitUntil: "load" });
+        expect(await page.evaluate(audit)).to.deep.equal(["no main landmark"]);
+        expect(
+          await page
+            .locator("[href], [src], [background]")
+            .evaluateAll((all) => all.map((one) => one.getAttribute("href"))),
+        ).to.deep.equal([links.approve, links.reject]);
+        expect(asked).to.deep.equal([]);
+        await page.context().close();
+      }
+    });
+  }
+
+  it("outcome pages can be read by everybody too", async () => {
+    const { page } = await open(`/a/${token}`);
+    await page.getByRole("button", { name: "Reject" }).click();
+    expect(await page.evaluate(audit)).to.deep.equal([]);
+  });
+});

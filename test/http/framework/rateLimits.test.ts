@@ -1,0 +1,203 @@
+import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import { loadConfig } from "#src/config.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { createHitCounter } from "#src/http/framework/rateLimits/hitCounter.ts";
+import { createLimits, windowMs } from "#src/http/framework/rateLimits/rateLimits.ts";
+import type { Route } from "#src/http/framework/route.ts";
+import { connectDatabase } from "#src/postgres/database.ts";
+import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
+import { realRoutes } from "#test/support/realRoutes.ts";
+import { serveRoutes } from "./support.ts";
+
+const unknown = "0193a0aa-0000-7000-8000-00000000dead";
+
+describe("rate limits", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  before(async () => {
+    const contract = { READ: "60", WRITE: "20", SEND: "10", NOTIFY: "10", TEST_EMAIL: "10" };
+    service = await startInProcess(
+      Object.fromEntries(Object.entries(contract).map(([name, rate]) => [`RATE_LIMIT_${name}`, rate])),
+    );
+  });
+  after(() => service.stop());
+
+  const statuses = async (ask: Workspace["ask"], line: string, times: number, options = {}) => {
+    const answers = await Promise.all(Array.from({ length: times }, () => ask(line, options)));
+    return answers.map(({ status }) => status);
+  };
+  const limited = (all: number[]): number => all.filter((status) => status === 429).length;
+
+  it("are those of the contract unless the operator sets others [d12 60/min]", () => {
+    const { rateLimits } = loadConfig({ NODE_ENV: "test" });
+    expect(rateLimits).to.deep.equal({
+      read: 60,
+      write: 20,
+      send: 10,
+      notify: 10,
+      test_email: 10,
+      auth: undefined,
+    });
+    expect(loadConfig({ NODE_ENV: "test", RATE_LIMIT_READ: "off" }).rateLimits.read).to.equal("off");
+  });
+
+  it("have every route in the class that it is counted by [d12 classes]", () => {
+    const classOf = ({ method, path }: Route): string => {
+      // The back-test is a question, however long: it changes nothing.
+      if (method === "GET" || path === "/v1/rules/test") return "read";
+      if (method === "POST" && path.endsWith("/notify")) return "notify";
+      if (method === "POST" && path.endsWith("/test-email")) return "test_email";
+      const line = path.replace("/v1/", "").replaceAll(/:\w+/g, "{id}");
+      const slow = /^(emails\/(send|reply)|drafts\/\{id\}\/send|billing\/.*|domains\/\{id\}\/verify|api-keys)$/;
+      return method === "POST" && slow.test(line) ? "send" : "write";
+    };
+    const routes = realRoutes();
+    expect(routes.length).to.be.greaterThan(40);
+    for (const route of routes) {
+      expect(`${route.method} ${route.path} ${route.limit}`).to.equal(
+        `${route.method} ${route.path} ${classOf(route)}`,
+      );
+    }
+  });
+
+  it("let 60 reads a minute pass, with RateLimit headers, and refuse the next [8 read endpoints] [7 429 rate_limited]", async () => {
+    const { ask } = await service.workspace();
+    const first = await ask("GET /v1/workspaces/me");
+    expect(first.headers.get("ratelimit")).to.match(/^"read"; r=59; t=(60|59)$/);
+    expect(first.headers.get("ratelimit-policy")).to.match(/^"read"; q=60; w=60; pk=:[\w=]+:$/);
+    expect(first.headers.get("retry-after")).to.equal(null);
+    expect(limited(await statuses(ask, "GET /v1/threads", 64))).to.equal(5);
+    const refused = await ask("GET /v1/drafts");
+    const seconds = Number(refused.headers.get("retry-after"));
+    expect(seconds).to.be.within(1, 60);
+    expect(refused.headers.get("ratelimit")).to.match(/^"read"; r=0; t=\d+$/);
+    const { request_id, message, ...body } = refused.json;
+    expect([refused.status, body, request_id]).to.deep.equal([
+      429,
+      { error: "rate_limited" },
+      refused.headers.get("x-request-id"),
+    ]);
+    expect(message).to.contain(`wait ${seconds} s`);
+  });
+
+  it("let 20 writes a minute pass, 10 of what leaves the house, each class by itself [8 write endpoints]", async () => {
+    const { ask } = await service.workspace();
+    const json = { name: "Renamed" };
+    expect(limited(await statuses(ask, "PATCH /v1/workspaces/me", 25, { json }))).to.equal(5);
+    expect(limited(await statuses(ask, `POST /v1/drafts/${unknown}/send`, 12))).to.equal(2);
+    expect((await ask("POST /v1/api-keys", { json: { name: "no" } })).status).to.equal(429);
+    expect((await ask("GET /v1/workspaces/me")).status).to.equal(200);
+  });
+
+  it("count each key by itself, and notifications by workspace [8 POST /drafts/{id}/notify] [d0 Rate-limit headers]", async () => {
+    const tenant = await service.workspace();
+    const other = await tenant.keyOf(["write:drafts", "read:threads"]);
+    await service.caughtUp();
+    expect(limited(await statuses(tenant.ask, "GET /v1/threads", 60))).to.equal(0);
+    expect((await tenant.ask("GET /v1/threads", { key: other })).status).to.equal(200);
+    const line = `POST /v1/drafts/${unknown}/notify`;
+    expect(await statuses(tenant.ask, line, 5)).to.deep.equal(Array(5).fill(404));
+    expect(limited(await statuses(tenant.ask, line, 7, { key: other }))).to.equal(2);
+    const stranger = await service.workspace();
+    expect((await stranger.ask(line)).status).to.equal(404);
+  });
+
+  it("count every authenticated request whatever its answer, after 401 and before everything else", async () => {
+    const tenant = await service.workspace();
+    const narrow = await tenant.keyOf(["read:threads"]);
+    await service.caughtUp();
+    const ask = (line: string, options = {}) => tenant.ask(line, { key: narrow, ...options });
+    expect((await ask("PATCH /v1/workspaces/me", { json: { name: "x" } })).json.error).to.equal("insufficient_scope");
+    expect((await ask("POST /v1/nowhere")).status).to.equal(404);
+    const patch = `PATCH /v1/threads/${unknown}`;
+    expect(limited(await statuses(ask, patch, 18, { json: {} }))).to.equal(0);
+    // 20 are counted: what lacks the scope says so still, everything else is refused before it is looked at.
+    expect((await ask("PATCH /v1/workspaces/me", { json: { name: "x" } })).json.error).to.equal("insufficient_scope");
+    expect((await ask("POST /v1/nowhere")).json.error).to.equal("rate_limited");
+    expect((await ask("POST /v1/nowhere", { key: "svc_live_none" })).json.error).to.equal("unauthorized");
+  });
+
+  it("count those without a key by address", async () => {
+    const all = await Promise.all(Array.from({ length: 62 }, () => fetch(`${service.url}/nowhere`)));
+    expect(limited(all.map(({ status }) => status))).to.equal(2);
+  });
+
+  it("begin anew when the minute is over, by the database's clock, and leave no rows behind", async () => {
+    const { ask } = await service.workspace();
+    expect(limited(await statuses(ask, "GET /v1/threads", 61))).to.equal(1);
+    await service.database.query("update work.rate_limits set resets_at = clock_timestamp()");
+    const again = await ask("GET /v1/threads");
+    expect([again.status, again.headers.get("ratelimit")]).to.satisfy(
+      ([status, header]: [number, string]) => status === 200 && header.startsWith(`"read"; r=59;`),
+    );
+  });
+
+  describe("in the database", () => {
+    const setUp = async () => {
+      const testDatabase = await createTestDatabase();
+      const databases = [connectDatabase(testDatabase), connectDatabase(testDatabase)];
+      const counters = databases.map((database) =>
+        createHitCounter({ database, clock: systemClock, windowMs, onError: () => {} }),
+      );
+      const close = async () => {
+        await Promise.all(databases.map((database) => database.close()));
+        await testDatabase.drop();
+      };
+      return { database: databases[0]!, counters, close };
+    };
+
+    it("each hit has a number of its own, over two instances and two keys in opposite order", async () => {
+      const { counters, close } = await setUp();
+      const hits = await Promise.all(
+        Array.from({ length: 400 }, async (_, n) => {
+          const key = (n >> 1) % 2 === n % 2 ? "a" : "b";
+          return { key, hits: (await counters[n % 2]!.hit(key)).hits };
+        }),
+      );
+      await close();
+      for (const key of ["a", "b"]) {
+        const numbers = hits.filter((hit) => hit.key === key).map((hit) => hit.hits);
+        expect(numbers.sort((x, y) => x - y)).to.deep.equal([...Array(200).keys()].map((n) => n + 1));
+      }
+    });
+
+    it("rows of windows that are long over are removed by later hits", async () => {
+      const { database, close } = await setUp();
+      let at = 0;
+      const counter = createHitCounter({
+        database,
+        clock: { ...systemClock, monotonic: () => at },
+        windowMs,
+        onError: () => {},
+      });
+      await counter.hit("old");
+      await database.query("update work.rate_limits set resets_at = now() - interval '2 minutes'");
+      at = 61_000;
+      await counter.hit("new");
+      const left = async () => (await database.query("select key from work.rate_limits")).rows.map(({ key }) => key);
+      while ((await left()).length > 1);
+      expect(await left()).to.deep.equal(["new"]);
+      await close();
+    });
+
+    it("that is away let nobody through: 503, and the next try finds it again", async () => {
+      let away = true;
+      const database = {
+        query: async (_: string, values?: readonly unknown[]) => {
+          if (away) throw new Unavailable("PostgreSQL: connect ECONNREFUSED");
+          const rows = (values![0] as string[]).map((key) => ({ key, hits: 1, remaining_ms: 60_000 }));
+          return { rows, rowCount: rows.length } as never;
+        },
+      };
+      const counter = createHitCounter({ database, clock: systemClock, windowMs, onError: () => {} });
+      const toys = await serveRoutes([], { limits: createLimits({ counter, rates: { read: 5 } }) });
+      const refused = await toys.ask("GET /v1/nowhere");
+      expect([refused.status, refused.json.error]).to.deep.equal([503, "unavailable"]);
+      away = false;
+      expect((await toys.ask("GET /v1/nowhere")).status).to.equal(404);
+      await toys.close();
+    });
+  });
+});

@@ -1,0 +1,117 @@
+import { connect } from "node:net";
+import { expect } from "chai";
+import Type from "typebox";
+import { route } from "#src/http/framework/route.ts";
+import { listen } from "#src/http/framework/server.ts";
+import { StartError } from "#src/startError.ts";
+import { barrier, rawExchange, serveRoutes, validKey } from "./support.ts";
+
+describe("http server", () => {
+  it("says in a sentence why it cannot listen", async () => {
+    const first = await listen(() => {}, { host: "127.0.0.1", port: 0 });
+    const failure = await listen(() => {}, { host: "127.0.0.1", port: first.port }).catch((error) => error);
+    await first.close();
+    expect(failure).to.be.instanceOf(StartError);
+    expect(failure.message).to.contain(`Port ${first.port} on 127.0.0.1 is in use`).and.to.contain("PORT");
+    const elsewhere = await listen(() => {}, { host: "192.0.2.1", port: 0 }).catch((error) => error);
+    expect(elsewhere).to.be.instanceOf(StartError);
+    expect(elsewhere.message).to.contain("HOST");
+  });
+
+  const parking = (gate: Promise<void>, entered: () => void) => [
+    route(
+      "GET /v1/parked",
+      { scope: "read:threads", limit: "read", summary: "", answers: Type.Unknown() },
+      async () => {
+        entered();
+        await gate;
+        return "done";
+      },
+    ),
+    route(
+      "POST /v1/take",
+      { scope: "read:threads", limit: "write", summary: "", answers: Type.Unknown() },
+      async () => "taken",
+    ),
+  ];
+
+  it("finishes what is under way when it closes, and takes no more, however many connections are kept open", async () => {
+    const [gate, entered] = [barrier(), barrier()];
+    const service = await serveRoutes(parking(gate.opened, entered.open));
+    const idle = connect(service.port, "127.0.0.1");
+    await new Promise<void>((resolve) => idle.once("connect", resolve));
+    const parked = service.ask("GET /v1/parked");
+    await entered.opened;
+    const closing = service.close(30_000);
+    gate.open();
+    expect((await parked).json).to.equal("done");
+    await closing;
+    const late = await service.ask("GET /v1/parked").catch((error) => error.cause?.code);
+    expect(late).to.equal("ECONNREFUSED");
+    idle.destroy();
+  }).timeout(10_000);
+
+  it("cuts off what does not finish in the bound", async () => {
+    const entered = barrier();
+    const service = await serveRoutes(parking(new Promise(() => {}), entered.open));
+    const parked = service.ask("GET /v1/parked").then(
+      () => "answered",
+      () => "cut off",
+    );
+    await entered.opened;
+    await service.close(100);
+    expect(await parked).to.equal("cut off");
+  });
+
+  it("does not wait for slow headers or slow bodies", async () => {
+    const service = await serveRoutes(
+      parking(Promise.resolve(), () => {}),
+      {},
+      { headersTimeoutMs: 200, requestTimeoutMs: 400 },
+    );
+    const slowHeaders = await rawExchange(service.port, "GET /v1/parked HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+    expect(slowHeaders).to.match(/^HTTP\/1.1 408 [\s\S]*"error":"invalid_request"/);
+    const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+    expect(await rawExchange(service.port, head)).to.match(/^HTTP\/1.1 408 /);
+    expect((await service.ask("GET /v1/parked")).status).to.equal(200);
+    await service.close();
+  }).timeout(10_000);
+
+  it("answers garbage with the envelope, and lives", async () => {
+    const service = await serveRoutes(parking(Promise.resolve(), () => {}));
+    const garbage = [
+      "GARBAGE\r\n\r\n",
+      "GET / HTTP/9.9\r\n\r\n",
+      "GET /\0 HTTP/1.1\r\n\r\n",
+      "\x16\x03\x01\x02\x00\x01\r\n\r\n",
+    ];
+    const smuggling =
+      "POST /v1/take HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+    for (const bytes of [...garbage, smuggling]) {
+      expect(await rawExchange(service.port, bytes), JSON.stringify(bytes)).to.match(
+        /^HTTP\/1.1 400 [\s\S]*X-Request-Id: [\s\S]*"error":"invalid_request"/,
+      );
+    }
+    const large = `GET /v1/parked HTTP/1.1\r\nHost: x\r\nX-Large: ${"x".repeat(20_000)}\r\n\r\n`;
+    expect(await rawExchange(service.port, large)).to.match(/^HTTP\/1.1 431 /);
+    expect((await service.ask("GET /v1/parked")).status).to.equal(200);
+    await service.close();
+  });
+
+  it("lives through clients that leave in the middle", async () => {
+    const service = await serveRoutes(parking(Promise.resolve(), () => {}));
+    const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+    for (let cut = 1; cut <= head.length; cut += 9) {
+      await new Promise<void>((resolve) => {
+        const socket = connect(service.port, "127.0.0.1", () => {
+          socket.write(head.slice(0, cut), () => socket.resetAndDestroy());
+        });
+        socket.on("close", () => resolve());
+        socket.on("error", () => {});
+      });
+    }
+    expect((await service.ask("GET /v1/parked")).status).to.equal(200);
+    expect(JSON.stringify(service.logs)).not.to.contain("a request failed");
+    await service.close();
+  });
+});

@@ -1,0 +1,68 @@
+import { connect } from "node:net";
+import { Writable } from "node:stream";
+import { pino } from "pino";
+import { hashKey } from "#src/commands/apiKeys.ts";
+import { type AppOptions, createApp } from "#src/http/framework/app.ts";
+import { type ApiKeyIdentity, createAuthenticate } from "#src/http/framework/keys/authenticate.ts";
+import { allScopes } from "#src/http/framework/keys/scopes.ts";
+import type { Route } from "#src/http/framework/route.ts";
+import { listen } from "#src/http/framework/server.ts";
+import { asking } from "#test/support/asking.ts";
+
+export const workspaceId = "0193a0aa-0000-7000-8000-000000000001";
+export const validKey = `svc_live_${"a1B2".repeat(8)}`;
+export const narrowKey = `svc_live_${"narrowKy".repeat(4)}`;
+export const keyId = "0193a0aa-0000-7000-8000-0000000000aa";
+
+const keys = new Map<string, ApiKeyIdentity>([
+  [hashKey(validKey), { id: keyId, workspaceId, name: "agent", scopes: allScopes }],
+  [
+    hashKey(narrowKey),
+    { id: "0193a0aa-0000-7000-8000-0000000000bb", workspaceId, name: "narrow", scopes: ["read:rules"] },
+  ],
+]);
+
+export const authenticate = createAuthenticate({ findKey: async (hash) => keys.get(hash), keyHash: hashKey });
+
+/** The service with these routes on a real socket; `logs` is what it logged. */
+export async function serveRoutes(routes: Route[], options: Partial<AppOptions> = {}, server = {}) {
+  const logs: Record<string, unknown>[] = [];
+  const sink = new Writable({
+    write(line, _, done) {
+      logs.push(JSON.parse(String(line)));
+      done();
+    },
+  });
+  const app = createApp({
+    routes,
+    authenticate,
+    logger: pino({ level: "debug" }, sink),
+    info: { title: "Toys", version: "1", description: "Routes to test with.", serverUrl: "http://localhost" },
+    checkResponses: true,
+    ...options,
+  });
+  const listening = await listen(app, { host: "127.0.0.1", port: 0, ...server });
+  return { ...listening, logs, ask: asking(listening.url, validKey) };
+}
+
+/** Writes these bytes to a socket and answers with everything that came back until it closed. */
+export function rawExchange(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes, "latin1"));
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk.toString("latin1");
+    });
+    socket.on("error", reject);
+    socket.on("close", () => resolve(received));
+  });
+}
+
+/** A promise that somebody else settles. */
+export function barrier<T = void>() {
+  let open!: (value: T) => void;
+  const opened = new Promise<T>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}

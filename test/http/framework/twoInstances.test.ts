@@ -1,0 +1,169 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import pg from "pg";
+import { until } from "#test/support/inProcess.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { startService, type TestService } from "#test/support/service.ts";
+import { type Client, createClient } from "../../../scripts/support/client.ts";
+
+const off = Object.fromEntries(["READ", "WRITE", "SEND", "NOTIFY"].map((name) => [`RATE_LIMIT_${name}`, "off"]));
+const keys = { SECRETS_KEYS: `k1:${Buffer.alloc(32, 9).toString("base64")}` };
+
+describe("two instances on one database, one killed on the way", function () {
+  this.timeout(120_000);
+  let database: TestDatabase;
+  let sql: pg.Client;
+  let one: TestService;
+  let apiKey: string;
+  const running: TestService[] = [];
+
+  const start = async (env: Record<string, string> = {}): Promise<TestService> => {
+    const service = await startService({ database, env: { ...keys, ...off, ...env } });
+    running.push(service);
+    return service;
+  };
+  const clientOf = (service: TestService): Client => createClient({ ...service, apiKey });
+
+  before(async () => {
+    database = await createTestDatabase();
+    sql = new pg.Client({ connectionString: database.ownerUrl });
+    await sql.connect();
+    one = await start({ RATE_LIMIT_READ: "60" });
+    apiKey = one.apiKey!;
+  });
+  after(async () => {
+    for (const service of running) await service.stop();
+    await sql.end();
+    await database.drop();
+  });
+
+  it("count a key's requests together: never more than the limit pass, and none is let through for the kill [d0 Counters]", async () => {
+    const two = await start({ RATE_LIMIT_READ: "60" });
+    const asked = async (service: TestService): Promise<number> =>
+      clientOf(service)
+        .api("GET /v1/threads")
+        .then(
+          ({ status }) => status,
+          () => 0,
+        );
+    const wave = (n: number) => Array.from({ length: n }, (_, i) => asked(i % 2 === 0 ? one : two));
+    const first = await Promise.all(wave(30));
+    const second = wave(30);
+    await two.kill("SIGKILL");
+    const third = await Promise.all(Array.from({ length: 60 }, () => asked(one)));
+    const all = [...first, ...(await Promise.all(second)), ...third];
+    const count = (wanted: number) => all.filter((status) => status === wanted).length;
+    expect(count(200)).to.be.at.most(60);
+    // What was counted at the killed one and not answered any more is all that may be missing.
+    expect(count(200) + count(0)).to.be.at.least(60);
+    expect(count(200) + count(0) + count(429)).to.equal(120);
+    const { rows } = await sql.query("select hits from work.rate_limits where key like 'read key %'");
+    expect(rows).to.have.length(1);
+    expect(rows[0].hits).to.be.within(count(200) + count(429), 120);
+    await sql.query("update work.rate_limits set resets_at = now()");
+  });
+
+  describe("and an Idempotency-Key", () => {
+    let basis: Record<string, string>;
+    let two: TestService;
+
+    before(async () => {
+      // The one that counted to 60 has made its point.
+      await one.stop();
+      one = await start();
+      const client = clientOf(one);
+      const domain = (await client.ask("GET /v1/domains")).data.find((each: any) => each.sandbox);
+      const identity = await client.ask("POST /v1/identities", {
+        ...{ domain_id: domain.id, local_part: "agent", display_name: "Agent" },
+      });
+      await client.mail({ from: "ann@customer.example", to: identity.email_address, subject: "Hello", text: "Where?" });
+      await until(async () => (await client.ask("GET /v1/threads")).total === 1);
+      const [thread] = (await client.ask("GET /v1/threads")).data;
+      const { messages } = await client.ask(`GET /v1/threads/${thread.id}`);
+      basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+    });
+
+    /** The answer to a POST, asked for as a client does: again while the first is running. */
+    async function answered(service: TestService, line: string, key: string, body: unknown) {
+      for (;;) {
+        const answer = await clientOf(service).api(`POST ${line}`, body, { "Idempotency-Key": key });
+        if (answer.status !== 409 || answer.body.error !== "idempotency_in_flight") return answer;
+      }
+    }
+    const count = async (where: string, ...values: string[]): Promise<number> =>
+      Number((await sql.query(`select count(*) from es.events where ${where}`, values)).rows[0].count);
+    const ofOperation = `metadata->>'operation' like (select operation from work.idempotency_keys where key = $1) || '/%'`;
+
+    it("is one draft, and one API key, however many ask at once at both", async () => {
+      two = await start();
+      for (const [line, body, type] of [
+        ["/v1/drafts", { ...basis, body_text: "Here." }, "DraftSubmitted"],
+        ["/v1/api-keys", { name: "once" }, "ApiKeyCreated"],
+      ] as const) {
+        const key = randomUUID();
+        const all = await Promise.all(
+          Array.from({ length: 40 }, (_, n) => answered(n % 2 === 0 ? one : two, line, key, body)),
+        );
+        const [{ status, body: made }] = all as [(typeof all)[0]];
+        expect(status).to.be.oneOf([200, 201]);
+        for (const answer of all) expect([answer.status, answer.body]).to.deep.equal([status, made]);
+        expect(all.filter(({ headers }) => headers.get("idempotency-replayed") === null)).to.have.length(1);
+        expect(await count(`type = $2 and ${ofOperation}`, key, type)).to.equal(1);
+      }
+    });
+
+    /** What was cut off is taken up by the API key that asked alone, where the answer holds a secret. */
+    async function expectNothingForAnother(line: string, key: string, body: unknown): Promise<void> {
+      const { key: other } = await clientOf(one).ask("POST /v1/api-keys", { name: "other", scopes: ["write:keys"] });
+      const client = createClient({ ...one, apiKey: other });
+      const refused = await client.api(`POST ${line}`, body, { "Idempotency-Key": key });
+      expect([refused.status, refused.body.error]).to.deep.equal([422, "idempotency_mismatch"]);
+    }
+
+    for (const [what, request, types] of [
+      ["a draft", async () => ["/v1/drafts", { ...basis, body_text: "Cut off." }], ["DraftSubmitted"]],
+      [
+        "an API key, with its secret",
+        async () => ["/v1/api-keys", { name: "cut off" }],
+        ["ApiKeyCreated", "SlotTaken"],
+      ],
+      [
+        "a send",
+        async () => {
+          const { id } = await clientOf(one).ask("POST /v1/drafts", { ...basis, body_text: "To be sent." });
+          return [`/v1/drafts/${id}/send`, undefined];
+        },
+        ["DraftQueued", "SendClaimed", "QuotaReserved"],
+      ],
+    ] as [string, () => Promise<[string, unknown]>, string[]][]) {
+      it(`brings ${what} once, where one was killed between the effect and its recorded answer`, async () => {
+        const [line, body] = await request();
+        const doomed = await start({ CRASH_AT: "http:effect-done" });
+        const key = randomUUID();
+        const lost = await answered(doomed, line, key, body).catch(() => undefined);
+        expect(lost).to.equal(undefined);
+        const early = await clientOf(one).api(`POST ${line}`, body, { "Idempotency-Key": key });
+        expect(early.body.error).to.equal("idempotency_in_flight");
+        // A minute later …
+        await sql.query("update work.idempotency_keys set owned_until = now() where key = $1", [key]);
+        if (line === "/v1/api-keys") await expectNothingForAnother(line, key, body);
+        const all = await Promise.all(
+          Array.from({ length: 10 }, (_, n) => answered(n % 2 === 0 ? one : two, line, key, body)),
+        );
+        const [{ status, body: made }] = all as [(typeof all)[0]];
+        expect(status).to.be.oneOf([200, 201, 202]);
+        for (const answer of all) expect([answer.status, answer.body]).to.deep.equal([status, made]);
+        for (const type of types) expect(await count(`type = $2 and ${ofOperation}`, key, type), type).to.equal(1);
+        if (made.key) {
+          expect((await createClient({ ...one, apiKey: made.key }).api("GET /v1/workspaces/me")).status).to.equal(200);
+        }
+        if (status === 202) {
+          const draft = () => clientOf(one).ask(`GET /v1/drafts/${made.draft_id}`);
+          await until(async () => (await draft()).status === "sent", 60_000);
+          const mails = (await clientOf(one).outbox()).filter(({ text }) => text.includes("To be sent."));
+          expect(mails).to.have.length(1);
+        }
+      });
+    }
+  });
+});
