@@ -1,3 +1,4 @@
+import { calendarMonth } from "#streams/quota/rollOver.ts";
 import {
   type PlanChanges,
   type Workspace,
@@ -7,7 +8,6 @@ import {
 import { type Plan, workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
-import { calendarMonth } from "./periods.ts";
 
 export type NewWorkspace = { name: string; plan: Plan; betaOverride: boolean };
 

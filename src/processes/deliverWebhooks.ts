@@ -6,6 +6,7 @@ import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhoo
 import { Rejected } from "#streams/decider.ts";
 import { type Webhook, webhookDecider } from "#streams/webhook/decider.ts";
 import { webhookStream } from "#streams/webhook/events.ts";
+import { nextTryAfterMs } from "#streams/webhook/retrySchedule.ts";
 
 export type DeliverWebhooksOptions = {
   deps: Dependencies;
@@ -135,12 +136,12 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
     if (isDelivered(answer)) return { status: "delivered" };
     if (answer.status === 410) return { status: "failed" };
     if (answer.status === null && cutting.signal.aborted) return { status: "interrupted" };
-    const seconds = retrySeconds[claim.attempts - 1];
-    return seconds === undefined ? { status: "failed" } : { status: "again", afterMs: seconds * 1000 * jitter() };
+    const afterMs = nextTryAfterMs(claim.attempts, retrySeconds, spread());
+    return afterMs === null ? { status: "failed" } : { status: "again", afterMs };
   }
 
-  /** Up to a tenth more, so that those who failed together do not come back together. */
-  const jitter = (): number => 1 + deps.ids.random(2).readUInt16BE() / 655_360;
+  /** From 0 to 1. */
+  const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
   async function disable({ webhook_id, workspace_id, event_id }: Claim): Promise<void> {
     const actor = { kind: "system", id: "deliverWebhooks" } as const;

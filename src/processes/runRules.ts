@@ -11,9 +11,9 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { DraftOutcome } from "#streams/thread/decider.ts";
-import { isWord } from "#streams/thread/decider.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
@@ -67,7 +67,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
 
   async function onReceived(event: Recorded, context: Pick<ProcessContext, "timers">): Promise<void> {
     const { messageId, classification, contactStatus } = event.data as Authenticated;
-    if (!isWord(classification) || contactStatus === "blocked") return;
+    if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return;
     await caughtUp(deps, event.position);
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {

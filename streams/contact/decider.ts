@@ -1,6 +1,7 @@
 import type { Decider } from "../decider.ts";
 import { invalid } from "../decider.ts";
 import type { ContactStatus } from "../thread/events.ts";
+import { unreachable } from "../unreachable.ts";
 import type { ContactEvent } from "./events.ts";
 
 /** `exists`: somebody said something about it since it was made, or last deleted. Mail alone leaves nothing here. */
@@ -33,6 +34,8 @@ function evolve(contact: Contact, event: ContactEvent): Contact {
       return { ...contact, tags: [...contact.tags, event.data.tag], exists: true };
     case "ContactDeleted":
       return initial;
+    default:
+      return unreachable(event);
   }
 }
 
@@ -52,6 +55,8 @@ function decide(command: ContactCommand, contact: Contact): ContactEvent[] {
       return [{ type: "ContactTagged", data: { workspaceId, email, tag: command.tag } }];
     case "DeleteContact":
       return [{ type: "ContactDeleted", data: { workspaceId, email } }];
+    default:
+      return unreachable(command);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { invalid, Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import { type Domain, evolveDomain, initialDomain } from "./domain.ts";
 import { type DomainEvent, type DomainFacts, domainRecords } from "./events.ts";
 import { pendingMs } from "./schedule.ts";
@@ -34,17 +35,21 @@ function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
         ? []
         : [{ type: "DomainKeyResealed", data: { privateKey: command.privateKey } }];
     case "DeleteDomain": {
-      const left = [...domain.identities.keys()].filter((id) => !command.gone.includes(id));
+      const left = Object.keys(domain.identities).filter((id) => !command.gone.includes(id));
       if (left.length === 0) return [{ type: "DomainDeleted", data: { at: command.at } }];
       const message = `this domain has ${left.length === 1 ? "an identity" : `${left.length} identities`}, such as ${left[0]}: delete them first`;
       throw new Rejected("invalid_request", message, { conflict: true });
     }
+    default:
+      return unreachable(command);
   }
 }
 
 function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdentity" }>, domain: Domain): DomainEvent[] {
   requireVerified(domain);
-  return domain.identities.has(identityId) ? [] : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
+  return Object.hasOwn(domain.identities, identityId)
+    ? []
+    : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
 }
 
 /** Throws Rejected invalid_request where no identity may be made on it. */

@@ -1,6 +1,7 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import { type Approval, type Draft, isSomebodysWord, makingOf } from "./draft.ts";
+import { unreachable } from "../unreachable.ts";
+import { type Approval, type Draft, isByPersonOrKey, makingOf } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
@@ -149,6 +150,8 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
     }
     case "NotificationFailed":
       return draft;
+    default:
+      return unreachable(event);
   }
 }
 
@@ -162,33 +165,41 @@ type Approved = Extract<DraftEvent, { type: "DraftApproved" }>["data"];
 
 /** What leaves by itself once the obstacle is gone: anything after a pause, and what nobody approved when its identity is active again. */
 const isHeldForLater = ({ approval, sendRequested }: Draft, code: string): boolean =>
-  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isSomebodysWord(approval));
-
-const reviewTypes = [
-  "EditDraft",
-  "ApproveDraft",
-  "RejectDraft",
-  "ReturnToPending",
-  "WithdrawApproval",
-  "ApplyRules",
-  "GiveUpOnRules",
-];
-const notificationTypes = [
-  "EscalateDraft",
-  "RequestNotify",
-  "AskApprovers",
-  "RecordNotified",
-  "RecordNotificationFailed",
-];
+  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isByPersonOrKey(approval));
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
     return draft.exists ? [] : submit(command.draft);
   }
   if (!draft.exists) throw new Rejected("not_found", "no such draft");
-  if (reviewTypes.includes(command.type)) return decideReview(command as ReviewCommand, draft);
-  if (notificationTypes.includes(command.type)) return decideNotification(command as NotificationCommand, draft);
-  return decideSending(command as SendingCommand, draft);
+  switch (command.type) {
+    case "EditDraft":
+    case "ApproveDraft":
+    case "RejectDraft":
+    case "ReturnToPending":
+    case "WithdrawApproval":
+    case "ApplyRules":
+    case "GiveUpOnRules":
+      return decideReview(command, draft);
+    case "EscalateDraft":
+    case "RequestNotify":
+    case "AskApprovers":
+    case "RecordNotified":
+    case "RecordNotificationFailed":
+      return decideNotification(command, draft);
+    case "QueueDraft":
+    case "RequeueDraft":
+    case "AbandonSend":
+    case "HoldSend":
+    case "MarkStale":
+    case "RecordSent":
+    case "FailDraft":
+    case "WithdrawDraft":
+    case "RecordLateEvidence":
+      return decideSending(command, draft);
+    default:
+      return unreachable(command);
+  }
 }
 
 function submit(submitted: SubmitDraft["draft"]): DraftEvent[] {

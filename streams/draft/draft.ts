@@ -21,7 +21,7 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
 export type Approval = { by: "person" | "key" | "switch" | "unsaid" } | { by: "rule"; runId: string; ruleId: string };
 
 /** Approved, and surely by a person or a key: nobody is asked again. */
-export const isSomebodysWord = (approval: Approval | null): boolean =>
+export const isByPersonOrKey = (approval: Approval | null): boolean =>
   approval?.by === "person" || approval?.by === "key";
 
 export type Draft = {

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import { defaultSettings } from "./defaults.ts";
 import type { IdentityEvent, IdentitySettings } from "./events.ts";
 
@@ -48,6 +49,8 @@ function evolve(identity: Identity, event: IdentityEvent): Identity {
       return { ...identity, ...event.data.channels };
     case "IdentityDeleted":
       return { ...identity, deleted: true };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -60,14 +63,22 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
     return identity.exists ? [] : [{ type: "IdentityCreated", data }];
   }
   if (!identity.exists || identity.deleted) throw new Rejected("not_found", "no such identity");
-  if (command.type === "ResealSecrets") {
-    const channels = changed(command.channels, identity);
-    return Object.keys(channels).length === 0 ? [] : [{ type: "IdentitySecretsResealed", data: { channels } }];
+  switch (command.type) {
+    case "UpdateIdentity":
+      return update(command, identity);
+    case "ResealSecrets": {
+      const channels = changed(command.channels, identity);
+      return Object.keys(channels).length === 0 ? [] : [{ type: "IdentitySecretsResealed", data: { channels } }];
+    }
+    case "DeleteIdentity":
+      if (isGuarded(command, identity)) throw needsApprovalsScope("deleting it");
+      return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
+    default:
+      return unreachable(command);
   }
-  if (command.type === "DeleteIdentity") {
-    if (isGuarded(command, identity)) throw needsApprovalsScope("deleting it");
-    return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
-  }
+}
+
+function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, identity: Identity): IdentityEvent[] {
   const given = { ...command.changes, ...usualDelay({ ...identity, ...command.changes }) };
   const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];

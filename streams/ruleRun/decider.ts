@@ -1,4 +1,5 @@
 import type { Decider } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import type { ActionOutcome, RuleResult, RuleRunEvent } from "./events.ts";
 
 type Evaluated = Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"];
@@ -34,6 +35,8 @@ function evolve(run: RuleRun, event: RuleRunEvent): RuleRun {
     }
     case "ApprovalModeUsed":
       return { ...run, modeUsedBy: event.data.draftId, modeSuppressed: event.data.suppressed !== undefined };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -56,6 +59,8 @@ function decide(command: RuleRunCommand, run: RuleRun): RuleRunEvent[] {
           data: { draftId: command.draftId, ...(command.suppressed && { suppressed: command.suppressed }) },
         },
       ];
+    default:
+      return unreachable(command);
   }
 }
 

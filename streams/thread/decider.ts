@@ -1,5 +1,7 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { isWord } from "../inbox/words.ts";
+import { unreachable } from "../unreachable.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
 import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
 import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
@@ -38,9 +40,6 @@ const initial: Thread = {
   claims: {},
   machineAnswers: {},
 };
-
-/** True for mail that is somebody's word: it makes drafts stale. Automatic replies and bounces do not (decisions 5). */
-export const isWord = (classification: string): boolean => classification === "person" || classification === "list";
 
 function evolve(thread: Thread, event: ThreadEvent): Thread {
   switch (event.type) {
@@ -92,6 +91,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       return { ...thread, mergedInto: event.data.survivorId, mergeNumber: event.data.number };
     case "ThreadAbsorbed":
       return absorbed(thread, event.data);
+    default:
+      return unreachable(event);
   }
 }
 
@@ -170,6 +171,8 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
       return noteDraft(command, thread);
     case "AuthenticateMessage":
       return authenticateMessage(command, thread);
+    default:
+      return unreachable(command);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Decider, Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import type { WebhookEvent, WebhookSecret, WebhookSettings } from "./events.ts";
 
 export type Webhook = {
@@ -50,6 +51,8 @@ function decide(command: WebhookCommand, webhook: Webhook): WebhookEvent[] {
         : [{ type: "WebhookDisabled", data: { because: command.because } }];
     case "DeleteWebhook":
       return [{ type: "WebhookDeleted", data: {} }];
+    default:
+      return unreachable(command);
   }
 }
 
@@ -83,6 +86,8 @@ function evolve(webhook: Webhook, event: WebhookEvent): Webhook {
       return { ...webhook, settings: { ...webhook.settings, status: "disabled" } };
     case "WebhookDeleted":
       return { ...webhook, deleted: true };
+    default:
+      return unreachable(event);
   }
 }
 

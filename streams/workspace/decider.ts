@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import type { PaidPeriod, Plan, PlanStatus, WorkspaceEvent } from "./events.ts";
 
 export type Workspace = PaidPeriod & {
@@ -70,6 +71,8 @@ function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
       return { ...workspace, requireHumanApproval: true };
     case "HumanApprovalWaived":
       return { ...workspace, requireHumanApproval: false };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -105,6 +108,8 @@ function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent
       const after = { ...before, ...given };
       return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: "PlanSet", data: after }];
     }
+    default:
+      return unreachable(command);
   }
 }
 

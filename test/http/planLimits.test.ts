@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import { planLimits } from "#src/commands/planLimits.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceStream } from "#streams/workspace/events.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";

@@ -12,6 +12,7 @@ import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
+import { newerWord } from "#streams/draft/staleness.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -110,8 +111,7 @@ const heldBy = (code: string): HeldBy =>
 async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
   await waitUntilFiled(deps, draft.identityId);
   const { state: thread } = await loadThread(deps, draft.threadId);
-  const word = thread.newestWord;
-  return word !== null && word.number > draft.basedOnNumber ? word.messageId : null;
+  return newerWord(thread, draft)?.messageId ?? null;
 }
 
 async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {

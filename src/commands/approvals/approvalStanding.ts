@@ -1,9 +1,10 @@
 import { messageById } from "#projections/messages/queries.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
-import { type Draft, isSomebodysWord } from "#streams/draft/draft.ts";
+import { type Draft, isByPersonOrKey } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
+import { isNews } from "#streams/inbox/words.ts";
 import {
   type ApprovalDecision,
   decideApproval,
@@ -15,7 +16,6 @@ import { approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/d
 import { ruleRunStream } from "#streams/ruleRun/events.ts";
 import { type Exchange, grants, type Walk } from "#streams/ruleRun/grants.ts";
 import type { WalkedRule } from "#streams/ruleRun/plan.ts";
-import { isWord } from "#streams/thread/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { derivedId } from "../ids.ts";
 import { aboutDraft, aboutMessage, factsAgain } from "../rules/ruleFacts.ts";
@@ -33,7 +33,7 @@ export const createdRunId = (submittedEventId: string): string => derivedId("rul
  */
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
   const { approval } = draft;
-  if (approval === null || isSomebodysWord(approval)) return null;
+  if (approval === null || isByPersonOrKey(approval)) return null;
   if (draft.status === "sending" && (await sentByKey(deps, draftId))) return null;
   if (approval.by === "unsaid") {
     return (await approvedByRule(deps, draftId)) ? "what the rule approved it by was not kept" : null;
@@ -115,7 +115,8 @@ async function walkOfMessage(
   if (basedOnMessageId === null || rules.length === 0) return noWalk;
   const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
   // A machine's mail and a blocked contact's trigger nothing.
-  if (!message || message.from_blocked_contact || !isWord(message.classification as never)) return noWalk;
+  if (!message) return noWalk;
+  if (!isNews({ classification: message.classification, fromBlocked: message.from_blocked_contact })) return noWalk;
   const about = await aboutMessage(deps, message);
   const walked = walkedRules(rules, about);
   return {

@@ -43,7 +43,7 @@ export async function createDomain(
 
 /** An id under which this workspace took the name and then made no domain: whoever wants the name goes on with it. */
 async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
-  const held = (await loadName(deps, name)).registered.get(workspaceId);
+  const held = (await loadName(deps, name)).registered[workspaceId];
   return held !== undefined && (await stateOf(deps, held)) === "unborn" ? held : undefined;
 }
 
@@ -75,7 +75,7 @@ async function registerName(
   { name, workspaceId, domainId }: { name: string; workspaceId: string; domainId: string },
   cause: Cause,
 ): Promise<void> {
-  const held = (await loadName(deps, name)).registered.get(workspaceId);
+  const held = (await loadName(deps, name)).registered[workspaceId];
   const gone = held !== undefined && (await stateOf(deps, held)) === "gone" ? held : null;
   const command = { type: "RegisterName", name, domainId, workspaceId, gone } as const;
   await deps.handle(domainNameDecider, nameStream(name), command, cause);
@@ -156,7 +156,7 @@ export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: 
   const { identities } = await loadDomain(deps, domain);
   const now = deps.clock.now();
   const gone: string[] = [];
-  for (const [identityId, attachedAt] of identities) {
+  for (const [identityId, attachedAt] of Object.entries(identities)) {
     const { state } = await deps.load(identityDecider, identityStream(identityId));
     const interrupted = !state.exists && now.getTime() - Date.parse(attachedAt) > interruptedAfterMs;
     if (state.deleted || interrupted) gone.push(identityId);

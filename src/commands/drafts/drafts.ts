@@ -1,13 +1,14 @@
 import { invalid, Rejected } from "#streams/decider.ts";
+import { changedFields } from "#streams/draft/changes.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
+import { requireDistinctRecipients } from "#streams/draft/recipients.ts";
 import type { ReviewCommand } from "#streams/draft/review.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { requireDistinctRecipients } from "../recipients.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
 import { noteDraft } from "../threads/threads.ts";
@@ -59,17 +60,13 @@ export async function editDraft(
   if (changes.bcc !== undefined) content.bcc = changes.bcc;
   requireDistinctRecipients(content);
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
-  const changedFields = (["body_text", "body_html", "subject", "cc", "bcc", "attachments"] as const).filter(
-    (field) => JSON.stringify(content[field]) !== JSON.stringify(before[field]),
-  ) as string[];
-  if (rationale !== draft.rationale) changedFields.push("rationale");
   const edit: ReviewCommand = {
     type: "EditDraft",
     ...(await storeContent(deps.blobs, content)),
     ...making,
     contentSha256: contentSha256(content),
     rationale,
-    changedFields,
+    changedFields: changedFields({ content: before, rationale: draft.rationale }, { content, rationale }),
     because: "edit",
     // What was edited here is the version loaded above: somebody else's edit in between must not be overwritten unseen.
     ifVersion: ifVersion ?? draft.version,

@@ -1,21 +1,22 @@
 import { identityById } from "#projections/identities/queries.ts";
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid, missing } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
+import { recipientsOfReply, requireDistinctRecipients } from "#streams/draft/recipients.ts";
+import { newerWord } from "#streams/draft/staleness.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
-import { requireNoLoop } from "#streams/thread/sending.ts";
-import { answerOf, machineAddresses } from "../answers.ts";
+import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
-import { requireDistinctRecipients } from "../recipients.ts";
 import { waitForFiling } from "../sends/barrier.ts";
 import { loadThread, noteDraft } from "../threads/threads.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
@@ -78,7 +79,7 @@ export async function submitDraft(
     contentSha256: contentSha256(content),
     rationale: request.rationale,
     metadata: request.metadata,
-    staleWarning: (current.newestWord?.number ?? 0) > basedOnNumber,
+    staleWarning: newerWord(current, { basedOnNumber }) !== null,
     autoApproved,
     ...answersMachine,
   };
@@ -126,7 +127,8 @@ function contentOf(
 ): DraftContent {
   return {
     ...identityParts(identity, letter),
-    ...answerOf(message, identity),
+    to: recipientsOfReply(message, identity),
+    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
     cc: request.cc,
     bcc: request.bcc,
     subject: request.subjectOverride ?? thread.subject,

@@ -1,8 +1,8 @@
+import { earlierPeriods, type Period, periodNow, planNow } from "#streams/quota/rollOver.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type Plan, type PlanStatus, workspaceStream } from "#streams/workspace/events.ts";
+import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { earlierPeriods, type Period, periodNow, planNow } from "../periods.ts";
-import { type PlanLimits, planLimits } from "../planLimits.ts";
 
 /** A workspace's plan as it holds at this moment. */
 export type CurrentPlan = {

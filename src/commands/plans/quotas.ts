@@ -1,9 +1,9 @@
 import { Rejected } from "#streams/decider.ts";
 import { quotaDecider } from "#streams/quota/decider.ts";
 import { quotaStream } from "#streams/quota/events.ts";
+import { lifetime } from "#streams/quota/rollOver.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { lifetime } from "../periods.ts";
 import { type CurrentPlan, currentPlan } from "./plans.ts";
 
 type Reservation = { quotaStream: string; reservationId: string };

@@ -1,9 +1,9 @@
 import { Rejected } from "#streams/decider.ts";
-import { slotsDecider } from "#streams/slots/decider.ts";
+import { holdsSlot, slotsDecider, slotsTaken } from "#streams/slots/decider.ts";
 import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
+import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import type { PlanLimits } from "../planLimits.ts";
 import { capOf } from "./plans.ts";
 
 type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
@@ -37,7 +37,7 @@ export async function takeSlot(
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     const { state: slots } = await deps.load(slotsDecider, stream);
     const vacated: string[] = [];
-    for (const [holder, takenAt] of slots) {
+    for (const [holder, takenAt] of Object.entries(slots)) {
       const state = await stateOf(holder);
       const interrupted = state === "unborn" && now.getTime() - Date.parse(takenAt) > interruptedAfterMs;
       if (state === "gone" || interrupted) vacated.push(holder);
@@ -60,8 +60,10 @@ export async function worksUnderPlan(
     capOf(deps, workspaceId, kind),
     deps.load(slotsDecider, slotsStream(workspaceId, kind)),
   ]);
-  if (cap === null || slots.size <= cap || !slots.has(holderId)) return true;
-  const oldestFirst = [...slots].sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1));
+  if (cap === null || slotsTaken(slots) <= cap || !holdsSlot(slots, holderId)) return true;
+  const oldestFirst = Object.entries(slots).sort(([a, at], [b, bt]) =>
+    at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1,
+  );
   const older = oldestFirst
     .slice(
       0,

@@ -3,7 +3,7 @@ import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
-import { type Draft, isSomebodysWord, requireStatus } from "#streams/draft/draft.ts";
+import { type Draft, isByPersonOrKey, requireStatus } from "#streams/draft/draft.ts";
 import { type Authorisation, draftStream } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
@@ -83,7 +83,7 @@ async function queueOnce(
     await reserveQuota(deps, draft.workspaceId, attempt, cause);
     crashPoint("send:reserved");
     const { identityId, messageId, version, contentSha256, stored } = draft;
-    const authorisation = { kind: isSomebodysWord(draft.approval) && kind === "api_key" ? "approval" : kind } as const;
+    const authorisation = { kind: isByPersonOrKey(draft.approval) && kind === "api_key" ? "approval" : kind } as const;
     const queued = {
       ...stored,
       ...attempt,

@@ -3,6 +3,7 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
+import { staleDraft } from "#streams/draft/staleness.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
@@ -59,8 +60,3 @@ export async function outcomeOfFirst(
   }
   return undefined;
 }
-
-const staleDraft = (newMessageId: string): Rejected =>
-  new Rejected("stale_draft", "a newer message arrived on this thread: read it and submit a new draft", {
-    new_message_id: newMessageId,
-  });
