@@ -1,6 +1,5 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { DraftOutcome } from "#streams/thread/decider.ts";
 import { causedBy } from "./cause.ts";
@@ -13,7 +12,7 @@ import type { Process } from "./process.ts";
 export function noteDrafts(deps: Dependencies): Process {
   const note = (outcome: DraftOutcome) => async (event: Recorded) => {
     const draftId = idOf(event.stream);
-    const { state } = await deps.load(draftDecider, event.stream);
+    const { state } = await deps.drafts.load(idOf(event.stream));
     const { threadId } = state;
     await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, causedBy(event, "noteDrafts"));
   };

@@ -8,8 +8,6 @@ import { carryOut, caughtUp, evaluateRules, receivedRunId } from "#src/commands/
 import { noteSent } from "#src/commands/sends/sentMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
@@ -93,7 +91,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     noted?: DraftOutcome,
   ): Promise<void> {
     await caughtUp(deps, event.position);
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     const { threadId } = draft;
     const about = async (): Promise<About> => {
       const cause = causedBy(event, name);
@@ -109,7 +107,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   async function onDelivered(event: Recorded, context: ProcessContext): Promise<void> {
     const draftId = event.data.draftId as string;
     const deadline = deps.clock.monotonic() + sentWithinMs;
-    while ((await deps.load(draftDecider, draftStream(draftId))).state.status === "sending") {
+    while ((await deps.drafts.load(draftId)).state.status === "sending") {
       if (deps.clock.monotonic() > deadline || context.signal.aborted) break;
       await sleep(50);
     }
@@ -118,7 +116,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
 
   /** An auto-approved draft counts as approved once its own rules have left it so. */
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, event.stream);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.autoApproved) await onDraft("draft.approved")(event, context);
   }
 

@@ -1,8 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Approval, type Draft, isByPersonOrKey, makingOf } from "./draft.ts";
-import type { DraftEvent } from "./events.ts";
+import { type DraftEvent, draftStream } from "./events.ts";
 import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
@@ -211,3 +212,5 @@ function submit(submitted: SubmitDraft["draft"]): DraftEvent[] {
 }
 
 export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = { category: "draft", initial, evolve, decide };
+
+export const drafts = stream({ decider: draftDecider, name: draftStream });

@@ -1,9 +1,17 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { isWord } from "../inbox/words.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
-import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
+import {
+  maxParticipants,
+  type NotedDraft,
+  type Priority,
+  type ThreadEvent,
+  type ThreadStatus,
+  threadStream,
+} from "./events.ts";
 import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 import type { Thread } from "./thread.ts";
@@ -220,3 +228,5 @@ export const threadDecider: Decider<Thread, ThreadCommand, ThreadEvent> = {
   evolve,
   decide,
 };
+
+export const threads = stream({ decider: threadDecider, name: threadStream });

@@ -2,9 +2,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { type Draft, isByPersonOrKey, requireStatus } from "#streams/draft/draft.ts";
-import { type Authorisation, draftStream } from "#streams/draft/events.ts";
+import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -94,7 +93,7 @@ async function queueOnce(
       authorisation: { ...authorisation, approvedVersion: version },
     };
     const command = { type: "QueueDraft", queued, decides } as const;
-    const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+    const handled = await deps.drafts.handle(draftId, command, cause);
     crashPoint("send:queued");
     const { threadId } = attempt;
     const noted = await noteDraft(
@@ -134,14 +133,14 @@ export async function requeueSend(
   /** Of the new attempt, where its mail is written already. */
   newAttemptId: string = deps.ids.uuid(),
 ): Promise<void> {
-  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
   const because = await withdrawalOf(deps, draftId, draft);
   if (because !== null) throw new Rejected("approval_withdrawn", because);
   const attempt = await claim(deps, draftId, draft, replaces, cause, newAttemptId);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
-  await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  await deps.drafts.handle(draftId, command, cause);
 }
 
 /** Barrier and claim: nothing that was acknowledged before the claim stands in the log is left out of its judgement. */
@@ -198,7 +197,7 @@ export async function endStale(
   cause: Cause,
 ): Promise<void> {
   const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
-  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  const { revision } = await deps.drafts.handle(draftId, command, cause);
   await noteDraft(deps, { threadId: draft.threadId, draftId, outcome: "stale", draftRevision: revision }, cause);
 }
 
@@ -230,7 +229,7 @@ export async function undoSend(
 ): Promise<void> {
   const { attemptId, threadId } = attempt;
   const abandon = { type: "AbandonSend", attemptId, because } as const;
-  const { state } = await deps.handle(draftDecider, draftStream(draftId), abandon, cause);
+  const { state } = await deps.drafts.handle(draftId, abandon, cause);
   if (state.attemptId === attemptId) return;
   await releaseQuota(deps, attempt, cause);
   await onThread(deps, threadId, { type: "ReleaseClaim", draftId, attemptId, because }, cause);
