@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Draft, isByPersonOrKey, requireStatus } from "#streams/draft/draft.ts";
+import { type Draft, isByPersonOrKey, type Reservation, requireStatus } from "#streams/draft/draft.ts";
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
@@ -205,7 +205,7 @@ export async function endStale(
 export async function giveBack(
   deps: Dependencies,
   draftId: string,
-  draft: Draft,
+  draft: { threadId: string; attemptId: string | null; reservation: Reservation | null },
   because: string,
   cause: Cause,
 ): Promise<void> {

@@ -76,10 +76,10 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
 export async function requirePersonsWord(
   deps: Dependencies,
   draftId: string,
-  draft: Pick<Draft, "identityId" | "approvedByPerson">,
+  draft: Pick<Draft, "identityId" | "approval">,
   cause: Cause,
 ): Promise<void> {
-  if (draft.approvedByPerson) return;
+  if (draft.approval?.by === "person") return;
   try {
     await requireKeysMayDecide(deps, draft);
   } catch (error) {
