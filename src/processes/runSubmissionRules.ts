@@ -9,7 +9,9 @@ import { loadThread, noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
 import { draftStream } from "#streams/draft/events.ts";
+import { outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
@@ -54,8 +56,8 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const { workspaceId, threadId } = draft;
     const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
     const about = async () => {
-      const outcome = event.data.autoApproved || event.data.approvedAtOnce ? "approved" : "pending";
-      await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
+      const outcome = outcomeAfter(event as unknown as DraftEvent);
+      if (outcome) await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
       return aboutDraft(deps, "draft.created", draftId, { ...draft, version: 1 });
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import type { DraftOutcome } from "../draft/outcome.ts";
 import { isWord } from "../inbox/words.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
@@ -15,9 +16,6 @@ import {
 import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 import type { Thread } from "./thread.ts";
-
-/** What became of a draft, as its thread's status rules distinguish it (interface 3, decisions 4). */
-export type DraftOutcome = "pending" | "approved" | "sending" | "rejected" | "stale" | "failed";
 
 export type ThreadCommand =
   | ThreadFiling

@@ -7,16 +7,16 @@ import type {
   HeldBy,
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
-import { crashPoint } from "#src/crashPoints.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { newerWord } from "#streams/draft/staleness.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
 import { waitUntilFiled } from "../sends/barrier.ts";
 import { endStale } from "../sends/queueSend.ts";
-import { loadThread, noteDraft } from "../threads/threads.ts";
+import { loadThread } from "../threads/threads.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
 
@@ -71,19 +71,14 @@ async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
   const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256 } as const;
-  const { revision } = await deps.drafts.handle(draftId, command, cause);
-  crashPoint("approve:recorded");
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "approved", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
 async function reject(deps: Dependencies, link: Linked, reason: string | null, cause: Cause): Promise<DecisionResult> {
-  const { draftId, draft, asked, tokenSha256 } = link;
+  const { draftId, asked, tokenSha256 } = link;
   const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256 } as const;
-  const { revision } = await deps.drafts.handle(draftId, command, cause);
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "rejected", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command }, cause);
   return { kind: "rejected" };
 }
 

@@ -13,6 +13,7 @@ import { approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import { type Exchange, grants, type Walk } from "#streams/ruleRun/grants.ts";
 import type { WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { aboutDraft, aboutMessage, factsAgain } from "../rules/ruleFacts.ts";
@@ -155,10 +156,8 @@ async function sentByKey(deps: Dependencies, draftId: string): Promise<boolean> 
 /** Takes back an approval that does not stand any more. One that a person or a key gave meanwhile stays. */
 export async function withdrawApproval(
   deps: Dependencies,
-  draftId: string,
-  { version }: Pick<Draft, "version">,
-  because: string,
+  { draftId, version, because }: { draftId: string; version: number; because: string },
   cause: Cause,
-) {
-  return deps.drafts.handle(draftId, { type: "WithdrawApproval", version, because }, cause);
+): Promise<void> {
+  await changeDraft(deps, { draftId, command: { type: "WithdrawApproval", version, because } }, cause);
 }

@@ -7,7 +7,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
-import { noteDraft } from "../threads/threads.ts";
+import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
 
@@ -85,8 +85,7 @@ export async function approveDraft(
     sendRequested: false,
     tokenSha256: null,
   };
-  const handled = await deps.drafts.handle(draftId, command, cause);
-  return notePosition(deps, draftId, handled, "approved", cause);
+  return changeDraft(deps, { draftId, command }, cause);
 }
 
 export async function rejectDraft(
@@ -96,8 +95,7 @@ export async function rejectDraft(
 ): Promise<{ position: number }> {
   await loadDraft(deps, workspaceId, draftId);
   const command: ReviewCommand = { type: "RejectDraft", reason, ifVersion: null, tokenSha256: null };
-  const handled = await deps.drafts.handle(draftId, command, cause);
-  return notePosition(deps, draftId, handled, "rejected", cause);
+  return changeDraft(deps, { draftId, command }, cause);
 }
 
 /**
@@ -131,16 +129,4 @@ export async function notifyAgain(
   const command = { type: "RequestNotify", at, throttleSeconds } as const;
   const { state, position } = await deps.drafts.handle(draftId, command, cause);
   return { position, channel: identity.approvalChannel.type, notifiedAt: state.notified.requestedAt ?? at };
-}
-
-async function notePosition(
-  deps: Dependencies,
-  draftId: string,
-  handled: { state: Draft; revision: number; position: number },
-  outcome: "approved" | "rejected",
-  cause: Cause,
-): Promise<{ position: number }> {
-  const note = { threadId: handled.state.threadId, draftId, outcome, draftRevision: handled.revision };
-  const noted = await noteDraft(deps, note, cause);
-  return { position: Math.max(handled.position, noted.position) };
 }

@@ -3,7 +3,7 @@ import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { noteDraft } from "../threads/threads.ts";
+import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
 import { reducedLetter } from "./letters.ts";
 
@@ -34,13 +34,10 @@ export async function refreshContent(
     because: reduced ? "identity_changed" : "html_reduced",
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
-  const handled = await deps.drafts.handle(draftId, command, cause);
+  const handled = await changeDraft(deps, { draftId, command }, cause);
   // Decided or queued meanwhile: its status says how it goes on, and a queued one has the hash that was approved. Or it has this very
   // content already, in a version that somebody else made.
-  if (!handled.changed) return handled.state.version !== draft.version;
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: handled.revision }, cause);
-  return true;
+  return handled.changed || handled.state.version !== draft.version;
 }
 
 const maxChanges = 10;

@@ -15,7 +15,8 @@ import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
 import { waitForFiling } from "../sends/barrier.ts";
-import { loadThread, noteDraft } from "../threads/threads.ts";
+import { loadThread } from "../threads/threads.ts";
+import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
 import { type GivenAttachment, type Letter, writeLetter } from "./letters.ts";
 
@@ -80,10 +81,8 @@ export async function submitDraft(
     autoApproved,
     ...answersMachine,
   };
-  const handled = await deps.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
-  const outcome = autoApproved ? "approved" : "pending";
-  const noted = await noteDraft(deps, { threadId, draftId, outcome, draftRevision: handled.revision }, cause);
-  return { draftId, position: Math.max(handled.position, noted.position) };
+  const { position } = await changeDraft(deps, { draftId, command: { type: "SubmitDraft", draft } }, cause);
+  return { draftId, position };
 }
 
 /** The thread, identity and message a draft names, all of this workspace and belonging together. */

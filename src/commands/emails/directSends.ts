@@ -6,6 +6,7 @@ import type { Identity } from "#streams/identity/decider.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft, tellThread } from "../drafts/changeDraft.ts";
 import { contentSha256, storeContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
@@ -13,7 +14,6 @@ import { requireQuotaLeft } from "../plans/quotas.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { outcomeOfFirst } from "../sends/repeatedSend.ts";
 import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
-import { noteDraft } from "../threads/threads.ts";
 
 export type DirectDraft = {
   kind: DirectKind;
@@ -87,14 +87,10 @@ async function proceed(
     const first = await outcomeOfFirst(deps, draftId, cause);
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
-  const note = (outcome: "pending" | "approved") =>
-    noteDraft(deps, { threadId, draftId, outcome, draftRevision: revision }, cause);
-  if (status === "pending" && (await requiresHuman(deps, identity))) {
-    const noted = await note(status);
-    return { ...sent, threadId: noted.threadId, position: noted.position };
-  }
+  const tell = () => tellThread(deps, { draftId, state, revision, position }, cause);
+  if (status === "pending" && (await requiresHuman(deps, identity))) return { ...sent, ...(await tell()) };
   return withdrawnUnlessDone(deps, draftId, cause, async () => {
-    if (status === "pending" || status === "approved") await note(status);
+    if (status === "pending" || status === "approved") await tell();
     // It may have come to require a person since the key's word was recorded.
     await requireKeysMayDecide(deps, state);
     return { ...sent, ...(await queue(deps, draftId, cause)), status: "sending" };
@@ -153,9 +149,5 @@ async function withdraw(deps: Dependencies, draftId: string, error: unknown, cau
   const withdrawn = { type: "WithdrawDraft", code, message } as const;
   // The key may have been revoked meanwhile: that must not keep its mail from being withdrawn.
   const { keyGuard: _, ...unguarded } = cause;
-  const handled = await deps.drafts.handle(draftId, withdrawn, unguarded);
-  if (!handled.changed) return;
-  const { threadId } = handled.state;
-  const note = { threadId, draftId, outcome: "failed", draftRevision: handled.revision } as const;
-  await noteDraft(deps, note, unguarded);
+  await changeDraft(deps, { draftId, command: withdrawn }, unguarded);
 }

@@ -8,9 +8,10 @@ import type { ActionOutcome, RuleResult, RuleSubject } from "#streams/ruleRun/ev
 import { threadStream } from "#streams/thread/events.ts";
 import { tagContact } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
-import { loadThread, noteDraft, onThread } from "../threads/threads.ts";
+import { loadThread, onThread } from "../threads/threads.ts";
 import { notifyByRule } from "./ruleNotices.ts";
 
 /** One action of a run that is to be done now. */
@@ -124,9 +125,7 @@ async function approveByRule(
     tokenSha256: null,
     grantedBy,
   } as const;
-  const { revision } = await deps.drafts.handle(draftId, command, cause);
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "approved", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command }, cause);
 }
 
 async function updateThread(

@@ -7,10 +7,11 @@ import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
-import { noteDraft, onThread } from "../threads/threads.ts";
+import { onThread } from "../threads/threads.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
 import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
@@ -93,16 +94,10 @@ async function queueOnce(
       authorisation: { ...authorisation, approvedVersion: version },
     };
     const command = { type: "QueueDraft", queued, decides } as const;
-    const handled = await deps.drafts.handle(draftId, command, cause);
-    crashPoint("send:queued");
-    const { threadId } = attempt;
-    const noted = await noteDraft(
-      deps,
-      { threadId, draftId, outcome: "sending", draftRevision: handled.revision },
-      cause,
-    );
-    const position = Math.max(handled.position, noted.position);
-    return { ...handled, position, threadId, attemptId: attempt.attemptId, queuedAt: deps.clock.now().toISOString() };
+    const queueing = { draftId, command, recorded: "send:queued" } as const;
+    const handled = await changeDraft(deps, queueing, cause);
+    const { threadId, attemptId } = attempt;
+    return { ...handled, threadId, attemptId, queuedAt: deps.clock.now().toISOString() };
   } catch (error) {
     if (error instanceof Rejected) await undoSend(deps, draftId, attempt, error.message, cause);
     throw error;
@@ -113,9 +108,7 @@ async function queueOnce(
 async function requireStanding(deps: Dependencies, draftId: string, draft: Draft, cause: Cause): Promise<void> {
   const because = await withdrawalOf(deps, draftId, draft);
   if (because === null) return;
-  const { changed, revision } = await withdrawApproval(deps, draftId, draft, because, cause);
-  const { threadId } = draft;
-  if (changed) await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: revision }, cause);
+  await withdrawApproval(deps, { draftId, version: draft.version, because }, cause);
   throw new Rejected("approval_withdrawn", because);
 }
 
@@ -197,8 +190,7 @@ export async function endStale(
   cause: Cause,
 ): Promise<void> {
   const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
-  const { revision } = await deps.drafts.handle(draftId, command, cause);
-  await noteDraft(deps, { threadId: draft.threadId, draftId, outcome: "stale", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command }, cause);
 }
 
 /** Gives back what a draft that ended unsent still holds: its quota first, then its claim. */

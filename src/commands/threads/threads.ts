@@ -1,5 +1,6 @@
 import { Rejected } from "#streams/decider.ts";
-import type { DraftOutcome, ThreadCommand } from "#streams/thread/decider.ts";
+import type { DraftOutcome } from "#streams/draft/outcome.ts";
+import type { ThreadCommand } from "#streams/thread/decider.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
