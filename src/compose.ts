@@ -3,7 +3,7 @@ import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import { systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
-import { createHandle } from "./commands/handle.ts";
+import { createStreamServices } from "./commands/handle.ts";
 import { createFreshClaims } from "./commands/sends/freshClaims.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
@@ -68,7 +68,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const ids = systemIds;
   const deps: Dependencies = {
-    ...createHandle({ store, clock, ids }),
+    ...createStreamServices({ store, clock, ids }),
     store,
     clock,
     ids,

@@ -4,8 +4,7 @@ import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
 import type { Attempt, Claim, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Webhook, webhookDecider } from "#streams/webhook/decider.ts";
-import { webhookStream } from "#streams/webhook/events.ts";
+import type { Webhook } from "#streams/webhook/decider.ts";
 import { nextTryAfterMs } from "#streams/webhook/retrySchedule.ts";
 
 export type DeliverWebhooksOptions = {
@@ -105,7 +104,7 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
   }
 
   async function deliver(claim: Claim, askedAt: number): Promise<void> {
-    const { state: webhook } = await deps.load(webhookDecider, webhookStream(claim.webhook_id));
+    const { state: webhook } = await deps.webhooks.load(claim.webhook_id);
     if (webhook.deleted || webhook.settings.status !== "active") {
       return deliveries.cancel(claim.webhook_id, "the webhook was deleted or disabled");
     }

@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { ApiKeyEvent } from "./events.ts";
+import { type ApiKeyEvent, apiKeyStream } from "./events.ts";
 
 export type ApiKey = { exists: boolean; revoked: boolean; workspaceId: string; hash: string; scopes: string[] };
 
@@ -46,3 +47,5 @@ export const apiKeyDecider: Decider<ApiKey, ApiKeyCommand, ApiKeyEvent> = {
   evolve,
   decide,
 };
+
+export const apiKeys = stream({ decider: apiKeyDecider, name: apiKeyStream });

@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { AssistantEvent, AssistantSettings } from "./events.ts";
+import { type AssistantEvent, type AssistantSettings, assistantStream } from "./events.ts";
 
 export type Assistant = AssistantSettings & { exists: boolean; deleted: boolean; workspaceId: string };
 
@@ -61,3 +62,5 @@ export const assistantDecider: Decider<Assistant, AssistantCommand, AssistantEve
   evolve,
   decide,
 };
+
+export const assistants = stream({ decider: assistantDecider, name: assistantStream });

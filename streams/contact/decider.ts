@@ -1,8 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { invalid } from "../decider.ts";
+import { stream } from "../stream.ts";
 import type { ContactStatus } from "../thread/events.ts";
 import { unreachable } from "../unreachable.ts";
-import type { ContactEvent } from "./events.ts";
+import { type ContactEvent, contactStream } from "./events.ts";
 
 /** `exists`: somebody said something about it since it was made, or last deleted. Mail alone leaves nothing here. */
 export type Contact = { exists: boolean; name: string | null; status: ContactStatus; tags: readonly string[] };
@@ -76,3 +77,5 @@ export const contactDecider: Decider<Contact, ContactCommand, ContactEvent> = {
   evolve,
   decide,
 };
+
+export const contacts = stream({ decider: contactDecider, name: contactStream });

@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { DeliveryEvent } from "./events.ts";
+import { type DeliveryEvent, deliveryStream } from "./events.ts";
 
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
 
@@ -130,3 +131,5 @@ export const deliveryDecider: Decider<Delivery, DeliveryCommand, DeliveryEvent> 
   evolve,
   decide,
 };
+
+export const deliveries = stream({ decider: deliveryDecider, name: deliveryStream });

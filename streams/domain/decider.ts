@@ -1,8 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { invalid, Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Domain, evolveDomain, initialDomain } from "./domain.ts";
-import { type DomainEvent, type DomainFacts, domainRecords } from "./events.ts";
+import { type DomainEvent, type DomainFacts, domainRecords, domainStream } from "./events.ts";
 import { pendingMs } from "./schedule.ts";
 
 type Checked = Extract<DomainEvent, { type: "DomainChecked" }>["data"];
@@ -90,3 +91,5 @@ export const domainDecider: Decider<Domain, DomainCommand, DomainEvent> = {
   evolve: evolveDomain,
   decide,
 };
+
+export const domains = stream({ decider: domainDecider, name: domainStream });

@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { invalid, Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { DomainNameEvent } from "./events.ts";
+import { type DomainNameEvent, domainNameStream } from "./events.ts";
 
 export type DomainName = {
   /** The domain that stands for the name in a workspace, by workspace. */
@@ -82,3 +83,5 @@ export const domainNameDecider: Decider<DomainName, DomainNameCommand, DomainNam
   evolve,
   decide,
 };
+
+export const domainNames = stream({ decider: domainNameDecider, name: domainNameStream });

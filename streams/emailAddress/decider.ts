@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { invalid } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { EmailAddressEvent } from "./events.ts";
+import { type EmailAddressEvent, emailAddressStream } from "./events.ts";
 
 export type EmailAddress = { identityId: string | null; lastWorkspaceId: string | null };
 
@@ -62,3 +63,5 @@ export const emailAddressDecider: Decider<EmailAddress, EmailAddressCommand, Ema
   evolve,
   decide,
 };
+
+export const emailAddresses = stream({ decider: emailAddressDecider, name: emailAddressStream });

@@ -1,6 +1,7 @@
 import type { Decider } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { FilingDecision, FilingEvent } from "./events.ts";
+import { type FilingDecision, type FilingEvent, filingStream } from "./events.ts";
 
 export type Filing = {
   /** The newest filing number; 0 before the first. */
@@ -86,3 +87,5 @@ export const filingDecider: Decider<Filing, FilingCommand, FilingEvent> = {
   evolve,
   decide,
 };
+
+export const filings = stream({ decider: filingDecider, name: filingStream });

@@ -1,8 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { defaultSettings } from "./defaults.ts";
-import type { IdentityEvent, IdentitySettings } from "./events.ts";
+import { type IdentityEvent, type IdentitySettings, identityStream } from "./events.ts";
 
 export type Identity = IdentitySettings & {
   exists: boolean;
@@ -122,3 +123,5 @@ export const identityDecider: Decider<Identity, IdentityCommand, IdentityEvent> 
   evolve,
   decide,
 };
+
+export const identities = stream({ decider: identityDecider, name: identityStream });

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import type { QuotaEvent } from "./events.ts";
 
@@ -80,3 +81,6 @@ export const quotaDecider: Decider<Quota, QuotaCommand, QuotaEvent> = {
   evolve,
   decide,
 };
+
+/** By the name of the stream (quotaStream): claims and drafts keep that, so that a send gives back what it reserved in whatever period. */
+export const quotas = stream({ decider: quotaDecider, name: (name: string) => name });

@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { RuleEvent, RuleSettings } from "./events.ts";
+import { type RuleEvent, type RuleSettings, ruleStream } from "./events.ts";
 
 export type Rule = RuleSettings & { exists: boolean; deleted: boolean; workspaceId: string; version: number };
 
@@ -72,3 +73,5 @@ function changed(changes: Partial<RuleSettings>, rule: Rule): Partial<RuleSettin
 }
 
 export const ruleDecider: Decider<Rule, RuleCommand, RuleEvent> = { category: "rule", initial, evolve, decide };
+
+export const rules = stream({ decider: ruleDecider, name: ruleStream });

@@ -1,6 +1,7 @@
 import type { Decider } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { ActionOutcome, RuleResult, RuleRunEvent } from "./events.ts";
+import { type ActionOutcome, type RuleResult, type RuleRunEvent, ruleRunStream } from "./events.ts";
 
 type Evaluated = Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"];
 type Taken = Extract<RuleRunEvent, { type: "RuleActionTaken" }>["data"];
@@ -82,3 +83,5 @@ export const ruleRunDecider: Decider<RuleRun, RuleRunCommand, RuleRunEvent> = {
   evolve,
   decide,
 };
+
+export const ruleRuns = stream({ decider: ruleRunDecider, name: ruleRunStream });

@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { SlotsEvent } from "./events.ts";
+import { type SlotKind, type SlotsEvent, slotsStream } from "./events.ts";
 
 /** Since when (ISO 8601) each holder has its slot, by holder. A holder may be gone without having said so: who finds no slot free looks. */
 export type Slots = Readonly<Record<string, string>>;
@@ -60,3 +61,9 @@ export const slotsDecider: Decider<Slots, SlotsCommand, SlotsEvent> = {
   evolve,
   decide,
 };
+
+/** All slots of a workspace, by kind of thing that is capped. */
+export const slots = stream({
+  decider: slotsDecider,
+  name: ({ workspaceId, kind }: { workspaceId: string; kind: SlotKind }) => slotsStream(workspaceId, kind),
+});

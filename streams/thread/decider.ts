@@ -1,15 +1,21 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import type { DraftOutcome } from "../draft/outcome.ts";
 import { isWord } from "../inbox/words.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
-import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
+import {
+  maxParticipants,
+  type NotedDraft,
+  type Priority,
+  type ThreadEvent,
+  type ThreadStatus,
+  threadStream,
+} from "./events.ts";
 import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 import type { Thread } from "./thread.ts";
-
-/** What became of a draft, as its thread's status rules distinguish it (interface 3, decisions 4). */
-export type DraftOutcome = "pending" | "approved" | "sending" | "rejected" | "stale" | "failed";
 
 export type ThreadCommand =
   | ThreadFiling
@@ -220,3 +226,5 @@ export const threadDecider: Decider<Thread, ThreadCommand, ThreadEvent> = {
   evolve,
   decide,
 };
+
+export const threads = stream({ decider: threadDecider, name: threadStream });

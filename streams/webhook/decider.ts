@@ -1,6 +1,7 @@
 import { type Decider, Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { WebhookEvent, WebhookSecret, WebhookSettings } from "./events.ts";
+import { type WebhookEvent, type WebhookSecret, type WebhookSettings, webhookStream } from "./events.ts";
 
 export type Webhook = {
   exists: boolean;
@@ -104,3 +105,5 @@ export const webhookDecider: Decider<Webhook, WebhookCommand, WebhookEvent> = {
   evolve,
   decide,
 };
+
+export const webhooks = stream({ decider: webhookDecider, name: webhookStream });

@@ -1,7 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import type { PaidPeriod, Plan, PlanStatus, WorkspaceEvent } from "./events.ts";
+import { type PaidPeriod, type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "./events.ts";
 
 export type Workspace = PaidPeriod & {
   exists: boolean;
@@ -138,3 +139,5 @@ export const workspaceDecider: Decider<Workspace, WorkspaceCommand, WorkspaceEve
   evolve,
   decide,
 };
+
+export const workspaces = stream({ decider: workspaceDecider, name: workspaceStream });

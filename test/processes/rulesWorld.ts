@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { updateContact } from "#src/commands/contacts.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
 import { operator } from "#test/support/cause.ts";
@@ -107,7 +105,7 @@ export function useRules() {
 
   /** Where nobody has confirmed it yet. */
   async function confirmDelivery(draftId: string): Promise<void> {
-    const { state } = await service.deps.load(draftDecider, draftStream(draftId));
+    const { state } = await service.deps.drafts.load(draftId);
     const stream = deliveryStream(state.attemptId as string);
     if ((await eventsOf(stream, "DeliveryDelivered")).length > 0) return;
     const last = await service.deps.store.readLast(stream);

@@ -84,9 +84,14 @@ describe("npm run secrets", function () {
 
   it("knows every place that seals: one that is added has to be sealed anew, too", () => {
     const sealing = sourceFiles("src").filter((file) => textOf(file).includes("keyRing.seal("));
-    expect(sealing).to.deep.equal(
-      ["approvalChannels", "domains", "resealing", "ruleSecrets", "webhooks"].map((name) => `src/commands/${name}.ts`),
-    );
+    const names = [
+      "approvals/approvalChannels",
+      "domains/domains",
+      "rules/ruleSecrets",
+      "secrets/resealing",
+      "webhooks",
+    ];
+    expect(sealing).to.have.members(names.map((name) => `src/commands/${name}.ts`));
   });
 
   it("tells how many secrets stand under which key, and seals them anew, once", async () => {

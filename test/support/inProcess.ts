@@ -10,8 +10,6 @@ import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { asking } from "./asking.ts";
 import { operator } from "./cause.ts";
 import { createTestDatabase } from "./postgres.ts";
@@ -70,7 +68,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
       const identity: NewIdentity = { ...sandbox, ...settings, localPart };
       const { identityId } = await createIdentity(deps, identity, operator(workspaceId));
       await caughtUp();
-      const { state } = await deps.load(identityDecider, identityStream(identityId));
+      const { state } = await deps.identities.load(identityId);
       return { id: identityId, address: state.emailAddress };
     },
     /** Takes a mail in as the SMTP receiver would, and waits until it is on its thread and can be read. */

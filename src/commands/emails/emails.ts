@@ -11,10 +11,7 @@ import {
   requireDistinctRecipients,
   requireFewCopies,
 } from "#streams/draft/recipients.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { threadStream } from "#streams/thread/events.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { identityParts } from "../drafts/draftContents.ts";
@@ -84,7 +81,7 @@ export async function openByMail(
     openedBy: kind,
     recipients: [...to, ...cc],
   };
-  await deps.handle(threadDecider, threadStream(threadId), { type: "OpenThread", opened }, cause);
+  await deps.threads.handle(threadId, { type: "OpenThread", opened }, cause);
   const draft = { kind, draftId, workspaceId, threadId, identityId, basedOn: null, content, making, metadata };
   return sendDirectly(deps, draft, identity, cause);
 }
@@ -132,7 +129,7 @@ async function answer(
   if (resumed) return resumed;
   const { workspaceId, replyAll } = request;
   const { identity_id: identityId } = thread;
-  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const { state: identity } = await deps.identities.load(identityId);
   const to = recipientsOfReply(message, identity);
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
@@ -186,7 +183,7 @@ async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow
 
 /** Throws Rejected not_found naming the field where this workspace has no such identity. */
 export async function loadIdentity(deps: Dependencies, workspaceId: string, identityId: string): Promise<Identity> {
-  const { state } = await deps.load(identityDecider, identityStream(identityId));
+  const { state } = await deps.identities.load(identityId);
   if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;
   throw missing("identity_id", "identity");
 }

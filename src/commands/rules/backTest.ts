@@ -3,8 +3,6 @@ import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { type PastTrigger, pastTriggers } from "#projections/rules/queries.ts";
 import { Rejected } from "#streams/decider.ts";
 import { recipientsOfReply } from "#streams/draft/recipients.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
@@ -78,7 +76,7 @@ async function lookUp(
 /** A message, and to whom a draft would go that answers it: so a test tells of recipients that a grant would not be for. */
 async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<About> {
   const about = await aboutMessage(deps, message);
-  const { state: identity } = await deps.load(identityDecider, identityStream(message.identity_id));
+  const { state: identity } = await deps.identities.load(message.identity_id);
   try {
     const recipients = { to: recipientsOfReply(message, identity), cc: [], bcc: [] };
     return { ...about, exchange: { ...about.exchange, recipients } };

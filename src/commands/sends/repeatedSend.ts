@@ -40,14 +40,13 @@ export async function outcomeOfFirst(
   { operation }: Cause,
   word: SendersWord = {},
 ): Promise<Queued | undefined> {
-  const stream = draftStream(draftId);
-  const events = (await deps.store.read(stream)) as unknown as Recorded<DraftEvent>[];
+  const events = (await deps.store.read(draftStream(draftId))) as unknown as Recorded<DraftEvent>[];
   let draft = draftDecider.initial;
   for (const event of events) {
     draft = draftDecider.evolve(draft, event);
     if (operation === undefined || !event.metadata.operation?.startsWith(`${operation}/`)) continue;
     if (event.type === "DraftQueued") {
-      const loaded = await deps.load(draftDecider, stream);
+      const loaded = await deps.drafts.load(draftId);
       const { threadId } = await loadThread(deps, loaded.state.threadId);
       const { attemptId } = event.data;
       return { ...loaded, changed: true, threadId, attemptId, queuedAt: event.metadata.at };
