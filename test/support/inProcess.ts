@@ -23,7 +23,7 @@ export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
 
 /** Every role of the service in this process, on a database of its own, answering on a real socket. */
 export async function startInProcess(environment: Record<string, string> = {}) {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createTestDatabase({ readModels: true });
   const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL"].map((name) => [`RATE_LIMIT_${name}`, "100000"]);
   const config = loadConfig({
     ...settingsOn(testDatabase),
