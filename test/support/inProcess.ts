@@ -12,6 +12,7 @@ import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import { identityStream } from "#streams/identity/events.ts";
+import { adjustableClock } from "./adjustableClock.ts";
 import { asking } from "./asking.ts";
 import { operator } from "./cause.ts";
 import { createTestDatabase } from "./postgres.ts";
@@ -34,7 +35,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     ...environment,
   });
   const logger = pino({ level: config.logLevel });
-  const composition = await compose(config, testDatabase, logger);
+  const clock = adjustableClock();
+  const composition = compose(config, testDatabase, logger, { clock });
   const service = await startService(config, composition, randomUUID(), logger);
   const { deps, database, store } = composition;
   const url = service.url as string;
@@ -48,6 +50,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     /** Of its database: for another process on it. */
     urls: { serviceUrl: testDatabase.serviceUrl, ownerUrl: testDatabase.ownerUrl },
     deps,
+    /** The clock of all its roles. */
+    clock,
     database,
     outbox: createOutbox(database),
     caughtUp,
