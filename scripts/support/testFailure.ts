@@ -4,7 +4,6 @@ import Mocha from "mocha";
 export type TestFailure = {
   /** The full title: every `describe` and the test. */
   title: string;
-  /** Relative to the current directory. */
   file: string;
   /** Message, difference and stack. */
   error: string;
@@ -14,10 +13,11 @@ const maxLines = 60;
 const maxCharacters = 6_000;
 const maxFrames = 20;
 
-export function testFailure(test: Mocha.Runnable, thrown: unknown): TestFailure {
-  const file = (test.file ?? "").replace(`${process.cwd()}/`, "");
-  return { title: test.titlePath().join(" › "), file, error: errorText(thrown) };
-}
+export const testFailure = (test: Mocha.Runnable, thrown: unknown, file: string): TestFailure => ({
+  title: test.titlePath().join(" › "),
+  file,
+  error: errorText(thrown),
+});
 
 /** All failures with a heading and numbers, for the end of the output: what a log cut at its beginning still shows. */
 export const failureReport = (failures: readonly TestFailure[]): string =>

@@ -43,7 +43,7 @@ export type ServiceOptions = {
 
 /** Starts the service and waits until it is ready. Rejects with what it wrote where it ends before that. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
-  const ownDatabase = options.database ? undefined : await createTestDatabase();
+  const ownDatabase = options.database ? undefined : await createTestDatabase({ readModels: true });
   const database = options.database === "embedded" ? undefined : (options.database ?? ownDatabase);
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "countersign-service-")));
   const child = spawn(process.execPath, await nodeArguments("src/main.ts"), {
