@@ -22,6 +22,7 @@ import { draftHistoryRoutes } from "./draftHistories.ts";
 import { draftRoutes } from "./drafts.ts";
 import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events.ts";
+import { frontPage } from "./frontPage.ts";
 import { createHitCounter } from "./hitCounter.ts";
 import { createIdempotency } from "./idempotency.ts";
 import { identityRoutes } from "./identities.ts";
@@ -94,7 +95,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const closing = new AbortController();
   // As many listen to it as there are streams open.
   setMaxListeners(0, closing.signal);
-  const { webhookDeliveries } = options;
+  const { webhookDeliveries, outbox } = options;
+  const checks = readiness(options, options.parts);
   const httpDeps = httpDependencies(deps, { database, revocation, webhookDeliveries, closing: closing.signal });
   const app = createApp({
     routes: allRoutes(httpDeps),
@@ -116,7 +118,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       description: introduction(),
       serverUrl: publicUrl,
     },
-    readiness: readiness(options, options.parts),
+    readiness: checks,
     metrics: options.metrics,
     beside: [
       approvalPages({
@@ -125,7 +127,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         clock: deps.clock,
         onError: (error) => logger.error({ err: error }, "an approval page failed"),
       }),
-      ...(options.outbox ? [outboxPages({ outbox: options.outbox })] : []),
+      frontPage({ readiness: checks, hasOutbox: outbox !== undefined }),
+      ...(outbox ? [outboxPages({ outbox })] : []),
     ],
   });
   await revocation.start();
