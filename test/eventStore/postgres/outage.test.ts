@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import pino from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
@@ -23,7 +24,7 @@ import {
   upTo,
 } from "../contract/support.ts";
 import { startSilentProxy } from "./silentProxy.ts";
-import { cutConnections } from "./support.ts";
+import { backendsOf, cutConnections } from "./support.ts";
 
 const writers = 32;
 
@@ -91,6 +92,27 @@ describe("The event log in PostgreSQL, when things die", function () {
     await expectWhole(store, (await reading).events, acknowledged);
     expect(silenced).to.equal(2);
     await store.close();
+    proxy.close();
+    await database.drop();
+  });
+
+  it("listens on a fresh connection when the network swallows everything on the listener's, though nothing is asked of it", async function () {
+    this.timeout(30_000);
+    const database = await createTestDatabase();
+    const proxy = await startSilentProxy(database.serviceUrl);
+    const store = createPostgresEventStore({ connectionString: proxy.url, timeoutMs: 300 });
+    const other = createPostgresEventStore({ connectionString: database.serviceUrl });
+    const category = newCategory();
+    const reading = consume(store, { after: 0, categories: [category] }, count(2));
+    await other.append(newStream(category), -1, [newEvent()]);
+    const listeners = () => backendsOf(database, "countersign log listener");
+    let before: number[] = [];
+    while (before.length === 0) before = await listeners();
+    proxy.silence();
+    while ((await listeners()).every((pid) => before.includes(pid))) await sleep(50);
+    await other.append(newStream(category), -1, [newEvent()]);
+    expect((await reading).events).to.have.length(2);
+    await Promise.all([store.close(), other.close()]);
     proxy.close();
     await database.drop();
   });
