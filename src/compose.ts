@@ -1,7 +1,7 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
-import { systemClock, systemIds } from "./clock.ts";
+import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { createFreshClaims } from "./commands/sends/freshClaims.ts";
@@ -25,7 +25,6 @@ import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
-import { StartError } from "./startError.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
@@ -48,11 +47,16 @@ export type Composition = {
   close(): Promise<void>;
 };
 
-export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Composition {
+/** `clock`: the system's unless told; a test drives its own. */
+export function compose(
+  config: Config,
+  urls: DatabaseUrls,
+  logger: Logger,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),
   });
-  const clock = systemClock;
   const unmeasured = upcasting(createStore(config, urls, logger));
   const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));
   const store = measured(unmeasured, { metrics, clock });
@@ -111,11 +115,6 @@ function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventS
 
 function createProvider(config: Config, database: Database): MailProvider {
   if (config.mailProvider === "smtp") return createSmtpProvider(config.smtpUrl as string);
-  if (config.mailProvider === "sendgrid") {
-    throw new StartError(
-      "MAIL_PROVIDER=sendgrid is not built yet: use smtp (with SendGrid's relay in SMTP_URL) or outbox.",
-    );
-  }
   return createOutboxProvider(database);
 }
 
@@ -128,6 +127,6 @@ const settingsOf = (config: Config): Settings => ({
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,
   barrierTimeoutMs: 5_000,
-  slackAllowedHosts: config.slack.allowedHosts,
+  slackAllowedHosts: config.slackAllowedHosts,
   webhookAllowedHosts: config.webhookAllowedHosts,
 });

@@ -48,6 +48,12 @@ export function useRules() {
         expect(status, JSON.stringify(json)).to.equal(200);
         return json;
       },
+      /** As long as rules wait for a sender's proof, once they do. */
+      async proofIsLate() {
+        const waiting = "select 1 from work.timers where name like 'created:%'";
+        await until(async () => (await service.database.query(waiting)).rows.length > 0);
+        service.clock.advance(10_000);
+      },
       async contact(status: ContactStatus, tags: string[] = []) {
         const changes = { status, tags };
         await updateContact(service.deps, { workspaceId: id, email: ann, changes }, operator(id));

@@ -8,6 +8,7 @@ import { categoryOf } from "#streams/event.ts";
 import { webhookHost } from "#test/support/examples/world.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { type Instance, startInstance } from "../../scripts/support/instance.ts";
 
 const run = promisify(execFile);
@@ -33,7 +34,7 @@ describe("npm run secrets", function () {
       DATABASE_OWNER_URL: ownerUrl,
       SECRETS_KEYS: ring,
     };
-    const { stdout } = await run(process.execPath, ["--import", "tsx", "scripts/secrets.ts", command], { env });
+    const { stdout } = await run(process.execPath, [...(await nodeArguments("scripts/secrets.ts")), command], { env });
     return JSON.parse(stdout);
   };
   const made = async (line: string, json: unknown) => {

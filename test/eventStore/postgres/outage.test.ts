@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import pino from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
@@ -11,6 +10,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { migrate } from "#src/postgres/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { nodeArguments } from "../../../scripts/support/childProcess.ts";
 import {
   appendForSure,
   consume,
@@ -129,9 +129,9 @@ describe("The event log in PostgreSQL, when things die", function () {
   describe("with instances in processes of their own", () => {
     let database: TestDatabase;
     const children: ChildProcess[] = [];
-    const start = (category: string, appends: number): ChildProcess => {
-      const script = fileURLToPath(new URL("./appendAll.ts", import.meta.url));
-      const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: ["--import", "tsx"] });
+    const start = async (category: string, appends: number): Promise<ChildProcess> => {
+      const [flag, script] = (await nodeArguments("test/eventStore/postgres/appendAll.ts")) as [string, string];
+      const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: [flag] });
       children.push(child);
       return child;
     };
@@ -147,7 +147,11 @@ describe("The event log in PostgreSQL, when things die", function () {
     it("keeps one order for all of them; one that is stopped holds nobody up, one that is killed leaves no half", async () => {
       const store = createPostgresEventStore({ connectionString: database.serviceUrl });
       const category = newCategory();
-      const [steady, stopped, killed] = [start(category, 1500), start(category, 1500), start(category, 1_000_000)];
+      const [steady, stopped, killed] = [
+        await start(category, 1500),
+        await start(category, 1500),
+        await start(category, 1_000_000),
+      ];
       await Promise.all([steady, stopped, killed].map((child) => once(child, "message")));
       const steadyEnd = once(steady, "exit");
       const stoppedEnd = once(stopped, "exit");
