@@ -51,6 +51,7 @@ export type StreamServices = { [Noun in keyof Streams]: ServiceOf<Streams[Noun]>
 
 const maxConflicts = 50;
 
+/** The one place where streams are read, decided on and appended to. Call it once per process: its turns and its cache are that process's. */
 export function createStreamServices(deps: {
   store: EventStore;
   clock: Clock;
