@@ -77,7 +77,7 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
     const metadata = { ...rest, at, ...(mark === undefined ? {} : { operation: mark }) };
     const named = events.map((event) => ({ ...event, id: deps.ids.uuid(), metadata }));
     try {
-      return await deps.store.append(stream, revision, named, keyGuard ? { unlessMoved: keyGuard } : {});
+      return await deps.store.append(stream, { revision, unlessMoved: keyGuard }, named);
     } catch (error) {
       if (keyGuard && error instanceof StreamMoved && error.stream === keyGuard.stream) {
         throw new Rejected("unauthorized", "this API key was revoked");

@@ -60,7 +60,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
         if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
         const workspaceId = event.metadata.workspaceId as string;
         const cause = causedBy(event, name);
-        for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, idOf(event.stream), ["pending"])) {
+        const pending = { identityId: idOf(event.stream), statuses: ["pending"] };
+        for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, pending)) {
           await waitOrEscalate(draftId, cause, context);
         }
       },

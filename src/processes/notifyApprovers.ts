@@ -66,7 +66,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const identityId = idOf(event.stream);
     const workspaceId = event.metadata.workspaceId as string;
     const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
-    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, identityId, ["pending"])) {
+    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["pending"] })) {
       const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;

@@ -34,13 +34,13 @@ describe("rules under repetition", function () {
       const { clock, ids } = rules.service.deps;
       const store: EventStore = {
         ...rules.service.deps.store,
-        async append(stream, revision, events, options) {
+        async append(stream, expected, events) {
           if (events.some(({ type }) => type === "RulesEvaluated")) {
             waiting -= 1;
             if (waiting <= 0) open();
             await all;
           }
-          return rules.service.deps.store.append(stream, revision, events, options);
+          return rules.service.deps.store.append(stream, expected, events);
         },
       };
       const deps = { ...rules.service.deps, ...createHandle({ store, clock, ids }) };
