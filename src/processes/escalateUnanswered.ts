@@ -29,7 +29,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timerName);
     const due = new Date((await pendingSince(draftId)) + delay * 60_000);
-    if (due > deps.clock.now()) return timers.set(draftId, timerName, due, traced(cause));
+    if (due > deps.clock.now())
+      return timers.set({ key: draftId, name: timerName, dueAt: due, payload: traced(cause) });
     const escalate = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
     await deps.handle(draftDecider, draftStream(draftId), escalate, cause);
   }

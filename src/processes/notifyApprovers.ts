@@ -41,7 +41,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const done = await askApprovers(deps, channels, { draftId, draft, slot, lastTry: again === undefined }, cause);
     if (done || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set(draftId, `retry ${slot}`, due, { ...traced(cause), slot, escalated, tries: tries + 1 });
+    await timers.set({
+      key: draftId,
+      name: `retry ${slot}`,
+      dueAt: due,
+      payload: { ...traced(cause), slot, escalated, tries: tries + 1 },
+    });
   }
 
   const onDraft = (event: Recorded, context: ProcessContext) =>

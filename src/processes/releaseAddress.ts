@@ -17,7 +17,12 @@ export const releaseAddress = (deps: Dependencies): Process => {
     const workspaceId = cause.workspaceId as string;
     const onTheirWay = await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["sending"] });
     if (onTheirWay.length > 0) {
-      await timers.set(identityId, "release", new Date(deps.clock.now().getTime() + recheckMs), payload);
+      await timers.set({
+        key: identityId,
+        name: "release",
+        dueAt: new Date(deps.clock.now().getTime() + recheckMs),
+        payload,
+      });
       return;
     }
     const stream = emailAddressStream(addressHash(payload.emailAddress as string));

@@ -68,9 +68,10 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   async function prepare(member: Member): Promise<boolean> {
-    const ddl = await tablesSql(member.projection);
-    const found = await ensureTables(database, member.projection, ddl, await serviceRoleOf(database));
-    if (found === "created") log.info({ projection: member.projection.name }, "read model created");
+    const { projection } = member;
+    const ddl = await tablesSql(projection);
+    const found = await ensureTables(database, { projection, ddl, serviceRole: await serviceRoleOf(database) });
+    if (found === "created") log.info({ projection: projection.name }, "read model created");
     if (found !== "otherVersion") member.state = "standingBy";
     return found !== "otherVersion";
   }

@@ -7,7 +7,7 @@ import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { causedBy } from "#src/processes/cause.ts";
-import type { Timer } from "#src/processes/process.ts";
+import type { NewTimer, Timer } from "#src/processes/process.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { draftStream } from "#streams/draft/events.ts";
@@ -111,7 +111,7 @@ describe("rules under repetition", function () {
     const set: Timer[] = [];
     const timers = {
       ...context.timers,
-      set: async (key: string, name: string, dueAt: Date, payload = {}) => void set.push({ key, name, dueAt, payload }),
+      set: async ({ payload = {}, ...timer }: NewTimer) => void set.push({ ...timer, payload }),
     };
     await process.on.MessageAuthenticated?.(authenticated!, { ...context, timers });
     await rules.service.caughtUp();

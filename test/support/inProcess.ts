@@ -35,7 +35,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
   });
   const logger = pino({ level: config.logLevel });
   const composition = await compose(config, testDatabase, logger);
-  const service = await startService(config, composition, randomUUID(), logger);
+  const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;
   const url = service.url as string;
 
