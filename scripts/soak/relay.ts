@@ -84,7 +84,7 @@ export const relay: Proof = {
       }
       server.setFaults();
       sender.close();
-      allOf(report, "drafts with the right end", right, size * cases.length);
+      allOf(report, "drafts with the right end", { good: right, of: size * cases.length });
       report.figure("handed over a second time", again);
       report.figure("kinds of fault", cases.length);
       report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
