@@ -35,7 +35,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       return failUnsent(draftId, draft, "identity_deleted", message, cause, context);
     }
     if (allowed !== "allowed") {
-      return context.timers.set(draftId, "wait", later(pausedRecheckMs), of(draft.attemptId, cause));
+      return context.timers.set({
+        key: draftId,
+        name: "wait",
+        dueAt: later(pausedRecheckMs),
+        payload: of(draft.attemptId, cause),
+      });
     }
     if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
     const outcome = await mails.handOver(draftId, draft, cause);
@@ -115,12 +120,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       case "abandoned":
         return tryAgain(draftId, draft, draft.tries, cause);
       case "started":
-        return context.timers.set(
-          draftId,
-          "cut-off",
-          later(settings.handOverSeconds * 1000),
-          of(draft.attemptId, cause),
-        );
+        return context.timers.set({
+          key: draftId,
+          name: "cut-off",
+          dueAt: later(settings.handOverSeconds * 1000),
+          payload: of(draft.attemptId, cause),
+        });
       case "accepted":
         return endAccepted(deps, { draftId, attemptId: draft.attemptId, delivery }, cause);
       case "not_handed_over":
@@ -131,7 +136,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
         if (delivery.retryable) return retry(draftId, draft, unavailable(delivery.message), cause, context);
         return fail(draftId, draft, delivery.code || "provider_refused", delivery.message, cause);
       case "unknown":
-        return context.timers.set(draftId, "settle", later(0), of(draft.attemptId, cause));
+        return context.timers.set({
+          key: draftId,
+          name: "settle",
+          dueAt: later(0),
+          payload: of(draft.attemptId, cause),
+        });
       case "unconfirmed":
         return fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
     }
@@ -141,7 +151,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   async function retry(draftId: string, draft: SendingDraft, why: NotConnected, cause: Cause, context: ProcessContext) {
     const seconds = settings.retrySeconds[draft.tries];
     if (seconds === undefined) return failUnsent(draftId, draft, why.code, why.message, cause, context);
-    await context.timers.set(draftId, "retry", later(seconds * 1000), of(draft.attemptId, cause));
+    await context.timers.set({
+      key: draftId,
+      name: "retry",
+      dueAt: later(seconds * 1000),
+      payload: of(draft.attemptId, cause),
+    });
   }
 
   const fail = (draftId: string, draft: SendingDraft, code: string, message: string, cause: Cause) =>
@@ -158,7 +173,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     const tooLong = waitedMs >= settings.confirmSeconds * 1000;
     if (!found && !tooLong) {
       const every = Math.min(settleEveryMs, Math.max(200, settings.confirmSeconds * 1000 - waitedMs));
-      return timers.set(draftId, "settle", later(every), payload);
+      return timers.set({ key: draftId, name: "settle", dueAt: later(every), payload });
     }
     const evidence = found ? `the provider's record says ${found}` : `no evidence within ${settings.confirmSeconds} s`;
     const command = { type: "SettleDelivery", outcome: found ?? "unconfirmed", evidence } as const;

@@ -41,7 +41,7 @@ class World {
     this.database = await createTestDatabase();
     const urls = { DATABASE_URL: this.database.serviceUrl, DATABASE_OWNER_URL: this.database.ownerUrl };
     const config = loadConfig({ NODE_ENV: "test", ...this.#env, ...urls });
-    this.composition = compose(config, this.database, pino({ level: "silent" }));
+    this.composition = compose(config, this.database, { logger: pino({ level: "silent" }) });
     await this.startService();
     const { deps } = this.composition;
     const workspace = { name: "Test", plan: "agency", betaOverride: true } as const;
@@ -116,7 +116,7 @@ const outbox = (client: Client): Promise<OutboxMail[]> => client.outbox();
 const sentCopies = async (client: Client, text: string): Promise<number> =>
   (await outbox(client)).filter((mail) => mail.to.includes(customer) && mail.text.includes(text)).length;
 
-const reaches = (client: Client, { id }: { id: string }, wanted: string, timeoutMs?: number) =>
+const reaches = (client: Client, { id, timeoutMs }: { id: string; timeoutMs?: number }, wanted: string) =>
   until(
     `draft ${id} to be ${wanted}`,
     async () => (await client.api(`GET /v1/drafts/${id}`)).body.status === wanted,
@@ -326,7 +326,7 @@ describe("The whole service on EventStoreDB in trouble", function () {
         // Round after round, until each trouble has come at least once.
         do {
           const all = await Promise.all(Array.from({ length: 6 }, approve));
-          for (const { draft } of all) await reaches(world.client, draft, "sent", 60_000);
+          for (const { draft } of all) await reaches(world.client, { ...draft, timeoutMs: 60_000 }, "sent");
           for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
         } while (made <= troubles.length);
       } finally {

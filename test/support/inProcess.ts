@@ -34,8 +34,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
   });
   const logger = pino({ level: config.logLevel });
   const clock = adjustableClock();
-  const composition = compose(config, testDatabase, logger, { clock });
-  const service = await startService(config, composition, randomUUID(), logger);
+  const composition = compose(config, testDatabase, { logger, clock });
+  const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;
   const url = service.url as string;
 

@@ -67,7 +67,11 @@ describe("the event feed [d11 feed]", function () {
     await next("DraftFailed", { attemptId: null, code: "internal", message: "no" });
     const report = { draftId, threadId, messageId, evidence: "the provider says so" };
     for (const type of ["DeliveryDelivered", "DeliveryBounced", "DeliveryComplained"])
-      await append(deps, workspace.id, deliveryStream(queued.attemptId), { type, data: report });
+      await append(
+        deps,
+        { workspaceId: workspace.id, stream: deliveryStream(queued.attemptId) },
+        { type, data: report },
+      );
     const mail = {
       messageId,
       number: 1,
@@ -81,18 +85,27 @@ describe("the event feed [d11 feed]", function () {
     };
     const thread = threadStream(threadId);
     const authenticated = (more: object) => ({ type: "MessageAuthenticated", data: { ...mail, ...more } });
-    await append(deps, workspace.id, thread, authenticated({}), authenticated({ classification: "list" }));
+    await append(
+      deps,
+      { workspaceId: workspace.id, stream: thread },
+      authenticated({}),
+      authenticated({ classification: "list" }),
+    );
     // These trigger nothing (decisions 5).
-    await append(deps, workspace.id, thread, authenticated({ classification: "bounce" }));
-    await append(deps, workspace.id, thread, authenticated({ classification: "auto_reply" }));
-    await append(deps, workspace.id, thread, authenticated({ contactStatus: "blocked" }));
-    await append(deps, workspace.id, thread, { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } });
+    await append(deps, { workspaceId: workspace.id, stream: thread }, authenticated({ classification: "bounce" }));
+    await append(deps, { workspaceId: workspace.id, stream: thread }, authenticated({ classification: "auto_reply" }));
+    await append(deps, { workspaceId: workspace.id, stream: thread }, authenticated({ contactStatus: "blocked" }));
+    await append(
+      deps,
+      { workspaceId: workspace.id, stream: thread },
+      { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } },
+    );
     const domain = [
       { type: "DomainAdded", data: { ...domainFacts, workspaceId: workspace.id, at: mailedAt } },
       { type: "DomainVerified", data: { at: mailedAt } },
       { type: "DomainLost", data: { at: mailedAt, because: "its MX record is gone" } },
     ];
-    await append(deps, workspace.id, `domain-${domainId}`, ...domain);
+    await append(deps, { workspaceId: workspace.id, stream: `domain-${domainId}` }, ...domain);
     await service.caughtUp();
     return { ...draft, domainId };
   }

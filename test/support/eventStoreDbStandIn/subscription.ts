@@ -24,7 +24,11 @@ export class LogSubscription {
   #over = false;
   #stopListening = (): void => {};
 
-  constructor(call: ReadCall, log: RecordLog, passes: Filter, checkpointEvery: () => number) {
+  constructor(
+    call: ReadCall,
+    log: RecordLog,
+    { passes, checkpointEvery }: { passes: Filter; checkpointEvery: () => number },
+  ) {
     this.#call = call;
     this.#log = log;
     this.#passes = passes;
