@@ -13,7 +13,8 @@ import { keepDurations, testFiles } from "./support/testOrder.ts";
 import { type FileResult, openLane } from "./testLane.ts";
 
 /**
- * `npm test [-- FILE|FOLDER… --grep PATTERN]`: all tests, or those. Ends with every failure and the line `N passed, N failed`; exit code 1
+ * `npm test [-- FILE|FOLDER… --grep PATTERN --full]`: all tests, or those; with --full also the slow repetitions with several processes
+ * that are listed as pending otherwise. Ends with every failure and the line `N passed, N failed`; exit code 1
  * where anything failed or nothing ran.
  *
  * Files wait in one queue, the longest first, for processes that run them side by side, each on a PostgreSQL server of its own (with
@@ -22,7 +23,11 @@ import { type FileResult, openLane } from "./testLane.ts";
 const logger = createLogger("warn");
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { grep: { type: "string", short: "g" }, bail: { type: "boolean", short: "b" } },
+  options: {
+    grep: { type: "string", short: "g" },
+    bail: { type: "boolean", short: "b" },
+    full: { type: "boolean" },
+  },
 });
 const queue = testFiles(positionals.length > 0 ? positionals : ["test"]);
 const lanes = Math.min(queue.length, Math.max(2, Math.min(4, availableParallelism())));
@@ -76,6 +81,7 @@ function envOf(run: string, lane: number, bundle: string): NodeJS.ProcessEnv {
     TEST_RUN_DIRECTORY: run,
     TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL ?? servers[lane]!.adminUrl,
     CHILD_BUNDLE: bundle,
+    ...(values.full && { TEST_FULL: "1" }),
   };
 }
 
@@ -97,6 +103,6 @@ function tell({ file, passed, failures: failed, ms, output }: FileResult): void 
   tally.passed += passed;
   tally.failed += failed.length;
   failures.push(...failed);
-  if (!values.grep) durations.set(file, ms);
+  if (!values.grep && !values.full) durations.set(file, ms);
   if (values.bail && failed.length > 0) queue.length = 0;
 }
