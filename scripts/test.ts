@@ -8,7 +8,7 @@ import { createLogger } from "#src/logger.ts";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/postgres/embedded.ts";
 import { childBundle } from "./support/childProcess.ts";
 import { failureReport, type TestFailure } from "./support/testFailure.ts";
-import { removeRun } from "./support/testLeftovers.ts";
+import { removeRun, runPrefix } from "./support/testLeftovers.ts";
 import { keepDurations, testFiles } from "./support/testOrder.ts";
 import { type FileResult, openLane } from "./testLane.ts";
 
@@ -43,7 +43,7 @@ await runUntilStopped({
   logger,
   endWithParent: true,
   async start(end) {
-    const run = await mkdtemp(join(tmpdir(), "countersign-test-"));
+    const run = await mkdtemp(join(tmpdir(), runPrefix));
     directory = run;
     // Where the tests are run as root, PostgreSQL is not.
     await chmod(run, 0o755);
@@ -79,7 +79,7 @@ function envOf(run: string, lane: number, bundle: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
     TEST_RUN_DIRECTORY: run,
-    TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL ?? servers[lane]!.adminUrl,
+    TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL || servers[lane]!.adminUrl,
     CHILD_BUNDLE: bundle,
     ...(values.full && { TEST_FULL: "1" }),
   };
