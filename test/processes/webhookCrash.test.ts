@@ -5,6 +5,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
+import { itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
@@ -91,7 +92,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await receiver.stop();
   });
 
-  it("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
+  itInFull("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
     const tries = new Map<string, number>();
     const receiver = await startReceiver(async ({ id }) => {
       const number = (tries.get(id) ?? 0) + 1;

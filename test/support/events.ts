@@ -64,6 +64,8 @@ export async function begunDraft(
     /** One more event of the draft. */
     next: (type: string, more: Record<string, unknown> = {}) =>
       append(deps, { workspaceId, stream: draftStream(draftId) }, { type, data: more }),
+    /** Many at once. */
+    all: (...events: Event[]) => append(deps, { workspaceId, stream: draftStream(draftId) }, ...events),
   };
 }
 

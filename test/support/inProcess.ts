@@ -139,7 +139,7 @@ export const mail = ({
   ].join("\r\n");
 
 /** Asks again until it is so. */
-export async function until(isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function until(isSo: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await isSo())) {
     if (Date.now() > deadline) throw new Error(`still not so after ${timeoutMs} ms: ${isSo}`);
