@@ -14,7 +14,7 @@ import {
   submitted,
 } from "#test/support/examples/drafts.ts";
 
-const after = (...events: DraftEvent[]) => fold(draftDecider, events);
+const folded = (...events: DraftEvent[]) => fold(draftDecider, events);
 const held = (code: string): DraftEvent => ({ type: "SendHeld", data: { code, message: "x" } });
 const returned: DraftEvent = { type: "DraftReturnedToPending", data: { because: "x" } };
 
@@ -34,45 +34,45 @@ describe("a draft's state", () => {
       [submitted(), approvedByKey, returned],
       [submitted(), approvedByKey, edited(2)],
     ]) {
-      expect(after(...events)).to.deep.include({ status: "pending", ...unapproved, ...unsent, ...unfailed });
+      expect(folded(...events)).to.deep.include({ status: "pending", ...unapproved, ...unsent, ...unfailed });
     }
   });
 
   it("has, once approved, whose word that is, and whether it means to send", () => {
-    expect(after(submitted(), approvedByKey)).to.deep.include({
+    expect(folded(submitted(), approvedByKey)).to.deep.include({
       ...{ status: "approved", approval: { by: "key" }, sendRequested: false, held: null },
       ...unsent,
       ...unfailed,
     });
     const byPerson = approved(1, { sendRequested: true, tokenSha256: "token" });
-    expect(after(submitted(), byPerson)).to.deep.include({ approval: { by: "person" }, sendRequested: true });
-    expect(after(submitted({ autoApproved: true }))).to.deep.include({
+    expect(folded(submitted(), byPerson)).to.deep.include({ approval: { by: "person" }, sendRequested: true });
+    expect(folded(submitted({ autoApproved: true }))).to.deep.include({
       ...{ status: "approved", approval: { by: "switch" }, sendRequested: true, autoApproved: true },
     });
   });
 
   it("keeps the wish to send over a pause, and no wish that nobody had after another obstacle", () => {
     const byPerson = approved(1, { sendRequested: true, tokenSha256: "token" });
-    expect(after(submitted(), byPerson, held("sending_paused"))).to.include({
+    expect(folded(submitted(), byPerson, held("sending_paused"))).to.include({
       held: "sending_paused",
       sendRequested: true,
     });
-    expect(after(submitted(), byPerson, held("plan_limit_reached"))).to.include({ sendRequested: false });
-    expect(after(submitted(), byPerson, held("identity_not_active"))).to.include({ sendRequested: false });
+    expect(folded(submitted(), byPerson, held("plan_limit_reached"))).to.include({ sendRequested: false });
+    expect(folded(submitted(), byPerson, held("identity_not_active"))).to.include({ sendRequested: false });
     const auto = submitted({ autoApproved: true });
-    expect(after(auto, held("identity_not_active"))).to.include({ held: "identity_not_active", sendRequested: true });
-    expect(after(submitted(), held("sending_paused")), "of what is not approved").to.include({ held: null });
+    expect(folded(auto, held("identity_not_active"))).to.include({ held: "identity_not_active", sendRequested: true });
+    expect(folded(submitted(), held("sending_paused")), "of what is not approved").to.include({ held: null });
   });
 
   it("has, once queued, its attempt and what it reserved, and keeps them to its end, to be given back", () => {
     const sending = [submitted(), approvedByKey, queued(1)];
-    expect(after(...sending)).to.deep.include({ status: "sending", sendRequested: false, ...underWay, ...unfailed });
+    expect(folded(...sending)).to.deep.include({ status: "sending", sendRequested: false, ...underWay, ...unfailed });
     const again = { attemptId: requeued.data.attemptId, tries: requeued.data.tries };
-    expect(after(...sending, requeued)).to.deep.include({ ...underWay, ...again });
-    expect(after(...sending, markedStale)).to.deep.include({ status: "stale", ...underWay, ...unfailed });
-    expect(after(...sending, markedStale, rejected(1))).to.deep.include({ status: "rejected", ...underWay });
-    expect(after(...sending, sent())).to.deep.include({ status: "sent", ...underWay, ...unfailed });
-    expect(after(...sending, failed("unconfirmed"))).to.deep.include({
+    expect(folded(...sending, requeued)).to.deep.include({ ...underWay, ...again });
+    expect(folded(...sending, markedStale)).to.deep.include({ status: "stale", ...underWay, ...unfailed });
+    expect(folded(...sending, markedStale, rejected(1))).to.deep.include({ status: "rejected", ...underWay });
+    expect(folded(...sending, sent())).to.deep.include({ status: "sent", ...underWay, ...unfailed });
+    expect(folded(...sending, failed("unconfirmed"))).to.deep.include({
       ...{ status: "failed", failureCode: "unconfirmed", lateEvidence: null },
       ...underWay,
     });
@@ -80,13 +80,13 @@ describe("a draft's state", () => {
 
   it("has, where it ended before any send, nothing to give back", () => {
     for (const last of [markedStale, rejected(1), failed()]) {
-      expect(after(submitted(), last), last.type).to.deep.include(unsent);
+      expect(folded(submitted(), last), last.type).to.deep.include(unsent);
     }
   });
 
   it("knows what a failed send came to after all", () => {
     const evidence: DraftEvent = { type: "LateEvidence", data: { attemptId, outcome: "accepted" } };
-    const draft = after(submitted(), approvedByKey, queued(1), failed("unconfirmed"), evidence);
+    const draft = folded(submitted(), approvedByKey, queued(1), failed("unconfirmed"), evidence);
     expect(draft).to.include({ status: "failed", failureCode: "unconfirmed", lateEvidence: "accepted" });
   });
 });
