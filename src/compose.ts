@@ -25,7 +25,6 @@ import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
-import { StartError } from "./startError.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
@@ -111,11 +110,6 @@ function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventS
 
 function createProvider(config: Config, database: Database): MailProvider {
   if (config.mailProvider === "smtp") return createSmtpProvider(config.smtpUrl as string);
-  if (config.mailProvider === "sendgrid") {
-    throw new StartError(
-      "MAIL_PROVIDER=sendgrid is not built yet: use smtp (with SendGrid's relay in SMTP_URL) or outbox.",
-    );
-  }
   return createOutboxProvider(database);
 }
 
@@ -128,6 +122,6 @@ const settingsOf = (config: Config): Settings => ({
   approvalLinkHours: config.approvalLinkHours,
   notifyThrottleSeconds: config.notifyThrottleSeconds,
   barrierTimeoutMs: 5_000,
-  slackAllowedHosts: config.slack.allowedHosts,
+  slackAllowedHosts: config.slackAllowedHosts,
   webhookAllowedHosts: config.webhookAllowedHosts,
 });

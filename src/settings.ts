@@ -1,131 +1,221 @@
-import { isIP } from "node:net";
+import Type from "typebox";
+import { crashPoints } from "./crashPoints.ts";
+import {
+  Directory,
+  DnsServer,
+  DomainName,
+  EventStoreUrl,
+  expectedOf,
+  HostName,
+  HttpUrl,
+  KeyRing,
+  ListOf,
+  MailAddress,
+  type Meaning,
+  OneOf,
+  PointOf,
+  Rate,
+  ThreeOf,
+  Url,
+  Whole,
+} from "./settingKinds.ts";
 
-/** Settings come as text. A parser answers the value, or throws Expected with what should have stood there. */
-export class Expected extends Error {}
+export const roles = ["api", "projections", "processes", "smtp"] as const;
 
-export type Parser<T> = (text: string) => T;
+const day = 86_400;
+const port = [0, 65_535] as const;
+const rate = (what: string, perMinute?: number) =>
+  Rate({
+    description: `How many ${what} are answered; off lifts the limit.`,
+    ...(perMinute === undefined ? { otherwise: "each route that signs in has its own" } : { default: perMinute }),
+  });
 
-export const text: Parser<string> = (value) => value;
+/**
+ * Every setting of the service, as environment variables and lines of `.env` name it. One that is optional here has no value of its own:
+ * `otherwise` says what holds when it is not set. src/config.ts reads them.
+ */
+export const settings = Type.Object({
+  NODE_ENV: OneOf(["development", "test", "production"], {
+    default: "development",
+    description: "What the service runs for; production refuses what is made for development.",
+  }),
+  HOST: HostName({ default: "127.0.0.1", description: "The address that HTTP listens on." }),
+  PORT: Whole(...port, { default: 8080, description: "The port that HTTP listens on; 0 takes a free one." }),
+  PUBLIC_URL: Type.Optional(
+    HttpUrl({
+      otherwise: "http://localhost:PORT",
+      description: "Where people reach the service: links in mail begin with it.",
+    }),
+  ),
+  ROLES: ListOf(OneOf(roles), {
+    default: [...roles],
+    description: "What this instance does; several instances may share a role.",
+  }),
+  LOG_LEVEL: OneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
+    default: "info",
+    description: "The least important log lines that are written.",
+  }),
+  DATA_DIR: Directory({
+    default: "data",
+    description: "The directory of the embedded PostgreSQL and of the keys of a development install.",
+  }),
+  DATABASE_URL: Type.Optional(
+    Url(["postgres", "postgresql"], {
+      otherwise: "the embedded PostgreSQL",
+      description:
+        "The PostgreSQL (14 or newer) of the read models, and of the event log unless EVENT_STORE_URL is set.",
+    }),
+  ),
+  DATABASE_OWNER_URL: Type.Optional(
+    Url(["postgres", "postgresql"], {
+      otherwise: "DATABASE_URL",
+      description:
+        "The same PostgreSQL as the role that owns the tables, when the service's own role may not create any.",
+    }),
+  ),
+  EVENT_STORE_URL: Type.Optional(
+    EventStoreUrl({
+      otherwise: "the event log is in PostgreSQL",
+      description: "The EventStoreDB or KurrentDB that keeps the event log.",
+    }),
+  ),
+  SECRETS_KEYS: Type.Optional(
+    KeyRing({
+      otherwise: "made once in DATA_DIR; production refuses that",
+      description: "The keys that kept secrets are encrypted with: the first one encrypts, all of them decrypt.",
+    }),
+  ),
+  MAIL_PROVIDER: OneOf(["outbox", "smtp"], {
+    default: "outbox",
+    description: "How mail leaves: by the relay of SMTP_URL, or not at all, caught in the outbox.",
+  }),
+  SMTP_URL: Type.Optional(
+    Url(["smtp", "smtps"], {
+      otherwise: "no relay",
+      description: "The relay that MAIL_PROVIDER=smtp hands mail to, with its user and password.",
+    }),
+  ),
+  SMTP_IN_HOST: HostName({ default: "127.0.0.1", description: "The address that the mail receiver listens on." }),
+  SMTP_IN_PORT: Whole(...port, {
+    default: 2525,
+    description: "The port that the mail receiver listens on; 0 turns it off.",
+  }),
+  INBOUND_MX_HOST: HostName({
+    default: "localhost",
+    description: "The host that the MX records of your domains have to name.",
+  }),
+  SPF_INCLUDE: Type.Optional(
+    DomainName({
+      otherwise: "mail leaves from the host of INBOUND_MX_HOST",
+      description: "The domain whose SPF record lists the servers that mail leaves from.",
+    }),
+  ),
+  DNS_SERVERS: Type.Optional(
+    ListOf(DnsServer(), {
+      otherwise: "the system's",
+      description: "The DNS servers that domains and senders are looked up with.",
+    }),
+  ),
+  SANDBOX_DOMAIN: Type.Optional(
+    DomainName({
+      otherwise: "agents.localhost; in production none",
+      description: "A domain that every workspace may make identities on without any DNS records.",
+    }),
+  ),
+  APPROVALS_FROM: Type.Optional(
+    MailAddress({
+      otherwise: "approvals@ and SANDBOX_DOMAIN, or the host of PUBLIC_URL if there is none",
+      description: "The sender of approval mail and of notices.",
+    }),
+  ),
+  SLACK_ALLOWED_HOSTS: ListOf(HostName(), {
+    default: ["hooks.slack.com"],
+    description: "The hosts that the webhook of a Slack channel may be on.",
+  }),
+  RATE_LIMIT_READ: rate("reading requests of one API key", 60),
+  RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
+  RATE_LIMIT_SEND: rate("requests of one API key that send", 10),
+  RATE_LIMIT_NOTIFY: rate("requests of one workspace to notify approvers", 10),
+  RATE_LIMIT_TEST_EMAIL: rate("requests of one API key for a test mail", 10),
+  RATE_LIMIT_AUTH: Type.Optional(rate("requests of one address to sign in")),
+  NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
+    default: 60,
+    unit: "seconds",
+    description: "How long a draft's approvers are left alone after each request to notify them.",
+  }),
+  HAND_OVER_SECONDS: Whole(1, day, {
+    default: 90,
+    unit: "seconds",
+    description: "How long a hand-over may last before it counts as cut off; longer than any takes.",
+  }),
+  DELIVERY_CONFIRM_SECONDS: Whole(1, day, {
+    default: 900,
+    unit: "seconds",
+    description: "How long a send of unknown outcome waits for evidence before it fails.",
+  }),
+  APPROVAL_LINK_HOURS: Whole(1, 8_760, {
+    default: 72,
+    unit: "hours",
+    description: "How long an approval link is good for.",
+  }),
+  IDEMPOTENCY_HOURS: Whole(1, 8_760, {
+    default: 24,
+    unit: "hours",
+    description: "How long the answer of a POST with an Idempotency-Key is kept for repetitions.",
+  }),
+  WEBHOOK_RETRY_SECONDS: ListOf(Whole(0, 30 * day), {
+    default: [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400],
+    unit: "seconds",
+    description: "The pauses before each further try of a webhook; after the last one it is given up.",
+  }),
+  SMTP_RETRY_SECONDS: ListOf(Whole(0, 30 * day), {
+    default: [60, 300, 900, 3_600],
+    unit: "seconds",
+    description: "The pauses before each further try to hand a mail to the relay; after the last one the draft fails.",
+  }),
+  DOMAIN_CHECK_SECONDS: ThreeOf(Whole(1, 30 * day), {
+    default: [30, 600, 86_400],
+    unit: "seconds",
+    description:
+      "How often a domain's records are checked: in its first hour, while it stays pending, once it is verified.",
+  }),
+  WEBHOOK_ALLOWED_HOSTS: ListOf(HostName(), {
+    default: [],
+    description: "Hosts that webhooks and pictures may be on although their addresses are private, over http too.",
+  }),
+  DEV_PROVEN_DOMAINS: ListOf(DomainName(), {
+    default: [],
+    description: "Domains whose mail counts as proven when it comes from this machine; production refuses it.",
+  }),
+  CRASH_AT: Type.Optional(
+    PointOf(crashPoints, {
+      otherwise: "never",
+      description: "The place at which the process kills itself, for tests; production refuses it.",
+    }),
+  ),
+});
 
-export const integer =
-  (from: number, to: number): Parser<number> =>
-  (value) => {
-    const number = Number(value);
-    if (!/^\d+$/.test(value) || number < from || number > to)
-      throw new Expected(`a whole number from ${from} to ${to}`);
-    return number;
-  };
-
-export const oneOf =
-  <const Choice extends string>(...choices: readonly Choice[]): Parser<Choice> =>
-  (value) => {
-    const choice = choices.find((each) => each === value);
-    if (!choice) throw new Expected(choices.join(", ").replace(/, (?=[^,]*$)/, " or "));
-    return choice;
-  };
-
-/** At least one, comma separated. */
-export const listOf =
-  <T>(item: Parser<T>): Parser<T[]> =>
-  (value) => {
-    try {
-      return value.split(",").map((each) => item(each.trim()));
-    } catch (error) {
-      throw error instanceof Expected ? new Expected(`a comma separated list, each ${error.message}`) : error;
-    }
-  };
-
-/** A URL of one of these schemes; `what` says it to a person, since the value itself may hold a password. */
-export const url =
-  (...schemes: readonly string[]): Parser<string> =>
-  (value) => {
-    const scheme = /^([a-z+]+):\/\/[^/?#]/.exec(value)?.[1];
-    if (!scheme || !schemes.includes(scheme) || !URL.canParse(value))
-      throw new Expected(`a URL ${schemes.map((each) => `${each}://…`).join(" or ")}`);
-    return value;
-  };
-
-/** An http or https URL without a trailing slash. */
-export const httpUrl: Parser<string> = (value) => url("http", "https")(value).replace(/\/+$/, "");
-
-export const domainName: Parser<string> = (value) => {
-  if (!/^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value))
-    throw new Expected("a domain name");
-  return value.toLowerCase();
+/** A setting as a page about operations tells it. */
+export type SettingDescription = {
+  name: string;
+  /** What it has to be. */
+  takes: string;
+  unit?: string;
+  /** As it would be written in `.env`, or in words where it follows from something else. */
+  default: string;
+  meaning: string;
 };
 
-export const hostName: Parser<string> = (value) => {
-  if (!/^[A-Za-z0-9.:_-]+$/.test(value)) throw new Expected("a host name or an IP address");
-  return value;
-};
-
-/** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
-export const dnsServer: Parser<string> = (value) => {
-  const [, bracketed, plain, port] =
-    /^(?:\[([^\]]+)\]|([^:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(value) ?? [];
-  const sound = bracketed === undefined ? isIP(plain ?? "") !== 0 : isIP(bracketed) === 6;
-  if (!sound || Number(port ?? 53) > 65_535 || Number(port ?? 53) === 0) throw new Expected("an IP address or IP:port");
-  return value;
-};
-
-export const mailAddress: Parser<string> = (value) => {
-  if (!/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(value)) throw new Expected("one plain mail address");
-  return value;
-};
-
-/** Requests a minute; "off" is no limit. */
-export const rate: Parser<number | "off"> = (value) => {
-  if (value === "off") return "off";
-  try {
-    return integer(1, 1_000_000)(value);
-  } catch {
-    throw new Expected("a number of requests a minute, or off");
-  }
-};
-
-const keyBytes = 32;
-
-/** `kid:base64` entries, comma separated. Never repeats what it was given. */
-export const keyRing: Parser<string> = (value) => {
-  const entries = value
-    .split(",")
-    .map((entry) => /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry.trim()));
-  const kids = new Set(entries.map((entry) => entry?.[1]));
-  const sound = entries.every((entry) => entry && Buffer.from(entry[2]!, "base64").length === keyBytes);
-  if (!sound || kids.size !== entries.length)
-    throw new Expected(
-      `kid:base64,… (each ${keyBytes} random bytes, every kid once; openssl rand -base64 ${keyBytes} makes one)`,
-    );
-  return value;
-};
-
-/** Reads settings from an environment, collecting everything that is wrong instead of stopping at the first. */
-export type Reader = {
-  /** The value, or `fallback` where it is not set. An empty one counts as not set: compose files hand on empty ones. */
-  read<T, F>(name: string, parse: Parser<T>, fallback: F): T | F;
-  /** Whether a setting was given at all. */
-  given(name: string): boolean;
-  /** Something that is wrong with a setting beyond its own text. */
-  wrong(sentence: string): void;
-  problems: readonly string[];
-};
-
-export function createReader(environment: Record<string, string | undefined>): Reader {
-  const problems: string[] = [];
-  return {
-    problems,
-    wrong: (sentence) => void problems.push(sentence),
-    given: (name) => Boolean(environment[name]?.trim()),
-    read(name, parse, fallback) {
-      const value = environment[name]?.trim();
-      if (!value) return fallback;
-      try {
-        return parse(value);
-      } catch (error) {
-        if (!(error instanceof Expected)) throw error;
-        problems.push(`${name} is wrong: expected ${error.message}.`);
-        return fallback;
-      }
-    },
-  };
-}
+/** Every setting in the order of the declaration. */
+export const settingDescriptions: readonly SettingDescription[] = Object.entries(settings.properties).map(
+  ([name, kind]) => {
+    const { description = "", unit, otherwise, default: value } = kind as Meaning<unknown>;
+    return {
+      name,
+      takes: expectedOf(kind),
+      ...(unit && { unit }),
+      default: otherwise ?? ([value].flat().join(",") || "none"),
+      meaning: description,
+    };
+  },
+);

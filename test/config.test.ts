@@ -5,6 +5,7 @@ import { expect } from "chai";
 import { loadConfig } from "#src/config.ts";
 import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { settingDescriptions } from "#src/settings.ts";
 import { StartError } from "#src/startError.ts";
 
 const ring = newRingKey("k1");
@@ -64,6 +65,30 @@ describe("the configuration", () => {
     expect(config.publicUrl).to.equal("http://localhost:9000");
     expect(config.approvalsFrom).to.equal("approvals@try.example");
     expect(config.databaseOwnerUrl).to.equal("postgres://u:p@h/d");
+  });
+
+  it("tells of each setting in one sentence, and its default as it could be set", () => {
+    for (const { name, takes, default: value, meaning } of settingDescriptions) {
+      expect(meaning, name).to.match(/^[A-Z][^.]+\.$/);
+      expect(takes, name).not.to.equal("");
+      expect(value, name).not.to.equal("");
+    }
+    const inWords = settingDescriptions.filter(({ default: value }) => value === "none" || value.includes(" "));
+    const settable = settingDescriptions.filter(
+      (each) => !inWords.includes(each) && !["PUBLIC_URL", "DATABASE_OWNER_URL", "CRASH_AT"].includes(each.name),
+    );
+    expect(settable).to.have.length.above(20);
+    const environment = Object.fromEntries(settable.map(({ name, default: value }) => [name, value]));
+    expect(loadConfig({ SECRETS_KEYS: ring, ...environment })).to.deep.equal(loadConfig({ SECRETS_KEYS: ring }));
+  });
+
+  it("is all that docker-compose.yml hands on", async () => {
+    const names = settingDescriptions.map(({ name }) => name);
+    const compose = await readFile("docker-compose.yml", "utf8");
+    const [, set = ""] = /\n {4}environment:\n([\s\S]*?)\n {4}\w/.exec(compose) ?? [];
+    const handedOn = [...set.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
+    expect(handedOn).to.include.members(["NODE_ENV", "SPF_INCLUDE"]);
+    expect(handedOn.filter((name) => !names.includes(name as string))).to.deep.equal([]);
   });
 
   it("takes an empty setting for one that is not there", () => {
@@ -126,6 +151,10 @@ describe("the configuration", () => {
     ]) {
       expect(refusal({ DNS_SERVERS: wrong }), wrong).to.match(/DNS_SERVERS is wrong/);
     }
+  });
+
+  it("names the mail providers there are when another one is asked for", () => {
+    expect(refusal({ MAIL_PROVIDER: "sendgrid" })).to.match(/MAIL_PROVIDER is wrong: expected outbox or smtp\./);
   });
 
   it("refuses settings that do not fit together", () => {

@@ -8,6 +8,10 @@ export { contactId, derivedId } from "#projections/derivedId.ts";
 export const newId = (deps: { ids: Ids }, cause: Pick<Cause, "operation">, kind: string): string =>
   cause.operation === undefined ? deps.ids.uuid() : derivedId(kind, cause.operation);
 
+/**
+ * Whether the text has the form of a UUID, of any version and variant, in lower or upper case. (The uuid package's `validate` would refuse
+ * ids that callers of the API may name today.)
+ */
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
 /** The sandbox domain stands in every workspace under an id of its own (decisions 7). */

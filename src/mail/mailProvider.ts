@@ -37,7 +37,7 @@ export type ReadyConnection = {
 };
 
 export type MailProvider = {
-  readonly name: "outbox" | "smtp" | "sendgrid";
+  readonly name: "outbox" | "smtp";
   /** It is the mailbox itself: what it takes is delivered. */
   readonly isMailbox?: true;
   /** Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached, its CredentialsRefused when it does not let us in. */

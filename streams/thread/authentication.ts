@@ -17,7 +17,7 @@ export function authenticateMessage({ message }: ThreadAuthentication, thread: T
   const events: ThreadEvent[] = [{ type: "MessageAuthenticated", data: message }];
   const automatic = message.classification === "auto_reply" || message.classification === "bounce";
   const quiet = automatic || message.contactStatus === "blocked";
-  const joined = message.number !== thread.openedBy;
+  const joined = message.number !== thread.openingNumber;
   if (joined && !quiet && !message.authentication.aligned && !thread.needsReview) {
     events.push({
       type: "ThreadReviewSet",

@@ -30,7 +30,7 @@ const initial: Thread = {
   mergeNumber: 0,
   absorbed: [],
   newestNumber: 0,
-  openedBy: null,
+  openingNumber: null,
   unauthenticated: [],
   newestWord: null,
   participants: [],
@@ -50,9 +50,9 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       const { number, messageId, classification, from, to, cc } = event.data;
       const newestWord = isWord(classification) ? { messageId, number } : thread.newestWord;
       const participants = joined(thread.participants, [...(from ? [from.address] : []), ...to, ...cc]);
-      const openedBy = isFirst(thread) ? number : thread.openedBy;
+      const openingNumber = isFirst(thread) ? number : thread.openingNumber;
       const unauthenticated = [...thread.unauthenticated, number];
-      return { ...thread, newestNumber: number, newestWord, participants, openedBy, unauthenticated };
+      return { ...thread, newestNumber: number, newestWord, participants, openingNumber, unauthenticated };
     }
     case "MessageAuthenticated": {
       const { number } = event.data;
@@ -96,8 +96,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
 }
 
 /** Nobody wrote here yet, neither they nor we. */
-const isFirst = ({ openedBy, participants, drafts }: Thread): boolean =>
-  openedBy === null && participants.length === 0 && Object.keys(drafts).length === 0;
+const isFirst = ({ openingNumber, participants, drafts }: Thread): boolean =>
+  openingNumber === null && participants.length === 0 && Object.keys(drafts).length === 0;
 
 function absorbed(thread: Thread, data: Extract<ThreadEvent, { type: "ThreadAbsorbed" }>["data"]): Thread {
   const words = [thread.newestWord, data.newestWord].filter((word) => word !== null);

@@ -15,7 +15,7 @@ export type Thread = {
   absorbed: readonly string[];
   newestNumber: number;
   /** The filing number of the mail that opened it; null where it was opened by a mail of ours. */
-  openedBy: number | null;
+  openingNumber: number | null;
   /** Filing numbers of mails whose authentication is still to come. */
   unauthenticated: readonly number[];
   /** The newest message a send must not overlook: a person's or a list's, not a machine's answer. */

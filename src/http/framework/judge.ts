@@ -1,4 +1,5 @@
 import type { Request, Response } from "express";
+import { isUuid } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Actor } from "#streams/event.ts";
 import { lastEventIdOf } from "../events/feedCursor.ts";
@@ -8,7 +9,6 @@ import { type ApiKeyIdentity, unauthorized } from "./keys/authenticate.ts";
 import { Reply } from "./reply.ts";
 import { type Caller, isRaw, type Reached, type Route, type SecretOnce } from "./route.ts";
 import { parseBody } from "./validation/body.ts";
-import { isUuid } from "./validation/formats.ts";
 import { readQuery } from "./validation/query.ts";
 
 /** What a POST under an Idempotency-Key is known by: the same for every repetition of it. */

@@ -1,6 +1,8 @@
+import { isUuid } from "#src/commands/ids.ts";
+
 /** The formats of strings, as ajv's `format` and as the words that messages use for them. */
 export const formats: Record<string, { expected: string; test: (text: string) => boolean }> = {
-  uuid: { expected: "a UUID", test: (text) => isUuid(text) },
+  uuid: { expected: "a UUID", test: isUuid },
   date: { expected: "a date (YYYY-MM-DD)", test: (text) => isDate(text) },
   "date-time": { expected: "a date and time with offset (ISO 8601)", test: (text) => isDateTime(text) },
   "date-or-time": {
@@ -18,8 +20,6 @@ export const formats: Record<string, { expected: string; test: (text: string) =>
   },
   "single-line": { expected: "text without line breaks", test: (text) => !/[\r\n]/.test(text) },
 };
-
-export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
 const date = /^\d{4}-\d{2}-\d{2}$/;
 const dateTime = /^(\d{4}-\d{2}-\d{2})T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;

@@ -1,0 +1,124 @@
+import { isIP } from "node:net";
+import Type, { type Static, type TSchema } from "typebox";
+
+/** What the declaration of a setting says beside its kind. */
+export type Meaning<Default> = {
+  /** Its meaning, in one sentence. */
+  description?: string;
+  /** What a number counts. */
+  unit?: "seconds" | "hours" | "requests a minute";
+  /** Its value when it is not set. */
+  default?: Default;
+  /** The default in words, when it follows from something else. */
+  otherwise?: string;
+};
+
+/** The kinds of settings: schemas whose `expected` says in words what a setting has to be. */
+
+const Checked = (expected: string, isSound: (text: string) => boolean, meaning: Meaning<string> = {}) =>
+  Type.Refine(Type.String({ expected, ...meaning }), isSound);
+
+export const Directory = (meaning: Meaning<string> = {}) => Type.String({ expected: "a directory", ...meaning });
+
+export const Whole = (from: number, to: number, meaning: Meaning<number> = {}) =>
+  Type.Integer({ minimum: from, maximum: to, expected: `a whole number from ${from} to ${to}`, ...meaning });
+
+export const OneOf = <const Choice extends string>(choices: readonly Choice[], meaning: Meaning<Choice> = {}) =>
+  Type.Enum([...choices], { expected: choices.join(", ").replace(/, (?=[^,]*$)/, " or "), ...meaning });
+
+/** At least one, comma separated. */
+export const ListOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
+  Type.Array(item, { minItems: 1, expected: `a comma separated list, each ${expectedOf(item)}`, ...meaning });
+
+export const ThreeOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
+  Type.Tuple([item, item, item], { expected: `three values, comma separated, each ${expectedOf(item)}`, ...meaning });
+
+/** Requests a minute; "off" is no limit. */
+export const Rate = (meaning: Meaning<number | "off"> = {}) =>
+  Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Literal("off")], {
+    expected: "a number of requests a minute, or off",
+    unit: "requests a minute",
+    ...meaning,
+  });
+
+/** A URL of one of these schemes. */
+export const Url = (schemes: readonly string[], meaning: Meaning<string> = {}) => {
+  const isSound = (text: string): boolean =>
+    schemes.includes(/^([a-z+]+):\/\/[^/?#]/.exec(text)?.[1] ?? "") && URL.canParse(text);
+  return Checked(`a URL ${schemes.map((each) => `${each}://…`).join(" or ")}`, isSound, meaning);
+};
+
+/** An http or https URL, read without a trailing slash. */
+export const HttpUrl = (meaning: Meaning<string> = {}) =>
+  Type.Decode(Url(["http", "https"], meaning), (text) => text.replace(/\/+$/, ""));
+
+/** Several hosts, as a cluster has them, are no URL to the parser of URLs. */
+export const EventStoreUrl = (meaning: Meaning<string> = {}) =>
+  Checked(
+    "a URL esdb://… or kurrentdb://…",
+    (text) => /^(esdb|kurrentdb|kdb)(\+discover)?:\/\/\S+$/.test(text),
+    meaning,
+  );
+
+/** Read in lower case. */
+export const DomainName = (meaning: Meaning<string> = {}) => {
+  const pattern = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i;
+  return Type.Decode(
+    Checked("a domain name", (text) => pattern.test(text), meaning),
+    (text) => text.toLowerCase(),
+  );
+};
+
+export const HostName = (meaning: Meaning<string> = {}) =>
+  Checked("a host name or an IP address", (text) => /^[A-Za-z0-9.:_-]+$/.test(text), meaning);
+
+export const MailAddress = (meaning: Meaning<string> = {}) =>
+  Checked("one plain mail address", (text) => /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(text), meaning);
+
+/** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
+export const DnsServer = () => Checked("an IP address or IP:port", isDnsServer);
+
+function isDnsServer(text: string): boolean {
+  const [, bracketed, plain, port = "53"] =
+    /^(?:\[([^\]]+)\]|([^:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const isAddress = bracketed === undefined ? isIP(plain ?? "") !== 0 : isIP(bracketed) === 6;
+  return isAddress && Number(port) > 0 && Number(port) <= 65_535;
+}
+
+const keyBytes = 32;
+
+/** `kid:base64` entries, comma separated. */
+export const KeyRing = (meaning: Meaning<string> = {}) =>
+  Checked(
+    `kid:base64,… (each ${keyBytes} random bytes, every kid once; openssl rand -base64 ${keyBytes} makes one)`,
+    isKeyRing,
+    meaning,
+  );
+
+function isKeyRing(text: string): boolean {
+  const entries = text.split(",").map((entry) => /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry.trim()));
+  const kids = new Set(entries.map((entry) => entry?.[1]));
+  return (
+    kids.size === entries.length &&
+    entries.every((entry) => entry && Buffer.from(entry[2]!, "base64").length === keyBytes)
+  );
+}
+
+/** `<point>` or `<point>:n`, of these points. */
+export const PointOf = (points: readonly string[], meaning: Meaning<string> = {}) =>
+  Checked(
+    `<point> or <point>:n, the point one of ${points.join(", ")}`,
+    (text) => points.includes(text.replace(/:\d+$/, "")),
+    meaning,
+  );
+
+/** What a setting of this kind has to be, in words that complete "expected …". They never repeat what was given: it may hold a password. */
+export const expectedOf = (kind: TSchema): string => (kind as { expected?: string }).expected ?? "";
+
+/** The text of a setting as the value that its kind judges: numbers and lists are read out of it. */
+export function valueIn(text: string, kind: TSchema): unknown {
+  if (Type.IsArray(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items));
+  if (Type.IsTuple(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items[0]!));
+  const takesNumber = Type.IsInteger(kind) || Type.IsUnion(kind);
+  return takesNumber && /^\d+$/.test(text) ? Number(text) : text;
+}
