@@ -15,6 +15,7 @@ import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
 import { introduction } from "./docs/introduction.ts";
+import type { DescribedSetting } from "./docs/tables.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
 import { draftRoutes } from "./drafts/drafts.ts";
@@ -55,6 +56,8 @@ export type HttpOptions = {
   publicUrl: string;
   checkResponses: boolean;
   rateLimits: Rates;
+  /** Every setting, for /docs/operations. */
+  settings: readonly DescribedSetting[];
   /** How long the answer of a POST under an Idempotency-Key is kept. */
   idempotencyHours: number;
   /** What else has to be ready, beside the database and the event log. */
@@ -118,6 +121,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       description: introduction(),
       serverUrl: publicUrl,
     },
+    settings: options.settings,
     readiness: readiness(options, options.parts),
     metrics: options.metrics,
     beside: [
