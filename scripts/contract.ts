@@ -1,24 +1,22 @@
-import { readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
-import Mocha from "mocha";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type ContractRow, rows } from "../test/contract/rows.ts";
+import { isTag, type Titled, testTitles } from "./support/testTitles.ts";
 
 /**
- * `npm run contract`: which test proves which row of the contract, as a Markdown table made from the titles of the tests; none is run.
- * Exit code 1 where a row has no test, or a title names a row that there is not.
+ * `npm run contract`: which test proves which row of the contract, as a Markdown table made from the titles of the tests, read as text; none
+ * is loaded. Exit code 1 where a row has no test, or a title names a row that there is not.
  */
-const mocha = new Mocha();
-for (const name of readdirSync("test", { recursive: true, encoding: "utf8" }).sort()) {
-  if (name.endsWith(".test.ts")) mocha.addFile(resolve(join("test", name)));
-}
-await mocha.loadFilesAsync();
-
 type Proof = { file: string; title: string };
 const proofs = new Map<string, Proof[]>();
 const strays: string[] = [];
 /** So many tests of a row are named, the others counted. */
 const shown = 3;
-collect(mocha.suite);
+for (const name of readdirSync("test", { recursive: true, encoding: "utf8" }).sort()) {
+  if (!name.endsWith(".ts")) continue;
+  const file = join("test", name);
+  for (const test of testTitles(readFileSync(file, "utf8"))) collect(file, test);
+}
 
 const unproven = rows.filter((row) => !proofs.has(row.id) && row.later === undefined);
 console.log(table());
@@ -27,23 +25,21 @@ for (const stray of strays) console.error(`names no row: ${stray}`);
 console.error(
   `${rows.length} rows: ${rows.filter(({ id }) => proofs.has(id)).length} proven, ${unproven.length} without a test, ${rows.filter(({ id, later }) => later !== undefined && !proofs.has(id)).length} left to later; ${strays.length} stray tags`,
 );
-// Tests may have opened what would keep the process.
 process.exit(unproven.length + strays.length > 0 ? 1 : 0);
 
-function collect(suite: Mocha.Suite): void {
-  for (const test of suite.tests) {
-    const file = (test.file ?? "").slice(resolve(".").length + 1);
-    for (const tag of new Set(tagsOf(test.fullTitle()))) {
-      if (rows.some(({ id }) => id === tag)) proofs.set(tag, [...(proofs.get(tag) ?? []), { file, title: test.title }]);
-      else strays.push(`[${tag}] in ${file}: ${test.title}`);
-    }
+function collect(file: string, { title, under, words }: Titled): void {
+  for (const tag of new Set(tagsOf([...under, title].join(" ")))) {
+    const named = rows.filter(({ id }) => isTag(tag, id, words));
+    for (const { id } of named) proofs.set(id, [...(proofs.get(id) ?? []), { file, title }]);
+    if (named.length === 0) strays.push(`[${tag}] in ${file}: ${title}`);
   }
-  for (const inner of suite.suites) collect(inner);
 }
 
 /** The tags of sections 3 to 9; those of decisions (`[d9 grants]`) are free. */
 function tagsOf(title: string): string[] {
-  return [...title.matchAll(/\[([3-9] [^\]]+)\]/g)].map(([, tag]) => (tag as string).replaceAll(/\{\w+\}/g, "{id}"));
+  return [...title.matchAll(/\[([3-9] [^\]]+)\]/g)].map(([, tag]) =>
+    (tag as string).replaceAll(/(?<!\$)\{\w+\}/g, "{id}"),
+  );
 }
 
 function table(): string {

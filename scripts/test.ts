@@ -1,94 +1,102 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { once } from "node:events";
-import { readdirSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
+import { chmod, mkdtemp } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import pg from "pg";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
+import { childBundle } from "./support/childProcess.ts";
+import { failureReport, type TestFailure } from "./support/testFailure.ts";
+import { removeRun } from "./support/testLeftovers.ts";
+import { keepDurations, testFiles } from "./support/testOrder.ts";
+import { type FileResult, openLane } from "./testLane.ts";
 
 /**
- * `npm test [-- FILE|FOLDER… --grep PATTERN]`: all tests against PostgreSQL servers of their own, which are gone afterwards. Ends with the
- * line `N passed, N failed`; exit code 1 where anything failed or nothing ran. With TEST_DATABASE_ADMIN_URL (a superuser's) on that server
- * instead. The whole suite runs in two lanes side by side, each on a server of its own: most of it waits, for processes to start and end.
+ * `npm test [-- FILE|FOLDER… --grep PATTERN]`: all tests, or those. Ends with every failure and the line `N passed, N failed`; exit code 1
+ * where anything failed or nothing ran.
+ *
+ * Files wait in one queue, the longest first, for processes that run them side by side, each on a PostgreSQL server of its own (with
+ * TEST_DATABASE_ADMIN_URL, a superuser's, on that server instead). What a run starts and writes belongs to its directory, and is gone with it.
  */
 const logger = createLogger("warn");
-const tally = { passed: 0, failed: 0 };
-/** What starts, kills and waits for processes most. */
-const longLane = ["soak", "processes", "outages.test.ts"];
-const given = process.argv.slice(2);
-const lanes =
-  given.length > 0 ? [given] : [laneOf((name) => !longLane.includes(name)), laneOf((name) => longLane.includes(name))];
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { grep: { type: "string", short: "g" }, bail: { type: "boolean", short: "b" } },
+});
+const queue = testFiles(positionals.length > 0 ? positionals : ["test"]);
+const lanes = Math.min(queue.length, Math.max(2, Math.min(4, availableParallelism())));
 
-type Server = { directory: string; postgres: EmbeddedPostgres };
-const servers: Server[] = [];
-const children: ChildProcess[] = [];
+const tally = { passed: 0, failed: 0 };
+const failures: TestFailure[] = [];
+const durations = new Map<string, number>();
+const servers: EmbeddedPostgres[] = [];
+const running: ReturnType<typeof openLane>[] = [];
+let directory: string | undefined;
 
 await runUntilStopped({
   logger,
   endWithParent: true,
   async start(end) {
-    for (const lane of lanes)
-      children.push(runTests(process.env.TEST_DATABASE_ADMIN_URL ?? (await startServer()), lane));
-    const ended = children.map(async (child) => {
-      const [code] = await once(child, "close");
-      // A run that broke off has failed, whatever it had counted until then.
-      if (code !== 0 && tally.failed === 0) tally.failed = 1;
-    });
-    void Promise.all(ended).then(() => {
+    const run = await mkdtemp(join(tmpdir(), "countersign-test-"));
+    directory = run;
+    // Where the tests are run as root, PostgreSQL is not.
+    await chmod(run, 0o755);
+    const [bundle] = await Promise.all([childBundle(), ...Array.from({ length: lanes }, (_, n) => openServer(run, n))]);
+    for (let n = 0; n < lanes; n++)
+      running.push(
+        openLane({ next: () => queue.shift(), onResult: tell, args: argumentsOfRun(), env: envOf(run, n, bundle) }),
+      );
+    void Promise.all(running.map((lane) => lane.runAll())).then(() => {
+      keepDurations(durations);
       if (tally.failed > 0 || tally.passed === 0) process.exitCode = 1;
       end("the tests are done");
     });
   },
   async drain() {
-    for (const child of children) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      child.kill("SIGTERM");
-      await once(child, "exit");
-    }
+    queue.length = 0;
+    for (const lane of running) lane.stop();
   },
-  drainMs: 5_000,
   async lastly() {
-    for (const child of children) child.kill("SIGKILL");
-    for (const { directory, postgres } of servers) {
-      await postgres.stop();
-      for (const path of [directory, postgres.directory]) if (path) await rm(path, { recursive: true, force: true });
-    }
+    await Promise.all(servers.map((server) => server.stop()));
+    if (directory) await removeRun(directory);
+    if (failures.length > 0) console.log(failureReport(failures));
     console.log(`${tally.passed} passed, ${tally.failed} failed`);
   },
 });
 
-function laneOf(wanted: (name: string) => boolean): string[] {
-  return readdirSync("test")
-    .filter((name) => wanted(name) && (!name.includes(".") || name.endsWith(".test.ts")))
-    .map((name) => `test/${name}`);
+function argumentsOfRun(): string[] {
+  const given = [...(values.grep ? ["--grep", values.grep] : []), ...(values.bail ? ["--bail"] : [])];
+  return process.stdout.isTTY ? [...given, "--color"] : given;
 }
 
-async function startServer(): Promise<string> {
-  const directory = await mkdtemp(`${tmpdir()}/countersign-test-`);
-  const postgres = await startEmbeddedPostgres({ dataDir: directory, logger });
-  servers.push({ directory, postgres });
-  return postgres.adminUrl;
+function envOf(run: string, lane: number, bundle: string): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    TEST_RUN_DIRECTORY: run,
+    TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL ?? servers[lane]!.adminUrl,
+    CHILD_BUNDLE: bundle,
+  };
 }
 
-/** The first lane is told as it runs; what others say waits until it has ended. */
-function runTests(adminUrl: string, lane: readonly string[]): ChildProcess {
-  const first = children[0];
-  const child = fork(fileURLToPath(new URL("./testRun.ts", import.meta.url)), lane, {
-    env: { ...process.env, TEST_DATABASE_ADMIN_URL: adminUrl },
-    stdio: ["ignore", first ? "pipe" : "inherit", "inherit", "ipc"],
-  });
-  let held: string[] | undefined = [];
-  child.stdout?.on("data", (text) => {
-    if (held) held.push(text);
-    else process.stdout.write(text);
-  });
-  first?.once("close", () => {
-    process.stdout.write((held ?? []).join(""));
-    held = undefined;
-  });
-  return child.on("message", (outcome: keyof typeof tally) => {
-    tally[outcome] += 1;
-  });
+/** A server of the lane's own. Its data need not survive the machine, only its own crashes: so it waits for no disk. */
+async function openServer(run: string, lane: number): Promise<void> {
+  if (process.env.TEST_DATABASE_ADMIN_URL) return;
+  const server = await startEmbeddedPostgres({ dataDir: join(run, `lane-${lane}`), logger });
+  servers[lane] = server;
+  const admin = new pg.Client({ connectionString: server.adminUrl });
+  await admin.connect();
+  for (const setting of ["fsync", "full_page_writes"]) await admin.query(`alter system set ${setting} = off`);
+  await admin.query("select pg_reload_conf()");
+  await admin.end();
+}
+
+/** A file's output comes at once, when it has ended: lanes do not interleave. */
+function tell({ file, passed, failures: failed, ms, output }: FileResult): void {
+  process.stdout.write(output);
+  tally.passed += passed;
+  tally.failed += failed.length;
+  failures.push(...failed);
+  if (!values.grep) durations.set(file, ms);
+  if (values.bail && failed.length > 0) queue.length = 0;
 }

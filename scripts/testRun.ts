@@ -1,35 +1,79 @@
-import { readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
+import { testFailure } from "./support/testFailure.ts";
+import { removeRun } from "./support/testLeftovers.ts";
+import { type Asked, endOfFile, type Told } from "./support/testMessages.ts";
 
-/** Runs the tests in a process of their own and tells its parent of each, so that a crash in one cannot take the count or the server along. */
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { grep: { type: "string", short: "g" }, bail: { type: "boolean", short: "b" } },
+/**
+ * Runs files of tests, one after the other as it is told, in one process: what they import is loaded once. What they leave in the temporary
+ * directory lies in a folder of the run.
+ */
+const { values } = parseArgs({
+  options: {
+    grep: { type: "string", short: "g" },
+    bail: { type: "boolean", short: "b" },
+    color: { type: "boolean" },
+  },
 });
-const timeoutMs = 30_000;
-const mocha = new Mocha({
-  timeout: timeoutMs,
-  forbidOnly: true,
-  bail: values.bail,
-  ...(values.grep && { grep: values.grep }),
-});
+/** No test asserts its speed by this, and a busy machine may take long: what never ends is to be found, no more. */
+const timeoutMs = 120_000;
+const { TEST_RUN_DIRECTORY: directory = "" } = process.env;
+// Only now: what reads TypeScript keeps its cache where it was.
+process.env.TMPDIR = directory;
 
-for (const file of (positionals.length > 0 ? positionals : ["test"]).flatMap(testsIn).sort())
+const { timeout } = Mocha.Runnable.prototype as unknown as { timeout(ms?: number | string): unknown };
+/** What tests ask for themselves raises the limit and never lowers it. */
+Mocha.Runnable.prototype.timeout = function (this: Mocha.Runnable, ms?: number | string): any {
+  return timeout.apply(
+    this,
+    typeof ms === "number" && ms > 0 ? [Math.max(ms, timeoutMs)] : ms === undefined ? [] : [ms],
+  );
+};
+
+process.on("message", (asked: Asked) => {
+  if ("end" in asked) void end();
+  else void run(asked.file);
+});
+// The one that started this is gone, and cannot tidy up any more.
+process.on("disconnect", () => void removeRun(directory).finally(() => process.exit(1)));
+
+async function run(file: string): Promise<void> {
+  const mocha = new Mocha({
+    timeout: timeoutMs,
+    forbidOnly: true,
+    bail: values.bail,
+    color: values.color ?? false,
+    ...(values.grep && { grep: values.grep }),
+  });
   mocha.addFile(resolve(file));
-await mocha.loadFilesAsync();
-mocha
-  .run((failures) => {
-    // Not before the parent has been told everything.
-    process.disconnect?.();
-    process.exit(failures > 0 ? 1 : 0);
-  })
-  .on("pass", () => process.send?.("passed"))
-  .on("fail", () => process.send?.("failed"));
+  try {
+    await mocha.loadFilesAsync();
+  } catch (error) {
+    const text = error instanceof Error ? error.stack : String(error);
+    console.log(text);
+    tell({ outcome: "failed", failure: { title: "the file cannot be loaded", file, error: `${text}` } });
+    return ended(file);
+  }
+  mocha
+    .run(() => ended(file))
+    .on("pass", () => tell({ outcome: "passed" }))
+    .on("fail", (test, error) => tell({ outcome: "failed", failure: testFailure(test, error, file) }));
+}
 
-function testsIn(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path];
-  const names = readdirSync(path, { recursive: true, encoding: "utf8" });
-  return names.filter((name) => name.endsWith(".test.ts")).map((name) => join(path, name));
+function ended(file: string): void {
+  process.stdout.write(endOfFile, () => tell({ ended: file }));
+}
+
+async function end(): Promise<void> {
+  const { dropTemplates } = await import("#test/support/postgres.ts");
+  // A database that a test has left keeps its roles: the server goes anyway.
+  await dropTemplates().catch(() => {});
+  process.removeAllListeners("disconnect");
+  process.disconnect();
+  process.exit(0);
+}
+
+function tell(told: Told): void {
+  process.send?.(told);
 }

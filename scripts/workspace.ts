@@ -9,7 +9,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { firstKeyScopes } from "#src/http/framework/keys/scopes.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts";
-import { type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
+import type { Plan, PlanStatus, WorkspaceEvent } from "#streams/workspace/events.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
@@ -99,7 +99,7 @@ function changePlan({ workspace, plan: givenPlan, status, beta, ...times }: Give
   }
   return async (deps) => {
     await setPlan(deps, { workspaceId, ...given }, { ...byOperator(), workspaceId });
-    const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+    const { state } = await deps.workspaces.load(workspaceId);
     return shown(workspaceId, state);
   };
 }

@@ -1,9 +1,9 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
-import { systemClock, systemIds } from "./clock.ts";
+import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
-import { createHandle } from "./commands/handle.ts";
+import { createStreamServices } from "./commands/handle.ts";
 import { createFreshClaims } from "./commands/sends/freshClaims.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
@@ -47,11 +47,16 @@ export type Composition = {
   close(): Promise<void>;
 };
 
-export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Composition {
+/** `clock`: the system's unless told; a test drives its own. */
+export function compose(
+  config: Config,
+  urls: DatabaseUrls,
+  logger: Logger,
+  { clock = systemClock }: { clock?: Clock } = {},
+): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),
   });
-  const clock = systemClock;
   const unmeasured = upcasting(createStore(config, urls, logger));
   const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));
   const store = measured(unmeasured, { metrics, clock });
@@ -68,7 +73,7 @@ export function compose(config: Config, urls: DatabaseUrls, logger: Logger): Com
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const ids = systemIds;
   const deps: Dependencies = {
-    ...createHandle({ store, clock, ids }),
+    ...createStreamServices({ store, clock, ids }),
     store,
     clock,
     ids,

@@ -1,10 +1,12 @@
+import { isatty } from "node:tty";
 import { type DestinationStream, type Logger, pino } from "pino";
+import pretty from "pino-pretty";
 
 /**
- * JSON lines on standard output, without secrets: whatever looks like one is blanked in the finished line, wherever it stood. Bodies of mail
- * are not given to a logger in the first place; fields that would carry one by name are dropped all the same.
+ * Lines without secrets: what looks like one is blanked in the finished line, in whichever field it is. Bodies of mail are not given to a
+ * logger in the first place; fields that would carry one by name are dropped all the same.
  */
-export function createLogger(level: string, destination: DestinationStream = pino.destination(1)): Logger {
+export function createLogger(level: string, destination: DestinationStream = logTo(1)): Logger {
   return pino(
     {
       level,
@@ -16,6 +18,13 @@ export function createLogger(level: string, destination: DestinationStream = pin
     destination,
   );
 }
+
+/** Standard output (1) or standard error (2): for a person on a terminal, as JSON lines everywhere else. */
+export const logTo = (fd: 1 | 2): DestinationStream => (isatty(fd) ? readable(fd) : pino.destination(fd));
+
+/** One line each that a person can read, errors with their stack below it. */
+export const readable = (destination: number | NodeJS.WritableStream): DestinationStream =>
+  pretty({ destination, sync: true, singleLine: true, ignore: "pid", translateTime: "SYS:HH:MM:ss" });
 
 const sensitive = [
   "authorization",

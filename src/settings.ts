@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { crashPoints } from "./crashPoints.ts";
 import {
   Directory,
@@ -164,7 +165,7 @@ export const settings = Type.Object({
     description: "How long the answer of a POST with an Idempotency-Key is kept for repetitions.",
   }),
   WEBHOOK_RETRY_SECONDS: ListOf(Whole(0, 30 * day), {
-    default: [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400],
+    default: [...usualRetrySeconds],
     unit: "seconds",
     description: "The pauses before each further try of a webhook; after the last one it is given up.",
   }),

@@ -10,7 +10,7 @@ type Rule = { files: RegExp; rule: string; own: RegExp[]; packages: RegExp };
 const nothing = /^$/;
 const anyStream = /^streams\//;
 /** The vocabulary of the streams without their rules. */
-const streamContracts = /^streams\/(event|upcast|(\w+\/(events|content)))\.ts$/;
+const streamContracts = /^streams\/(event|upcast|(\w+\/(events|content|words)))\.ts$/;
 /** How read models are asked, and the shapes of what they answer. */
 const queries = /^projections\/(\w+\/(queries|attachments)|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
@@ -53,6 +53,8 @@ const rules: Rule[] = [
     own: [
       /^streams\/decider\.ts$/,
       /^streams\/\w+\/decider\.ts$/,
+      // What a plan allows is shown as it is.
+      /^streams\/workspace\/planLimits\.ts$/,
       streamContracts,
       queries,
       ports,

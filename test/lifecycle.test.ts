@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { startService } from "#test/support/service.ts";
+import { nodeArguments } from "../scripts/support/childProcess.ts";
 
-const script = fileURLToPath(new URL("./support/livingProcess.ts", import.meta.url));
-const command = (...args: string[]) => [process.execPath, "--import", "tsx", script, ...args];
+const living = await nodeArguments("test/support/livingProcess.ts");
+const command = (...args: string[]) => [process.execPath, ...living, ...args];
 
 /** A child and what it has said; `said` waits for a word. */
 function start([program, ...args]: string[]) {

@@ -1,5 +1,6 @@
+import { Writable } from "node:stream";
 import { expect } from "chai";
-import { createLogger } from "#src/logger.ts";
+import { createLogger, readable } from "#src/logger.ts";
 
 describe("the logger", () => {
   function logged(write: (logger: ReturnType<typeof createLogger>) => void): string {
@@ -60,6 +61,29 @@ describe("the logger", () => {
     const error = Object.assign(new Error("duplicate key"), { code: "23505", detail: "Key (subject)=(canary)" });
     const text = logged((logger) => logger.error({ err: error }, "failed"));
     expect(text).to.include("23505").and.to.include("duplicate key").and.not.to.include("canary");
+  });
+
+  it("writes for a terminal one readable line each, with the same secrets left out", () => {
+    let text = "";
+    const terminal = new Writable({
+      write(chunk, _encoding, done) {
+        text += chunk;
+        done();
+      },
+    });
+    const logger = createLogger("debug", readable(terminal));
+    logger.info({ url: "http://localhost:8080", api_key: apiKey }, "ready");
+    logger.info({ api_key: apiKey, created: 16 }, "read models created");
+    logger.info(sentence);
+    const lines = text.trimEnd().split("\n");
+    expect(lines).to.have.length(3);
+    expect(lines[0])
+      .to.match(/^\[\d\d:\d\d:\d\d\] INFO: ready /)
+      .and.to.include(apiKey);
+    expect(lines[1])
+      .to.match(/INFO: read models created .*"created":16/)
+      .and.not.to.include(apiKey);
+    for (const secret of Object.values(secrets)) expect(lines[2]).not.to.include(secret);
   });
 
   it("shows the first API key in the ready line, and in no line that only speaks of it", () => {

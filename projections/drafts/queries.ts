@@ -1,4 +1,5 @@
 import type { DraftContent } from "#streams/draft/content.ts";
+import { isWordSql } from "#streams/inbox/words.ts";
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
@@ -9,7 +10,7 @@ export { applyToDraft, type DraftRow } from "./row.ts";
 /** The newest inbound word after the one the draft answers: a send would be refused because of it (decisions 4). */
 const newer = `(select w.id from (
     (select m.id, m.filing_number from messages m where m.thread_id = drafts.thread_id
-       and m.filing_number > drafts.based_on_number and m.classification in ('person', 'list')
+       and m.filing_number > drafts.based_on_number and ${isWordSql("m.classification")}
      order by m.filing_number desc limit 1)
     union all
     (select h.id, h.filing_number from held_messages h where h.thread_id = drafts.thread_id

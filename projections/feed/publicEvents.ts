@@ -1,4 +1,5 @@
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import { isNews } from "#streams/inbox/words.ts";
 import type { PublicEventType } from "#streams/webhook/events.ts";
 
 /**
@@ -73,7 +74,7 @@ const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
   DeliveryDelivered: (data) => [{ type: "email.delivered", data: { evidence: data.evidence } }],
   DeliveryBounced: (data) => [{ type: "email.bounced", data: { evidence: data.evidence } }],
   DeliveryComplained: (data) => [{ type: "email.complained", data: { evidence: data.evidence } }],
-  MessageAuthenticated: (data) => (isNews(data) ? [received(data)] : []),
+  MessageAuthenticated: (data) => (isAnnounced(data) ? [received(data)] : []),
   ThreadAbsorbed: (data) => [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }],
   DomainVerified: () => [{ type: "domain.verified" }],
   DomainLost: (data) => [{ type: "domain.lost", data: { because: data.because } }],
@@ -87,9 +88,8 @@ const approved = (data: Data, actor: Record<string, unknown>): Made => ({
 /** Nobody decided: the identity's setting did. */
 const autoApproval = ({ identityId }: Data) => ({ actor: { kind: "auto", id: identityId, name: null } });
 
-/** A machine's mail and a blocked contact's trigger nothing (decisions 5). */
-const isNews = ({ classification, contactStatus }: Data): boolean =>
-  (classification === "person" || classification === "list") && contactStatus !== "blocked";
+const isAnnounced = ({ classification, contactStatus }: Data): boolean =>
+  isNews({ classification: classification as string, fromBlocked: contactStatus === "blocked" });
 
 const received = (data: Data): Made => ({
   type: "email.received",

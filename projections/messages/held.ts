@@ -1,4 +1,5 @@
 import { idOf, type Recorded } from "#streams/event.ts";
+import { isWord } from "#streams/inbox/words.ts";
 import type { HeldMessage } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
 import type { Tx } from "../projection.ts";
@@ -16,8 +17,7 @@ export async function followHeld(tx: Tx, events: readonly Recorded[]): Promise<v
       released.push(event.data.messageId as string);
     } else if (event.type === "MessageHeld") {
       const message = event.data as unknown as HeldMessage;
-      const { classification } = message;
-      if (classification === "person" || classification === "list") held.set(message.messageId, row(event, message));
+      if (isWord(message.classification)) held.set(message.messageId, row(event, message));
     }
   }
   if (released.length > 0) await tx.query("delete from held_messages where id = any($1::uuid[])", [released]);

@@ -1,3 +1,4 @@
+import { isWordSql } from "#streams/inbox/words.ts";
 import type { Authentication } from "#streams/thread/events.ts";
 import { page } from "../page.ts";
 import type { Reads } from "../reads.ts";
@@ -94,7 +95,7 @@ export async function newestInbound(
 ): Promise<MessageRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number is not null
-     order by (classification in ('person', 'list')) desc, filing_number desc limit 1`,
+     order by (${isWordSql("classification")}) desc, filing_number desc limit 1`,
     [workspaceId, threadId],
   );
   return rows[0];
@@ -111,7 +112,7 @@ export async function newerWord(
 ): Promise<MessageRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
-       and classification in ('person', 'list') and ($4::timestamptz is null or received_at <= $4)
+       and ${isWordSql("classification")} and ($4::timestamptz is null or received_at <= $4)
      order by filing_number desc limit 1`,
     [workspaceId, threadId, filingNumber, before],
   );

@@ -16,7 +16,7 @@ const victims = ["service", "postgresql", "both"] as const;
 export const kills: Proof = {
   name: "kills",
   title: "kill -9 at every crash point, and at random moments of the service, of PostgreSQL, of both, under load",
-  unit: "kills a point, and five times as many at random",
+  unit: "kills a point, and more at random",
   full: 20,
   sample: 1,
   async run(size, report) {
@@ -36,7 +36,7 @@ export const kills: Proof = {
 
       const passed = new Map<string, number>();
       // A sample takes a few points, spread over filing and sending.
-      const points = size < 3 ? crashPoints.filter((_, n) => n % 5 === 0) : crashPoints;
+      const points = size < 3 ? crashPoints.filter((_, n) => n % 8 === 0) : crashPoints;
       for (const point of points) {
         for (let time = 0; time < size; time++) {
           await instance.kill("SIGKILL");
@@ -56,7 +56,7 @@ export const kills: Proof = {
       if (instance.child.exitCode === null && instance.child.signalCode === null) await instance.kill("SIGKILL");
       await again("service");
 
-      const random = size * 5;
+      const random = size < 3 ? victims.length : size * 5;
       for (let kill = 0; kill < random; kill++) {
         await sleep(200 + ((kill * 7919) % 1300));
         const victim = victims[kill % victims.length] as (typeof victims)[number];

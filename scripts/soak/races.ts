@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { nodeArguments } from "../support/childProcess.ts";
 import { approvalLink, type Client, createClient, until } from "../support/client.ts";
 import type { Instance } from "../support/instance.ts";
 import { ask, endOf, submit } from "./conversation.ts";
@@ -15,7 +16,7 @@ export const races: Proof = {
   title: "approve∥reject, send∥send, edit∥approve link, 200 sends at cap − 5, revoke∥200 requests",
   unit: "rounds of each pair",
   full: 200,
-  sample: 8,
+  sample: 3,
   async run(size, report) {
     const world = await openWorld();
     const instance = await world.start();
@@ -118,7 +119,7 @@ async function sendsAtTheCap(race: {
   parallel: number;
 }): Promise<void> {
   const { world, instance, send, report, parallel } = race;
-  const made = workspaceCommand(world, "create", "--name", "Cap", "--plan", "builder_pack", "--beta");
+  const made = await workspaceCommand(world, "create", "--name", "Cap", "--plan", "builder_pack", "--beta");
   const { workspace_id: workspaceId, api_key: apiKey } = JSON.parse(made);
   const client = createClient({ ...instance, apiKey });
   await until("the new key", async () => (await client.api("GET /v1/workspaces/me")).status === 200);
@@ -129,7 +130,7 @@ async function sendsAtTheCap(race: {
     drafts.push(await newDraft());
     report.progress(n + 1, parallel + cap - 5, "drafts for the cap");
   }
-  workspaceCommand(world, "set-plan", "--workspace", workspaceId, "--beta", "false");
+  await workspaceCommand(world, "set-plan", "--workspace", workspaceId, "--beta", "false");
   for (const draft of drafts.splice(0, cap - 5)) await client.ask(`POST /v1/drafts/${draft.id}/send`);
   const answers = await Promise.all(drafts.map(({ id }) => client.api(`POST /v1/drafts/${id}/send`)));
   const told = (status: number) => answers.filter((answer) => answer.status === status).length;
@@ -144,11 +145,13 @@ async function sendsAtTheCap(race: {
   allOf(report, "reservations held at the cap", Number(quota?.held), cap);
 }
 
-const workspaceCommand = (world: World, ...words: string[]): string =>
-  execFileSync(process.execPath, ["--import", "tsx", "scripts/workspace.ts", ...words], {
+async function workspaceCommand(world: World, ...words: string[]): Promise<string> {
+  const program = await nodeArguments("scripts/workspace.ts");
+  return execFileSync(process.execPath, [...program, ...words], {
     env: { ...process.env, ...world.env },
     encoding: "utf8",
   });
+}
 
 /** Once DELETE has answered, every later answer is 401 and nothing more is appended under the key. */
 async function revoke(race: {

@@ -49,7 +49,7 @@ const cases: readonly Case[] = [
 export const relay: Proof = {
   name: "relay",
   title: "an SMTP relay that fails at every stage, the gap after the final dot included",
-  unit: "rounds of every fault",
+  unit: "rounds of every fault; one round: of every fourth",
   full: 20,
   sample: 1,
   async run(size, report) {
@@ -61,10 +61,11 @@ export const relay: Proof = {
       // Without approval mail: every mail that the relay sees is the draft's.
       const identity = await client.identity({ approval_channel: undefined });
       const sender = await openSender(instance.smtpPort);
+      const tried = size < 2 ? cases.filter((_, n) => n % 4 === 0) : cases;
       let right = 0;
       let again = 0;
       for (let round = 0; round < size; round++) {
-        for (const [n, { name, faults, ends, code, taken, text }] of cases.entries()) {
+        for (const [n, { name, faults, ends, code, taken, text }] of tried.entries()) {
           server.setFaults();
           const draft = await submit(client, await ask(world, identity, sender.send), text);
           const before = copies(server.mails);
@@ -79,14 +80,14 @@ export const relay: Proof = {
               `${name}: draft ${draft.id} ended ${end.status} ${end.failure_code ?? ""}, the relay took ${arrived}`,
             );
           if (arrived > 1) again += 1;
-          report.progress(round * cases.length + n + 1, size * cases.length, name);
+          report.progress(round * tried.length + n + 1, size * tried.length, name);
         }
       }
       server.setFaults();
       sender.close();
-      allOf(report, "drafts with the right end", right, size * cases.length);
+      allOf(report, "drafts with the right end", right, size * tried.length);
       report.figure("handed over a second time", again);
-      report.figure("kinds of fault", cases.length);
+      report.figure("kinds of fault", tried.length);
       report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
     } finally {
       await world.close();

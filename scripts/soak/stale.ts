@@ -10,7 +10,8 @@ export const stale: Proof = {
   title: "send right after the 250 of a reply; send and reply at the same moment",
   unit: "rounds of each",
   full: 1000,
-  sample: 25,
+  // Every distance between the two, once.
+  sample: 11,
   async run(size, report) {
     const world = await openWorld();
     const instance = await world.start();

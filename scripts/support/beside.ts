@@ -1,8 +1,7 @@
-import { pino } from "pino";
 import { type Composition, compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
-import { createLogger } from "#src/logger.ts";
+import { createLogger, logTo } from "#src/logger.ts";
 import { prepareDatabase } from "#src/postgres/prepare.ts";
 
 /**
@@ -12,7 +11,7 @@ import { prepareDatabase } from "#src/postgres/prepare.ts";
 export async function besideService<T>(run: (composition: Composition) => Promise<T>): Promise<T> {
   const config = loadConfig();
   // Standard output is for the answer.
-  const logger = createLogger("warn", pino.destination(2));
+  const logger = createLogger("warn", logTo(2));
   const embedded = config.databaseUrl
     ? undefined
     : await startEmbeddedPostgres({ dataDir: config.dataDir, logger, beside: true });

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { nodeArguments } from "./childProcess.ts";
 import { freePort } from "./freePort.ts";
 
 /** A service of its own, as a child process: what tests, the demo and the soak drive, and kill. */
@@ -24,7 +25,7 @@ const startsWithinMs = 60_000;
 /** Starts an instance on free ports and waits for its `ready` line. Throws with the end of its log where it does not come up. */
 export async function startInstance(environment: Record<string, string>): Promise<Instance> {
   const [port, smtpPort] = await Promise.all([freePort(), freePort()]);
-  const child = spawn(process.execPath, ["--import", "tsx", "src/main.ts"], {
+  const child = spawn(process.execPath, await nodeArguments("src/main.ts"), {
     cwd: root,
     env: {
       ...process.env,

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { apiKeyDecider } from "#streams/apiKey/decider.ts";
 import { apiKeyStream } from "#streams/apiKey/events.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -39,7 +38,7 @@ export async function createApiKey(
   const prefix = key.slice(0, prefixLength);
   const created = { workspaceId, name, prefix, hash: hashKey(key), scopes: [...scopes] };
   const command = { type: "CreateApiKey" as const, ...created };
-  const { state, position } = await deps.handle(apiKeyDecider, apiKeyStream(id), command, { ...cause, workspaceId });
+  const { state, position } = await deps.apiKeys.handle(id, command, { ...cause, workspaceId });
   if (state.hash !== created.hash) {
     const what = `API key ${id} was made under this Idempotency-Key and cannot be shown any more`;
     throw new Rejected("idempotency_mismatch", `${what}: revoke it, and ask under a new Idempotency-Key`);
@@ -56,7 +55,7 @@ export const revokeApiKey = (
   const stream = apiKeyStream(id);
   // A key that revokes itself is guarded by the append's own revision; one that was revoked must not revoke others.
   const cause = keyGuard === undefined || keyGuard.stream === stream ? unguarded : { ...unguarded, keyGuard };
-  return deps.handle(apiKeyDecider, stream, { type: "RevokeApiKey", workspaceId }, cause);
+  return deps.apiKeys.handle(id, { type: "RevokeApiKey", workspaceId }, cause);
 };
 
 /** The key as its own stream has it; undefined where this workspace has none of that id. */
@@ -64,7 +63,7 @@ export async function apiKeyState(
   deps: Dependencies,
   { workspaceId, id }: { workspaceId: string; id: string },
 ): Promise<{ revoked: boolean } | undefined> {
-  const { state } = await deps.load(apiKeyDecider, apiKeyStream(id));
+  const { state } = await deps.apiKeys.load(id);
   return state.exists && state.workspaceId === workspaceId ? state : undefined;
 }
 
@@ -74,7 +73,7 @@ async function takeKeySlot(
   cause: Cause,
 ): Promise<void> {
   const stateOf = async (holderId: string): Promise<HolderState> => {
-    const { state } = await deps.load(apiKeyDecider, apiKeyStream(holderId));
+    const { state } = await deps.apiKeys.load(holderId);
     if (!state.exists) return "unborn";
     return state.revoked ? "gone" : "alive";
   };

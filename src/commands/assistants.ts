@@ -1,8 +1,8 @@
 import { identityOfAssistant } from "#projections/identities/queries.ts";
 import { ruleOfAssistant } from "#projections/rules/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { type Assistant, assistantDecider } from "#streams/assistant/decider.ts";
-import { type AssistantSettings, assistantStream } from "#streams/assistant/events.ts";
+import type { Assistant } from "#streams/assistant/decider.ts";
+import type { AssistantSettings } from "#streams/assistant/events.ts";
 import { missing, Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
@@ -17,7 +17,7 @@ export async function createAssistant(
 ): Promise<{ assistantId: string; position: number }> {
   const assistantId = newId(deps, cause, "assistant");
   const command = { type: "CreateAssistant", assistant } as const;
-  const { position } = await deps.handle(assistantDecider, assistantStream(assistantId), command, cause);
+  const { position } = await deps.assistants.handle(assistantId, command, cause);
   return { assistantId, position };
 }
 
@@ -28,7 +28,7 @@ export async function updateAssistant(
   cause: Cause,
 ): Promise<{ position: number }> {
   await loadAssistant(deps, { workspaceId, assistantId });
-  return deps.handle(assistantDecider, assistantStream(assistantId), { type: "UpdateAssistant", changes }, cause);
+  return deps.assistants.handle(assistantId, { type: "UpdateAssistant", changes }, cause);
 }
 
 /** Only one that no identity and no rule names: a link never points at nothing. Throws Rejected not_found, and invalid_request as a conflict. */
@@ -43,7 +43,7 @@ export async function deleteAssistant(
   if (identityId !== undefined) throw inUse(`identity ${identityId} names`);
   const ruleId = await ruleOfAssistant(deps.reads, workspaceId, assistantId);
   if (ruleId !== undefined) throw inUse(`rule ${ruleId} is limited to`);
-  return deps.handle(assistantDecider, assistantStream(assistantId), { type: "DeleteAssistant" }, cause);
+  return deps.assistants.handle(assistantId, { type: "DeleteAssistant" }, cause);
 }
 
 const inUse = (user: string): Rejected =>
@@ -53,7 +53,7 @@ const inUse = (user: string): Rejected =>
 
 /** For ids in a body: throws Rejected not_found naming the field where this workspace has no such assistant (decisions 0). */
 export async function requireAssistant(
-  deps: Pick<Dependencies, "load">,
+  deps: Pick<Dependencies, "assistants">,
   workspaceId: string,
   assistantId: string | null | undefined,
 ): Promise<void> {
@@ -66,20 +66,20 @@ export async function requireAssistant(
 
 /** A disabled assistant's identities write nothing new; what people decide about its earlier drafts stands. */
 export async function requireAssistantActive(
-  deps: Pick<Dependencies, "load">,
+  deps: Pick<Dependencies, "assistants">,
   { assistantId }: { assistantId: string | null },
 ): Promise<void> {
   if (assistantId === null) return;
-  const { state } = await deps.load(assistantDecider, assistantStream(assistantId));
+  const { state } = await deps.assistants.load(assistantId);
   if (state.status === "active") return;
   throw new Rejected("assistant_disabled", "the assistant of this identity is disabled: set its status to active");
 }
 
 async function loadAssistant(
-  deps: Pick<Dependencies, "load">,
+  deps: Pick<Dependencies, "assistants">,
   { workspaceId, assistantId }: Named,
 ): Promise<Assistant> {
-  const { state } = await deps.load(assistantDecider, assistantStream(assistantId));
+  const { state } = await deps.assistants.load(assistantId);
   if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;
   throw new Rejected("not_found", "no such assistant");
 }

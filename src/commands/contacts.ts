@@ -1,5 +1,4 @@
-import { type ContactChanges, contactDecider, maxTagLength } from "#streams/contact/decider.ts";
-import { contactStream } from "#streams/contact/events.ts";
+import { type ContactChanges, type contactDecider, maxTagLength } from "#streams/contact/decider.ts";
 import { invalid } from "#streams/decider.ts";
 import type { ContactStatus } from "#streams/thread/events.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -10,18 +9,18 @@ type OfContact = { workspaceId: string; email: string };
 
 /** A contact as its own stream has it now (linearisable): unknown and without tags where nobody ever said anything about it. */
 export async function contactOf(
-  deps: Pick<Dependencies, "load">,
+  deps: Pick<Dependencies, "contacts">,
   workspaceId: string,
   email: string,
 ): Promise<{ id: string; status: ContactStatus; tags: string[]; domain: string; exists: boolean }> {
   const id = contactId(workspaceId, email);
-  const { state } = await deps.load(contactDecider, contactStream(id));
+  const { state } = await deps.contacts.load(id);
   return { id, status: state.status, tags: [...state.tags], domain: domainOf(email), exists: state.exists };
 }
 
 /** Adds a tag; one that is there changes nothing. Throws Rejected invalid_request for a bad tag, or one too many. */
 export async function tagContact(
-  deps: Pick<Dependencies, "handle">,
+  deps: Pick<Dependencies, "contacts">,
   { workspaceId, email, tag }: OfContact & { tag: string },
   cause: Cause,
 ): Promise<{ position: number }> {
@@ -31,24 +30,23 @@ export async function tagContact(
 
 /** Changes what is given and leaves the rest (decisions 8). */
 export const updateContact = (
-  deps: Pick<Dependencies, "handle">,
+  deps: Pick<Dependencies, "contacts">,
   { workspaceId, email, changes }: OfContact & { changes: ContactChanges },
   cause: Cause,
 ): Promise<{ position: number }> => handle(deps, { type: "UpdateContact", workspaceId, email, changes }, cause);
 
 /** Takes a contact off the lists, with all that was said about it; the next mail from there makes it anew. */
 export const deleteContact = (
-  deps: Pick<Dependencies, "handle">,
+  deps: Pick<Dependencies, "contacts">,
   { workspaceId, email }: OfContact,
   cause: Cause,
 ): Promise<{ position: number }> => handle(deps, { type: "DeleteContact", workspaceId, email }, cause);
 
 type AnyCommand = Parameters<typeof contactDecider.decide>[0];
 
-const handle = (deps: Pick<Dependencies, "handle">, command: AnyCommand, cause: Cause) => {
+const handle = (deps: Pick<Dependencies, "contacts">, command: AnyCommand, cause: Cause) => {
   const email = command.email.toLowerCase();
-  const stream = contactStream(contactId(command.workspaceId, email));
-  return deps.handle(contactDecider, stream, { ...command, email }, cause);
+  return deps.contacts.handle(contactId(command.workspaceId, email), { ...command, email }, cause);
 };
 
 const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") + 1).toLowerCase();

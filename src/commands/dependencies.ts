@@ -9,12 +9,12 @@ import type { MessageIds } from "#src/mail/out/messageIds.ts";
 import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Plan } from "#streams/workspace/events.ts";
-import type { Handle } from "./handle.ts";
-import type { PlanLimits } from "./planLimits.ts";
+import type { PlanLimits } from "#streams/workspace/planLimits.ts";
+import type { StreamServices } from "./handle.ts";
 import type { FreshClaims } from "./sends/freshClaims.ts";
 
 /** What the commands work with; src/main.ts and the tests put it together. */
-export type Dependencies = Handle & {
+export type Dependencies = StreamServices & {
   store: EventStore;
   clock: Clock;
   ids: Ids;

@@ -2,6 +2,8 @@ import type { Clock, Ids } from "#src/clock.ts";
 import { type Appended, type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { type Decider, Rejected } from "#streams/decider.ts";
 import type { Actor, Event } from "#streams/event.ts";
+import { type Streams, streams } from "#streams/index.ts";
+import type { Stream } from "#streams/stream.ts";
 import { createStateCache, type Loaded } from "./stateCache.ts";
 
 /** On whose behalf a command runs, and what set it in motion. */
@@ -29,27 +31,33 @@ const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): s
 
 const pageSize = 500;
 
-type AnyDecider<State, Command, E extends Event> = Decider<State, Command, E>;
-
-export type Handle = {
+/** One kind of stream, ready to be asked: it knows its rules and the names of its streams. */
+export type StreamService<Id, State, Command> = {
   /**
    * Loads, decides, appends; folds again and decides anew when somebody else was faster. Commands to one stream queue up here,
    * so that many at once do not conflict their way through. Throws Rejected, Unavailable.
    * Must not be called from inside another stream's turn: `command` may be a function of the state, but a pure one.
    */
-  handle<State, Command, E extends Event>(
-    decider: AnyDecider<State, Command, E>,
-    stream: string,
-    command: Command | ((state: State) => Command),
-    cause: Cause,
-  ): Promise<Handled<State>>;
+  handle(id: Id, command: Command | ((state: State) => Command), cause: Cause): Promise<Handled<State>>;
   /** The stream's state as it is now (linearisable). */
-  load<State, E extends Event>(decider: AnyDecider<State, never, E>, stream: string): Promise<Loaded<State>>;
+  load(id: Id): Promise<Loaded<State>>;
 };
+
+type ServiceOf<S> =
+  S extends Stream<infer Id, infer State, infer Command, infer _> ? StreamService<Id, State, Command> : never;
+
+/** A service for every kind of stream, by its noun: `services.drafts.handle(draftId, command, cause)`. */
+export type StreamServices = { [Noun in keyof Streams]: ServiceOf<Streams[Noun]> };
 
 const maxConflicts = 50;
 
-export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; cacheSize?: number }): Handle {
+export function createStreamServices(deps: {
+  store: EventStore;
+  clock: Clock;
+  ids: Ids;
+  /** Streams whose states are kept; 5,000 unless told. */
+  cacheSize?: number;
+}): StreamServices {
   const cache = createStateCache(deps.store, deps.cacheSize ?? 5000);
   const turns = new Map<string, Promise<unknown>>();
 
@@ -66,11 +74,9 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
   }
 
   async function append(
-    stream: string,
-    revision: number,
+    { stream, revision }: { stream: string; revision: number },
     events: Event[],
-    cause: Cause,
-    mark: string | undefined,
+    { cause, mark }: { cause: Cause; mark: string | undefined },
   ): Promise<Appended> {
     const { keyGuard, operation: _, repeated: __, ...rest } = cause;
     const at = deps.clock.now().toISOString();
@@ -95,12 +101,17 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
     }
   }
 
-  async function decideAndAppend<State, Command, E extends Event>(
-    decider: AnyDecider<State, Command, E>,
-    stream: string,
-    command: Command | ((state: State) => Command),
-    cause: Cause,
-  ): Promise<Handled<State>> {
+  async function decideAndAppend<State, Command, E extends Event>({
+    decider,
+    stream,
+    command,
+    cause,
+  }: {
+    decider: Decider<State, Command, E>;
+    stream: string;
+    command: Command | ((state: State) => Command);
+    cause: Cause;
+  }): Promise<Handled<State>> {
     const commandOn = (state: State): Command =>
       typeof command === "function" ? (command as (state: State) => Command)(state) : command;
     const decide = (state: State): E[] => decider.decide(commandOn(state), state);
@@ -131,7 +142,10 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
       if (refusal !== undefined) throw refusal;
       if (events.length === 0) return { ...loaded, changed: false };
       try {
-        const appended = await append(stream, loaded.revision, events, cause, markOn(loaded.state));
+        const appended = await append({ stream, revision: loaded.revision }, events, {
+          cause,
+          mark: markOn(loaded.state),
+        });
         const state = events.reduce(decider.evolve, loaded.state);
         const now = { state, revision: appended.revision, position: appended.position };
         cache.put(stream, now);
@@ -145,8 +159,34 @@ export function createHandle(deps: { store: EventStore; clock: Clock; ids: Ids; 
     }
   }
 
+  const serviceOf = <Id, State, Command, E extends Event>({
+    decider,
+    name,
+  }: Stream<Id, State, Command, E>): StreamService<Id, State, Command> => ({
+    handle: (id, command, cause) =>
+      inTurn(name(id), () => decideAndAppend({ decider, stream: name(id), command, cause })),
+    load: (id) => cache.refresh(decider, name(id)),
+  });
+
   return {
-    handle: (decider, stream, command, cause) => inTurn(stream, () => decideAndAppend(decider, stream, command, cause)),
-    load: (decider, stream) => cache.refresh(decider, stream),
+    apiKeys: serviceOf(streams.apiKeys),
+    approvalReplies: serviceOf(streams.approvalReplies),
+    assistants: serviceOf(streams.assistants),
+    contacts: serviceOf(streams.contacts),
+    deliveries: serviceOf(streams.deliveries),
+    domains: serviceOf(streams.domains),
+    domainNames: serviceOf(streams.domainNames),
+    drafts: serviceOf(streams.drafts),
+    emailAddresses: serviceOf(streams.emailAddresses),
+    filings: serviceOf(streams.filings),
+    identities: serviceOf(streams.identities),
+    inboxes: serviceOf(streams.inboxes),
+    quotas: serviceOf(streams.quotas),
+    rules: serviceOf(streams.rules),
+    ruleRuns: serviceOf(streams.ruleRuns),
+    slots: serviceOf(streams.slots),
+    threads: serviceOf(streams.threads),
+    webhooks: serviceOf(streams.webhooks),
+    workspaces: serviceOf(streams.workspaces),
   };
 }

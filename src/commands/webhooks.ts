@@ -1,10 +1,8 @@
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { targetFault } from "#src/webhooks/targets.ts";
 import { invalid, Rejected } from "#streams/decider.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { type Webhook, webhookDecider } from "#streams/webhook/decider.ts";
-import { type WebhookSecret, type WebhookSettings, webhookStream } from "#streams/webhook/events.ts";
+import type { Webhook } from "#streams/webhook/decider.ts";
+import type { WebhookSecret, WebhookSettings } from "#streams/webhook/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
 import { newId } from "./ids.ts";
@@ -31,7 +29,7 @@ export async function createWebhook(
   await takeWebhookSlot(deps, workspaceId, webhookId, cause);
   const secret = newSecret(deps, { workspaceId, webhookId }, cause);
   const command = { type: "CreateWebhook", webhook: { workspaceId, ...settings, secret } } as const;
-  const { state, position } = await deps.handle(webhookDecider, webhookStream(webhookId), command, cause);
+  const { state, position } = await deps.webhooks.handle(webhookId, command, cause);
   return { webhookId, secret: open(deps, { workspaceId, webhookId }, state.secret), position };
 }
 
@@ -42,7 +40,7 @@ export async function updateWebhook(
   cause: Cause,
 ): Promise<{ position: number }> {
   await requireSound(deps, workspaceId, changes);
-  return deps.handle(webhookDecider, webhookStream(webhookId), { type: "UpdateWebhook", changes }, cause);
+  return deps.webhooks.handle(webhookId, { type: "UpdateWebhook", changes }, cause);
 }
 
 /** A new secret; the one before signs as well for 24 h. */
@@ -54,7 +52,7 @@ export async function rotateWebhookSecret(
   const previousUntil = new Date(deps.clock.now().getTime() + bothValidMs).toISOString();
   const secret = newSecret(deps, named, cause);
   const command = { type: "RotateSecret", secret, previousUntil } as const;
-  const { state, position } = await deps.handle(webhookDecider, webhookStream(named.webhookId), command, cause);
+  const { state, position } = await deps.webhooks.handle(named.webhookId, command, cause);
   const made = [state.secret, ...state.previous.map((each) => each.secret)].find(({ id }) => id === secret.id);
   return {
     webhookId: named.webhookId,
@@ -65,11 +63,11 @@ export async function rotateWebhookSecret(
 }
 
 export const deleteWebhook = (deps: Dependencies, { webhookId }: Named, cause: Cause) =>
-  deps.handle(webhookDecider, webhookStream(webhookId), { type: "DeleteWebhook" }, cause);
+  deps.webhooks.handle(webhookId, { type: "DeleteWebhook" }, cause);
 
 /** The service stops delivering to it by itself. */
 export const disableWebhook = (deps: Dependencies, webhookId: string, because: string, cause: Cause) =>
-  deps.handle(webhookDecider, webhookStream(webhookId), { type: "DisableWebhook", because }, cause);
+  deps.webhooks.handle(webhookId, { type: "DisableWebhook", because }, cause);
 
 /** Sends an event of kind `webhook.test`, ahead of whatever waits. Answers its delivery's id. */
 export async function testWebhook(
@@ -99,7 +97,7 @@ export async function testWebhook(
 
 /** Throws Rejected invalid_status where nothing would be delivered anyway. */
 export async function requireActive(deps: Dependencies, webhookId: string): Promise<void> {
-  const { state } = await deps.load(webhookDecider, webhookStream(webhookId));
+  const { state } = await deps.webhooks.load(webhookId);
   if (state.settings.status === "active") return;
   throw new Rejected("invalid_status", "this webhook is disabled: set its status to active first");
 }
@@ -134,7 +132,7 @@ async function requireSound(
   const fault = url === undefined ? undefined : targetFault(url, deps.settings.webhookAllowedHosts ?? []);
   if (fault) throw invalid("url", fault);
   for (const [index, identityId] of (identityIds ?? []).entries()) {
-    const { state } = await deps.load(identityDecider, identityStream(identityId));
+    const { state } = await deps.identities.load(identityId);
     if (state.exists && !state.deleted && state.workspaceId === workspaceId) continue;
     throw new Rejected("not_found", `identity_ids[${index}]: no such identity`, { field: "identity_ids" });
   }
@@ -147,7 +145,7 @@ async function takeWebhookSlot(
   cause: Cause,
 ): Promise<void> {
   const stateOf = async (holderId: string): Promise<HolderState> => {
-    const { state } = await deps.load(webhookDecider, webhookStream(holderId));
+    const { state } = await deps.webhooks.load(holderId);
     if (!state.exists) return "unborn";
     return state.deleted ? "gone" : "alive";
   };

@@ -1,13 +1,8 @@
-import {
-  type PlanChanges,
-  type Workspace,
-  type WorkspaceChanges,
-  workspaceDecider,
-} from "#streams/workspace/decider.ts";
-import { type Plan, workspaceStream } from "#streams/workspace/events.ts";
+import { calendarMonth } from "#streams/quota/rollOver.ts";
+import type { PlanChanges, Workspace, WorkspaceChanges } from "#streams/workspace/decider.ts";
+import type { Plan } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
 import type { Cause } from "./handle.ts";
-import { calendarMonth } from "./periods.ts";
 
 export type NewWorkspace = { name: string; plan: Plan; betaOverride: boolean };
 
@@ -22,7 +17,7 @@ export async function createWorkspace(
   const createdAt = deps.clock.now().toISOString();
   const workspace = { name, slug, plan, planStatus: "active" as const, betaOverride, createdAt };
   const command = { type: "CreateWorkspace", workspace } as const;
-  const { position } = await deps.handle(workspaceDecider, workspaceStream(workspaceId), command, {
+  const { position } = await deps.workspaces.handle(workspaceId, command, {
     ...cause,
     workspaceId,
   });
@@ -41,7 +36,7 @@ export const updateWorkspace = (
   deps: Dependencies,
   { workspaceId, ...changes }: { workspaceId: string } & WorkspaceChanges,
   cause: Cause,
-) => deps.handle(workspaceDecider, workspaceStream(workspaceId), { type: "UpdateWorkspace", ...changes }, cause);
+) => deps.workspaces.handle(workspaceId, { type: "UpdateWorkspace", ...changes }, cause);
 
 /** Sets what is given of a plan; what is absent stays. A canceled one keeps its limits until the paid period ends (decisions 10). */
 export const setPlan = (
@@ -49,9 +44,8 @@ export const setPlan = (
   { workspaceId, ...changes }: { workspaceId: string } & PlanChanges,
   cause: Cause,
 ) =>
-  deps.handle(
-    workspaceDecider,
-    workspaceStream(workspaceId),
+  deps.workspaces.handle(
+    workspaceId,
     (workspace) => ({ type: "SetPlan" as const, ...withPaidUntil(workspace, changes, deps.clock.now()) }),
     cause,
   );

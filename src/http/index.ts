@@ -31,6 +31,7 @@ import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
 import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
+import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
@@ -99,7 +100,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const closing = new AbortController();
   // As many listen to it as there are streams open.
   setMaxListeners(0, closing.signal);
-  const { webhookDeliveries } = options;
+  const { webhookDeliveries, outbox } = options;
+  const checks = readiness(options, options.parts);
   const httpDeps = httpDependencies(deps, { database, revocation, webhookDeliveries, closing: closing.signal });
   const app = createApp({
     routes: allRoutes(httpDeps),
@@ -122,7 +124,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       serverUrl: publicUrl,
     },
     settings: options.settings,
-    readiness: readiness(options, options.parts),
+    readiness: checks,
     metrics: options.metrics,
     beside: [
       approvalPages({
@@ -131,7 +133,8 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         clock: deps.clock,
         onError: (error) => logger.error({ err: error }, "an approval page failed"),
       }),
-      ...(options.outbox ? [outboxPages({ outbox: options.outbox })] : []),
+      frontPage({ readiness: checks, hasOutbox: outbox !== undefined }),
+      ...(outbox ? [outboxPages({ outbox })] : []),
     ],
   });
   await revocation.start();

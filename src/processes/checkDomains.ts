@@ -2,9 +2,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { checkDomain, loseNames } from "#src/commands/domains/domainChecks.ts";
 import { releaseNames } from "#src/commands/domains/domains.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { domainDecider } from "#streams/domain/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
-import { domainStream } from "#streams/domain/events.ts";
 import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
 import { idOf } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
@@ -24,8 +22,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
     else await timers.set(domainId, timer, next, traced(cause));
   }
 
-  const load = async (domainId: string): Promise<Domain> =>
-    (await deps.load(domainDecider, domainStream(domainId))).state;
+  const load = async (domainId: string): Promise<Domain> => (await deps.domains.load(domainId)).state;
 
   return {
     name: "checkDomains",

@@ -1,7 +1,4 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { deliveryDecider } from "#streams/delivery/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { idOf } from "#streams/event.ts";
 import { causedBy } from "./cause.ts";
 import { endAccepted } from "./deliveryEnds.ts";
@@ -18,10 +15,10 @@ export const concludeSettled = (deps: Dependencies): Process => ({
   on: {
     DeliverySettled: async (event) => {
       if (event.data.outcome !== "accepted") return;
-      const { state: delivery } = await deps.load(deliveryDecider, event.stream);
+      const { state: delivery } = await deps.deliveries.load(idOf(event.stream));
       const draftId = delivery.started?.draftId;
       if (draftId === undefined) return;
-      const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+      const { state: draft } = await deps.drafts.load(draftId);
       if (draft.attemptId !== idOf(event.stream)) return;
       await endAccepted(deps, draftId, draft, delivery, causedBy(event, "concludeSettled"));
     },

@@ -1,7 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import { deliveryDecider } from "#streams/delivery/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
@@ -9,7 +8,7 @@ import type { Process } from "./process.ts";
 /** A provider that is itself the mailbox has delivered what it took. Of any other, a taken mail is only sent: it reports later, or never. */
 export function confirmDelivery(deps: Dependencies, { name, isMailbox }: MailProvider): Process {
   async function confirm(event: Recorded): Promise<void> {
-    const { state: delivery } = await deps.load(deliveryDecider, event.stream);
+    const { state: delivery } = await deps.deliveries.load(idOf(event.stream));
     if (isMailbox !== true || delivery.started?.provider !== name) return;
     const report = { attemptId: idOf(event.stream), outcome: "delivered", evidence: `${name} is the mailbox` } as const;
     await reportDelivery(deps, report, causedBy(event, "confirmDelivery"));

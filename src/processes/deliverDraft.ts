@@ -3,11 +3,9 @@ import type { Cause } from "#src/commands/handle.ts";
 import { requeueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingState } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Delivery, deliveryDecider } from "#streams/delivery/decider.ts";
+import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import { endAccepted, endFailed } from "./deliveryEnds.ts";
@@ -27,9 +25,9 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   const mails: HandOver = handOver(deps, settings);
 
   async function deliver(draftId: string, cause: Cause, context: ProcessContext): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "sending" || draft.attemptId === null) return;
-    const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
+    const { state: delivery } = await deps.deliveries.load(draft.attemptId);
     if (delivery.phase !== "none") return conclude(draftId, draft, delivery, cause, context);
     const allowed = await sendingState(deps, draft);
     if (allowed === "identity_deleted") {
@@ -46,7 +44,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       return failUnsent(draftId, draft, outcome.code, outcome.message, cause, context);
     }
     if (outcome !== "recorded") return retry(draftId, draft, outcome, cause, context);
-    const after = await deps.load(deliveryDecider, deliveryStream(draft.attemptId));
+    const after = await deps.deliveries.load(draft.attemptId);
     return conclude(draftId, draft, after.state, cause, context);
   }
 
@@ -83,7 +81,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
 
   async function closeAttempt(attemptId: string, draftId: string, because: string, cause: Cause) {
     const command = { type: "AbandonDelivery", draftId, because } as const;
-    return (await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause)).state.phase;
+    return (await deps.deliveries.handle(attemptId, command, cause)).state.phase;
   }
 
   /** Fails a draft that nothing was handed over of. Where somebody started this very attempt meanwhile, its outcome decides. */
@@ -97,7 +95,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   ): Promise<void> {
     const attemptId = draft.attemptId as string;
     const command = { type: "AbandonDelivery", draftId, because: message } as const;
-    const { state: delivery } = await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
+    const { state: delivery } = await deps.deliveries.handle(attemptId, command, cause);
     if (!["abandoned", "not_handed_over", "refused"].includes(delivery.phase)) {
       return conclude(draftId, draft, delivery, cause, context);
     }
@@ -158,13 +156,13 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     }
     const evidence = found ? `the provider's record says ${found}` : `no evidence within ${settings.confirmSeconds} s`;
     const command = { type: "SettleDelivery", outcome: found ?? "unconfirmed", evidence } as const;
-    await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
+    await deps.deliveries.handle(attemptId, command, cause);
   }
 
   async function cutOff(attemptId: string, cause: Cause): Promise<void> {
     const message = "the hand-over was interrupted: whether the provider took the mail is not known";
     const outcome = { type: "DeliveryUnknown", data: { message } } as const;
-    await deps.handle(deliveryDecider, deliveryStream(attemptId), { type: "RecordOutcome", outcome }, cause);
+    await deps.deliveries.handle(attemptId, { type: "RecordOutcome", outcome }, cause);
   }
 
   const onQueued = (event: Recorded, context: ProcessContext) =>
@@ -178,7 +176,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     onTimer: async (timer, context) => {
       const draftId = timer.key;
       const cause = causeOfTimer(timer.payload, "deliverDraft");
-      const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+      const { state: draft } = await deps.drafts.load(draftId);
       // A timer speaks of one attempt: another one may have taken its place, and must not be judged by it.
       const { attemptId } = timer.payload as { attemptId: string };
       if (draft.status !== "sending" || draft.attemptId !== attemptId) return;
@@ -201,18 +199,18 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
 
   /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "sending" || draft.attemptId === null) return;
     const { attemptId } = draft;
     const phase = await closeAttempt(attemptId, draftId, "an internal error", cause);
-    const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(attemptId));
+    const { state: delivery } = await deps.deliveries.load(attemptId);
     if (phase === "accepted") return endAccepted(deps, draftId, draft, delivery, cause);
     if (phase !== "started" && phase !== "unknown" && phase !== "unconfirmed") {
       return fail(draftId, draft, "internal", "an internal error kept this mail from being sent", cause);
     }
     if (phase === "started") await cutOff(attemptId, cause);
     const unconfirmed = { type: "SettleDelivery", outcome: "unconfirmed", evidence: "an internal error" } as const;
-    await deps.handle(deliveryDecider, deliveryStream(attemptId), unconfirmed, cause);
+    await deps.deliveries.handle(attemptId, unconfirmed, cause);
     await fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
   }
 }
@@ -223,6 +221,6 @@ const unavailable = (message: string): NotConnected => ({ code: "provider_unavai
 const of = (attemptId: string | null, cause: Cause): Record<string, unknown> => ({ ...traced(cause), attemptId });
 
 async function stillUnknown(deps: Dependencies, attemptId: string): Promise<boolean> {
-  const { state: delivery } = await deps.load(deliveryDecider, deliveryStream(attemptId));
+  const { state: delivery } = await deps.deliveries.load(attemptId);
   return delivery.phase === "unknown";
 }

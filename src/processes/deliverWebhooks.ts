@@ -4,8 +4,8 @@ import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
 import type { Attempt, Claim, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Webhook, webhookDecider } from "#streams/webhook/decider.ts";
-import { webhookStream } from "#streams/webhook/events.ts";
+import type { Webhook } from "#streams/webhook/decider.ts";
+import { nextTryAfterMs } from "#streams/webhook/retrySchedule.ts";
 
 export type DeliverWebhooksOptions = {
   deps: Dependencies;
@@ -104,7 +104,7 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
   }
 
   async function deliver(claim: Claim, askedAt: number): Promise<void> {
-    const { state: webhook } = await deps.load(webhookDecider, webhookStream(claim.webhook_id));
+    const { state: webhook } = await deps.webhooks.load(claim.webhook_id);
     if (webhook.deleted || webhook.settings.status !== "active") {
       return deliveries.cancel(claim.webhook_id, "the webhook was deleted or disabled");
     }
@@ -135,12 +135,12 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
     if (isDelivered(answer)) return { status: "delivered" };
     if (answer.status === 410) return { status: "failed" };
     if (answer.status === null && cutting.signal.aborted) return { status: "interrupted" };
-    const seconds = retrySeconds[claim.attempts - 1];
-    return seconds === undefined ? { status: "failed" } : { status: "again", afterMs: seconds * 1000 * jitter() };
+    const afterMs = nextTryAfterMs(claim.attempts, retrySeconds, spread());
+    return afterMs === null ? { status: "failed" } : { status: "again", afterMs };
   }
 
-  /** Up to a tenth more, so that those who failed together do not come back together. */
-  const jitter = (): number => 1 + deps.ids.random(2).readUInt16BE() / 655_360;
+  /** From 0 to 1. */
+  const spread = (): number => deps.ids.random(2).readUInt16BE() / 65_536;
 
   async function disable({ webhook_id, workspace_id, event_id }: Claim): Promise<void> {
     const actor = { kind: "system", id: "deliverWebhooks" } as const;

@@ -2,9 +2,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { draftStream } from "#streams/draft/events.ts";
 
 /** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed (design: the send path). */
 export async function endAccepted(
@@ -18,7 +16,7 @@ export async function endAccepted(
   const rfcMessageId = delivery.started?.rfcMessageId ?? "";
   const sentAt = deps.clock.now().toISOString();
   const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt } as const;
-  const { state } = await deps.handle(draftDecider, draftStream(draftId), sent, cause);
+  const { state } = await deps.drafts.handle(draftId, sent, cause);
   crashPoint("deliver:sent");
   if (state.status === "failed") await lateEvidence(deps, draftId, attemptId, "accepted", cause);
 }
@@ -33,7 +31,7 @@ export async function endFailed(
   cause: Cause,
 ): Promise<void> {
   const fail = { type: "FailDraft", attemptId, code, message } as const;
-  const { state } = await deps.handle(draftDecider, draftStream(draftId), fail, cause);
+  const { state } = await deps.drafts.handle(draftId, fail, cause);
   const late = state.status === "failed" && state.failureCode === "unconfirmed" && code !== "unconfirmed";
   if (late) await lateEvidence(deps, draftId, attemptId, "refused", cause);
 }
@@ -44,4 +42,4 @@ const lateEvidence = (
   attemptId: string,
   outcome: "accepted" | "refused",
   cause: Cause,
-) => deps.handle(draftDecider, draftStream(draftId), { type: "RecordLateEvidence", attemptId, outcome }, cause);
+) => deps.drafts.handle(draftId, { type: "RecordLateEvidence", attemptId, outcome }, cause);

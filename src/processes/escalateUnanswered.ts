@@ -3,11 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
@@ -23,15 +19,15 @@ const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, cause: Cause, { timers }: Pick<ProcessContext, "timers">) {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return;
-    const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+    const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timerName);
     const due = new Date((await pendingSince(draftId)) + delay * 60_000);
     if (due > deps.clock.now()) return timers.set(draftId, timerName, due, traced(cause));
     const escalate = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
-    await deps.handle(draftDecider, draftStream(draftId), escalate, cause);
+    await deps.drafts.handle(draftId, escalate, cause);
   }
 
   async function pendingSince(draftId: string): Promise<number> {

@@ -3,7 +3,6 @@ import type { Cause } from "#src/commands/handle.ts";
 import { giveBack } from "#src/commands/sends/queueSend.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
 import { loadThread, onThread } from "#src/commands/threads/threads.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy } from "./cause.ts";
@@ -27,7 +26,7 @@ export const finishSends = (deps: Dependencies): Process => ({
 });
 
 async function release(deps: Dependencies, event: Recorded, because: string, cause: Cause): Promise<void> {
-  const { state: draft } = await deps.load(draftDecider, event.stream);
+  const { state: draft } = await deps.drafts.load(idOf(event.stream));
   const draftId = idOf(event.stream);
   if (because !== "unconfirmed") return giveBack(deps, draftId, draft, because, cause);
   await setNeedsReview(deps, draftId, draft, cause);

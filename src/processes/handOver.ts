@@ -8,8 +8,6 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
 import { Rejected } from "#streams/decider.ts";
-import { deliveryDecider } from "#streams/delivery/decider.ts";
-import { deliveryStream } from "#streams/delivery/events.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
 
@@ -139,7 +137,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
       instanceId,
       fence: deps.ids.uuid(),
     };
-    await deps.handle(deliveryDecider, deliveryStream(attemptId), { type: "StartDelivery", started }, cause);
+    await deps.deliveries.handle(attemptId, { type: "StartDelivery", started }, cause);
   }
 
   /** An answer must not get lost because the log is away for a while: it is all the evidence there is. */
@@ -147,7 +145,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     const command = { type: "RecordOutcome", outcome: outcomeEvent(outcome, withheld) } as const;
     for (;;) {
       try {
-        await deps.handle(deliveryDecider, deliveryStream(attemptId), command, cause);
+        await deps.deliveries.handle(attemptId, command, cause);
         return;
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error;

@@ -1,8 +1,8 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { DraftOutcome } from "#streams/thread/decider.ts";
 import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
 
@@ -11,26 +11,26 @@ import type { Process } from "./process.ts";
  * off in between. An older note changes nothing.
  */
 export function noteDrafts(deps: Dependencies): Process {
-  const note = (outcome: DraftOutcome) => async (event: Recorded) => {
+  async function note(event: Recorded): Promise<void> {
+    const outcome = outcomeAfter(event as unknown as DraftEvent);
+    if (outcome === null) return;
     const draftId = idOf(event.stream);
-    const { state } = await deps.load(draftDecider, event.stream);
-    const { threadId } = state;
+    const { threadId } = (await deps.drafts.load(draftId)).state;
     await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, causedBy(event, "noteDrafts"));
-  };
+  }
   return {
     name: "noteDrafts",
     categories: ["draft"],
     keyOf: (event) => idOf(event.stream),
     on: {
-      DraftSubmitted: (event) =>
-        note(event.data.autoApproved || event.data.approvedAtOnce ? "approved" : "pending")(event),
-      DraftEdited: note("pending"),
-      DraftReturnedToPending: note("pending"),
-      DraftApproved: note("approved"),
-      DraftRejected: note("rejected"),
-      DraftQueued: note("sending"),
-      DraftMarkedStale: note("stale"),
-      DraftFailed: note("failed"),
+      DraftSubmitted: note,
+      DraftEdited: note,
+      DraftReturnedToPending: note,
+      DraftApproved: note,
+      DraftRejected: note,
+      DraftQueued: note,
+      DraftMarkedStale: note,
+      DraftFailed: note,
     },
   };
 }

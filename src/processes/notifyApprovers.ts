@@ -4,13 +4,10 @@ import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approva
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { type ApprovalChannel, type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
@@ -31,7 +28,7 @@ type Asking = {
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask({ draftId, slot, tries, escalated }: Asking, cause: Cause, { timers }: ProcessContext) {
-    const { state: draft, position } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft, position } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot))) return;
     // A version that came after the escalation has its own time to be decided about.
     if (escalated !== null && escalated !== draft.version) return;
@@ -65,9 +62,9 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
     const identityId = idOf(event.stream);
     const workspaceId = event.metadata.workspaceId as string;
-    const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+    const { state: identity } = await deps.identities.load(identityId);
     for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, identityId, ["pending"])) {
-      const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+      const { state: draft } = await deps.drafts.load(draftId);
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;

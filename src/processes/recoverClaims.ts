@@ -2,8 +2,6 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { undoSend } from "#src/commands/sends/queueSend.ts";
 import { loadThread } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { idOf } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process } from "./process.ts";
@@ -29,13 +27,13 @@ export const recoverClaims = (deps: Dependencies): Process => ({
     const draftId = timer.key;
     const { attemptId, quotaStream, replaces, threadId } = timer.payload as Record<string, string>;
     const cause = causeOfTimer(timer.payload, "recoverClaims");
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.attemptId === attemptId) return;
     const thread = await loadThread(deps, threadId as string);
     if (thread.state.claims[draftId]?.attemptId !== attemptId) return;
     if (replaces && draft.status === "sending" && draft.attemptId === replaces) {
       const requeue = { type: "RequeueDraft", attemptId: attemptId as string, replaces, tries: draft.tries } as const;
-      await deps.handle(draftDecider, draftStream(draftId), requeue, cause).catch(ignoreFinal);
+      await deps.drafts.handle(draftId, requeue, cause).catch(ignoreFinal);
       return;
     }
     const reservation = { quotaStream: quotaStream as string, reservationId: attemptId as string };

@@ -2,7 +2,6 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { reduceStoredSignature } from "#src/commands/identities/signatures.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { isReduced } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy } from "./cause.ts";
@@ -27,7 +26,7 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
   async function reduceDraft(event: Recorded): Promise<void> {
     if (event.data.htmlRemoved !== undefined) return;
     const draftId = idOf(event.stream);
-    const { state: draft } = await deps.load(draftDecider, event.stream);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.status !== "pending" && draft.status !== "approved") return;
     if (isReduced(draft)) return;
     const changed = await refreshContent(deps, draftId, draft, cause(event)).catch(unlessDecided);

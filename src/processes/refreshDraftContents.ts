@@ -3,8 +3,6 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { idOf } from "#streams/event.ts";
 import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
@@ -23,7 +21,7 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
       const workspaceId = event.metadata.workspaceId as string;
       const open = await draftIdsOfIdentity(deps.reads, workspaceId, idOf(event.stream), ["pending", "approved"]);
       for (const draftId of open) {
-        const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+        const { state: draft } = await deps.drafts.load(draftId);
         if (draft.status !== "pending" && draft.status !== "approved") continue;
         await refreshContent(deps, draftId, draft, causedBy(event, "refreshDraftContents")).catch(ignoreDecided);
       }

@@ -2,8 +2,6 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { addressHash } from "#src/commands/identities/identities.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
-import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import { idOf } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
@@ -20,8 +18,11 @@ export const releaseAddress = (deps: Dependencies): Process => {
       await timers.set(identityId, "release", new Date(deps.clock.now().getTime() + recheckMs), payload);
       return;
     }
-    const stream = emailAddressStream(addressHash(payload.emailAddress as string));
-    await deps.handle(emailAddressDecider, stream, { type: "ReleaseAddress", identityId }, cause);
+    await deps.emailAddresses.handle(
+      addressHash(payload.emailAddress as string),
+      { type: "ReleaseAddress", identityId },
+      cause,
+    );
   }
   return {
     name: "releaseAddress",

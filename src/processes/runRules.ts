@@ -8,12 +8,11 @@ import { carryOut, caughtUp, evaluateRules, receivedRunId } from "#src/commands/
 import { noteSent } from "#src/commands/sends/sentMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { type DraftOutcome, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
-import type { DraftOutcome } from "#streams/thread/decider.ts";
-import { isWord } from "#streams/thread/decider.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
@@ -67,7 +66,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
 
   async function onReceived(event: Recorded, context: Pick<ProcessContext, "timers">): Promise<void> {
     const { messageId, classification, contactStatus } = event.data as Authenticated;
-    if (!isWord(classification) || contactStatus === "blocked") return;
+    if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return;
     await caughtUp(deps, event.position);
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {
@@ -79,21 +78,21 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     await run("email.received", event, { runId, about }, context, messageId);
   }
 
-  /** `noted`: what the draft's thread has to know of it first, so that rules find, and may change, what came of it. */
+  /** The draft's thread has to know of it first, so that rules find, and may change, what came of it. */
   const onDraft =
-    (trigger: TriggerEvent, noted?: DraftOutcome) =>
+    (trigger: TriggerEvent) =>
     (event: Recorded, context: ProcessContext): Promise<void> =>
-      aboutOneDraft(trigger, idOf(event.stream), event, context, noted);
+      aboutOneDraft(trigger, idOf(event.stream), event, context, outcomeAfter(event as unknown as DraftEvent));
 
   async function aboutOneDraft(
     trigger: TriggerEvent,
     draftId: string,
     event: Recorded,
     context: ProcessContext,
-    noted?: DraftOutcome,
+    noted: DraftOutcome | null = null,
   ): Promise<void> {
     await caughtUp(deps, event.position);
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     const { threadId } = draft;
     const about = async (): Promise<About> => {
       const cause = causedBy(event, name);
@@ -109,7 +108,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   async function onDelivered(event: Recorded, context: ProcessContext): Promise<void> {
     const draftId = event.data.draftId as string;
     const deadline = deps.clock.monotonic() + sentWithinMs;
-    while ((await deps.load(draftDecider, draftStream(draftId))).state.status === "sending") {
+    while ((await deps.drafts.load(draftId)).state.status === "sending") {
       if (deps.clock.monotonic() > deadline || context.signal.aborted) break;
       await sleep(50);
     }
@@ -118,7 +117,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
 
   /** An auto-approved draft counts as approved once its own rules have left it so. */
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, event.stream);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.autoApproved) await onDraft("draft.approved")(event, context);
   }
 
@@ -134,9 +133,9 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       MessageAuthenticated: onReceived,
       DraftSubmitted: submissions.onSubmitted,
       DraftRulesApplied: onRulesApplied,
-      DraftApproved: onDraft("draft.approved", "approved"),
-      DraftMarkedStale: onDraft("draft.stale", "stale"),
-      DraftQueued: onDraft("email.sent", "sending"),
+      DraftApproved: onDraft("draft.approved"),
+      DraftMarkedStale: onDraft("draft.stale"),
+      DraftQueued: onDraft("email.sent"),
       DraftSent: onDraft("draft.sent"),
       DeliveryDelivered: onDelivered,
     },

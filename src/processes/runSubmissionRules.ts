@@ -8,12 +8,13 @@ import { carryOut, caughtUp, evaluateRules, receivedRunId, rulesFor } from "#src
 import { loadThread, noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
 import { draftStream } from "#streams/draft/events.ts";
+import { outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { actionKey, approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
-import { type RuleResult, ruleRunStream } from "#streams/ruleRun/events.ts";
+import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
+import type { RuleResult } from "#streams/ruleRun/events.ts";
 import { isAboutApproval } from "#streams/ruleRun/plan.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { causedBy } from "./cause.ts";
@@ -40,7 +41,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   async function judge(event: Recorded, until: Date, context: Context): Promise<void> {
     const draftId = idOf(event.stream);
     await caughtUp(deps, event.position);
-    const { state: draft } = await deps.load(draftDecider, event.stream);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isAuthenticated = await authenticated(draft);
     if (!isAuthenticated && deps.clock.now() < until && (await isAwaited(draft))) {
       const due = new Date(Math.min(until.getTime(), deps.clock.now().getTime() + lookEveryMs));
@@ -55,8 +56,8 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const { workspaceId, threadId } = draft;
     const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
     const about = async () => {
-      const outcome = event.data.autoApproved || event.data.approvedAtOnce ? "approved" : "pending";
-      await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
+      const outcome = outcomeAfter(event as unknown as DraftEvent);
+      if (outcome) await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
       return aboutDraft(deps, "draft.created", draftId, { ...draft, version: 1 });
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];
@@ -92,7 +93,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
 
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const command = { type: "GiveUpOnRules", because: "the rules of the message could not be run in time" } as const;
-    await deps.handle(draftDecider, draftStream(draftId), command, cause);
+    await deps.drafts.handle(draftId, command, cause);
   }
 
   /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
@@ -110,7 +111,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
 
   /** What the draft's own rules decided about its approval, where they did and it could be done. */
   async function ownMode(runId: string): Promise<{ mode: Mode } | null> {
-    const { state: run } = await deps.load(ruleRunDecider, ruleRunStream(runId));
+    const { state: run } = await deps.ruleRuns.load(runId);
     const decision = approvalDecision(run);
     if (!decision) return null;
     const isDone = run.outcomes[decision.key]?.outcome === "done";
@@ -129,7 +130,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   async function modeOfMessage(draftId: string, { basedOnMessageId }: Draft): Promise<FromMessage> {
     if (basedOnMessageId === null) return null;
     const runId = receivedRunId(basedOnMessageId);
-    const { state } = await deps.load(ruleRunDecider, ruleRunStream(runId));
+    const { state } = await deps.ruleRuns.load(runId);
     const found = approvalModeOf(state);
     return found && { ...found, runId, isUsedUp: state.modeUsedBy !== null && state.modeUsedBy !== draftId };
   }
@@ -139,7 +140,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   /** False where another draft was faster. */
   async function takeMode(draftId: string, { runId }: NonNullable<FromMessage>, cause: Cause, suppressed?: Suppressed) {
     const command = { type: "UseMode", draftId, ...(suppressed && { suppressed }) } as const;
-    const { state: used } = await deps.handle(ruleRunDecider, ruleRunStream(runId), command, cause);
+    const { state: used } = await deps.ruleRuns.handle(runId, command, cause);
     return used.modeUsedBy === draftId;
   }
 

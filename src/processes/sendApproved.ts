@@ -5,8 +5,6 @@ import { caughtUp } from "#src/commands/rules/ruleRuns.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingState } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process, ProcessContext } from "./process.ts";
@@ -28,7 +26,7 @@ const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_
  */
 export function sendApproved(deps: Dependencies): Process {
   async function send(draftId: string, kind: Kind, cause: Cause, { timers }: ProcessContext): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "approved" || !draft.sendRequested) return;
     try {
       await queueSend(deps, draftId, kind, cause);
@@ -38,7 +36,7 @@ export function sendApproved(deps: Dependencies): Process {
       if (error.code === "human_approval_required") return askPerson(draftId, error.message, cause);
       // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
       const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
-      await deps.handle(draftDecider, draftStream(draftId), hold, cause);
+      await deps.drafts.handle(draftId, hold, cause);
       const isOver = error.code === "identity_not_active" && (await sendingState(deps, draft)) === "allowed";
       if (error.code === "sending_paused" || isOver) await againIfStillMeant(draftId, kind, cause, timers);
     }
@@ -46,13 +44,13 @@ export function sendApproved(deps: Dependencies): Process {
 
   /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */
   async function againIfStillMeant(draftId: string, kind: Kind, cause: Cause, timers: Timers): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status === "approved" && draft.sendRequested) await again(draftId, kind, cause, timers);
   }
 
   /** Approved by nobody, and since then the identity wants a person's word: its approvers are asked as for any pending draft. */
   async function askPerson(draftId: string, because: string, cause: Cause): Promise<void> {
-    await deps.handle(draftDecider, draftStream(draftId), { type: "ReturnToPending", because }, cause);
+    await deps.drafts.handle(draftId, { type: "ReturnToPending", because }, cause);
   }
 
   const again = (draftId: string, kind: Kind, cause: Cause, timers: Timers) =>
@@ -60,14 +58,14 @@ export function sendApproved(deps: Dependencies): Process {
 
   async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
     if (!event.data.autoApproved) return;
-    const { state: draft } = await deps.load(draftDecider, event.stream);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.rulesApplied) return;
     const due = new Date(deps.clock.now().getTime() + rulesWithinMs);
     await timers.set(idOf(event.stream), "rules", due, traced(causedBy(event, "sendApproved")));
   }
 
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
-    const { state: draft } = await deps.load(draftDecider, event.stream);
+    const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (!draft.autoApproved) return;
     await context.timers.cancel(idOf(event.stream), "rules");
     await send(idOf(event.stream), "auto", causedBy(event, "sendApproved"), context);
@@ -75,7 +73,7 @@ export function sendApproved(deps: Dependencies): Process {
 
   async function giveUpOnRules(draftId: string, cause: Cause): Promise<void> {
     const command = { type: "GiveUpOnRules", because: "rules could not be run" } as const;
-    await deps.handle(draftDecider, draftStream(draftId), command, cause);
+    await deps.drafts.handle(draftId, command, cause);
   }
 
   /**
@@ -88,7 +86,7 @@ export function sendApproved(deps: Dependencies): Process {
     const workspaceId = isWorkspace ? idOf(event.stream) : (event.metadata.workspaceId as string);
     const cause = { ...causedBy(event, "sendApproved"), workspaceId };
     for (const draftId of await heldDraftIds(deps.reads, workspaceId, "identity_not_active")) {
-      const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+      const { state: draft } = await deps.drafts.load(draftId);
       if (draft.held === "identity_not_active" && draft.sendRequested) await again(draftId, "auto", cause, timers);
     }
   }

@@ -7,10 +7,9 @@ import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { fold } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { type IdentityEvent, type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
 import type { Process, ProcessContext } from "./process.ts";
@@ -42,9 +41,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     return async (event: Recorded, context: ProcessContext) => {
       const happened = textOf(event.data);
       if (happened === null) return;
-      const { state: draft } = await deps.load(draftDecider, event.stream);
+      const { state: draft } = await deps.drafts.load(idOf(event.stream));
       const { identityId, threadId } = draft;
-      const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+      const { state: identity } = await deps.identities.load(identityId);
       const subject = `About a reply from ${shortLine(identity.emailAddress, 100)}`;
       const text = `${happened}\n\nDraft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
@@ -76,7 +75,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const text =
       "Your workspace does not require human approval any more: API keys, rules and settings may approve drafts now. If you did not expect this, look into it.";
     for (const { id: identityId } of await livingIdentities(deps.reads, idOf(event.stream))) {
-      const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+      const { state: identity } = await deps.identities.load(identityId);
       for (const to of identity.requireHumanApproval ? [] : mailboxesOf(identity)) {
         if (told.has(to)) continue;
         told.add(to);

@@ -52,7 +52,8 @@ export async function createTables(tx: Sql, schema: string, projection: Projecti
   }
 }
 
-type Found = "sound" | "created" | "otherVersion";
+/** What was found of a projection: its tables, none (they were made), or those of another version. */
+export type Found = "sound" | "created" | "otherVersion";
 
 /**
  * Sees to it that a projection has its tables and its checkpoint row. Tables of another version are left as they are: they want

@@ -6,7 +6,7 @@ import type { Database } from "#src/postgres/database.ts";
 import { loadCheckpoints, lowestStored } from "./checkpoints.ts";
 import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
 import { createProjectionReaders, type Member, type ProjectionReaders, type State } from "./projectionReaders.ts";
-import { ensureTables, serviceRoleOf, type TablesSql, tablesFile } from "./projectionTables.ts";
+import { ensureTables, type Found, serviceRoleOf, type TablesSql, tablesFile } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
 import { asError, backoffMs, type Log, pause } from "./retrying.ts";
 
@@ -54,10 +54,14 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
 
   async function prepareAll(): Promise<void> {
     const changed: Member[] = [];
+    let created = 0;
     for (const member of members)
       await insist(member, async () => {
-        if (!(await prepare(member))) changed.push(member);
+        const found = await prepare(member);
+        if (found === "created") created += 1;
+        if (found === "otherVersion") changed.push(member);
       });
+    if (created > 0) log.info({ created }, "read models created");
     if (stopping.signal.aborted) return;
     keeper = keepLeases({ database, clock, log, holder: instanceId, names: [leaseName(projections)], work: write });
     rebuilding = rebuildAll(changed);
@@ -67,12 +71,11 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     for (const member of changed) await insist(member, () => rebuildOther(member));
   }
 
-  async function prepare(member: Member): Promise<boolean> {
+  async function prepare(member: Member): Promise<Found> {
     const ddl = await tablesSql(member.projection);
     const found = await ensureTables(database, member.projection, ddl, await serviceRoleOf(database));
-    if (found === "created") log.info({ projection: member.projection.name }, "read model created");
     if (found !== "otherVersion") member.state = "standingBy";
-    return found !== "otherVersion";
+    return found;
   }
 
   async function rebuildOther(member: Member): Promise<void> {

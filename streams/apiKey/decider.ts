@@ -1,6 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { ApiKeyEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type ApiKeyEvent, apiKeyStream } from "./events.ts";
 
 export type ApiKey = { exists: boolean; revoked: boolean; workspaceId: string; hash: string; scopes: string[] };
 
@@ -19,21 +21,31 @@ function decide(command: ApiKeyCommand, key: ApiKey): ApiKeyEvent[] {
       // A second revocation finds nothing to revoke: on the wire a revoked key no longer exists.
       if (key.revoked) throw new Rejected("not_found", "no such API key");
       return [{ type: "ApiKeyRevoked", data: {} }];
+    default:
+      return unreachable(command);
+  }
+}
+
+const initial: ApiKey = { exists: false, revoked: false, workspaceId: "", hash: "", scopes: [] };
+
+function evolve(key: ApiKey, event: ApiKeyEvent): ApiKey {
+  switch (event.type) {
+    case "ApiKeyCreated": {
+      const { workspaceId, hash, scopes } = event.data;
+      return { exists: true, revoked: false, workspaceId, hash, scopes };
+    }
+    case "ApiKeyRevoked":
+      return { ...key, revoked: true };
+    default:
+      return unreachable(event);
   }
 }
 
 export const apiKeyDecider: Decider<ApiKey, ApiKeyCommand, ApiKeyEvent> = {
   category: "apiKey",
-  initial: { exists: false, revoked: false, workspaceId: "", hash: "", scopes: [] },
-  evolve: (key, event) =>
-    event.type === "ApiKeyCreated"
-      ? {
-          exists: true,
-          revoked: false,
-          workspaceId: event.data.workspaceId,
-          hash: event.data.hash,
-          scopes: event.data.scopes,
-        }
-      : { ...key, revoked: true },
+  initial,
+  evolve,
   decide,
 };
+
+export const apiKeys = stream({ decider: apiKeyDecider, name: apiKeyStream });

@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
-import type { ApprovalReplyEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { type ApprovalReplyEvent, approvalReplyStream } from "./events.ts";
 
 export type ApprovalReply = { received: boolean };
 
@@ -11,3 +12,5 @@ export const approvalReplyDecider: Decider<ApprovalReply, ApprovalReplyCommand, 
   evolve: () => ({ received: true }),
   decide: (command, { received }) => (received ? [] : [{ type: "ApprovalReplyReceived", data: command.reply }]),
 };
+
+export const approvalReplies = stream({ decider: approvalReplyDecider, name: approvalReplyStream });

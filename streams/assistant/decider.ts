@@ -1,6 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { AssistantEvent, AssistantSettings } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type AssistantEvent, type AssistantSettings, assistantStream } from "./events.ts";
 
 export type Assistant = AssistantSettings & { exists: boolean; deleted: boolean; workspaceId: string };
 
@@ -26,6 +28,8 @@ function evolve(assistant: Assistant, event: AssistantEvent): Assistant {
       return { ...assistant, ...event.data.changes };
     case "AssistantDeleted":
       return { ...assistant, deleted: true };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -34,11 +38,22 @@ function decide(command: AssistantCommand, assistant: Assistant): AssistantEvent
     return assistant.exists ? [] : [{ type: "AssistantCreated", data: command.assistant }];
   }
   if (!assistant.exists || assistant.deleted) throw new Rejected("not_found", "no such assistant");
-  if (command.type === "DeleteAssistant") return [{ type: "AssistantDeleted", data: {} }];
+  switch (command.type) {
+    case "UpdateAssistant": {
+      const changes = changed(command.changes, assistant);
+      return Object.keys(changes).length === 0 ? [] : [{ type: "AssistantUpdated", data: { changes } }];
+    }
+    case "DeleteAssistant":
+      return [{ type: "AssistantDeleted", data: {} }];
+    default:
+      return unreachable(command);
+  }
+}
+
+function changed(changes: Partial<AssistantSettings>, assistant: Assistant): Partial<AssistantSettings> {
   const differs = ([key, value]: [string, unknown]) =>
     value !== undefined && value !== assistant[key as keyof AssistantSettings];
-  const changes = Object.fromEntries(Object.entries(command.changes).filter(differs));
-  return Object.keys(changes).length === 0 ? [] : [{ type: "AssistantUpdated", data: { changes } }];
+  return Object.fromEntries(Object.entries(changes).filter(differs));
 }
 
 export const assistantDecider: Decider<Assistant, AssistantCommand, AssistantEvent> = {
@@ -47,3 +62,5 @@ export const assistantDecider: Decider<Assistant, AssistantCommand, AssistantEve
   evolve,
   decide,
 };
+
+export const assistants = stream({ decider: assistantDecider, name: assistantStream });

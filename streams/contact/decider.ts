@@ -1,7 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { invalid } from "../decider.ts";
+import { stream } from "../stream.ts";
 import type { ContactStatus } from "../thread/events.ts";
-import type { ContactEvent } from "./events.ts";
+import { unreachable } from "../unreachable.ts";
+import { type ContactEvent, contactStream } from "./events.ts";
 
 /** `exists`: somebody said something about it since it was made, or last deleted. Mail alone leaves nothing here. */
 export type Contact = { exists: boolean; name: string | null; status: ContactStatus; tags: readonly string[] };
@@ -33,6 +35,8 @@ function evolve(contact: Contact, event: ContactEvent): Contact {
       return { ...contact, tags: [...contact.tags, event.data.tag], exists: true };
     case "ContactDeleted":
       return initial;
+    default:
+      return unreachable(event);
   }
 }
 
@@ -52,6 +56,8 @@ function decide(command: ContactCommand, contact: Contact): ContactEvent[] {
       return [{ type: "ContactTagged", data: { workspaceId, email, tag: command.tag } }];
     case "DeleteContact":
       return [{ type: "ContactDeleted", data: { workspaceId, email } }];
+    default:
+      return unreachable(command);
   }
 }
 
@@ -71,3 +77,5 @@ export const contactDecider: Decider<Contact, ContactCommand, ContactEvent> = {
   evolve,
   decide,
 };
+
+export const contacts = stream({ decider: contactDecider, name: contactStream });

@@ -1,6 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { DeliveryEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type DeliveryEvent, deliveryStream } from "./events.ts";
 
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
 
@@ -70,6 +72,8 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
       return { ...delivery, reports: [...delivery.reports, event.type] };
     case "DeliverySettled":
       return { ...delivery, phase: event.data.outcome, message: event.data.evidence };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -90,6 +94,8 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
       if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
       if (command.outcome === delivery.phase) return [];
       return [{ type: "DeliverySettled", data: { outcome: command.outcome, evidence: command.evidence } }];
+    default:
+      return unreachable(command);
   }
 }
 
@@ -125,3 +131,5 @@ export const deliveryDecider: Decider<Delivery, DeliveryCommand, DeliveryEvent> 
   evolve,
   decide,
 };
+
+export const deliveries = stream({ decider: deliveryDecider, name: deliveryStream });

@@ -1,7 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { invalid, Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
 import { type Domain, evolveDomain, initialDomain } from "./domain.ts";
-import { type DomainEvent, type DomainFacts, domainRecords } from "./events.ts";
+import { type DomainEvent, type DomainFacts, domainRecords, domainStream } from "./events.ts";
 import { pendingMs } from "./schedule.ts";
 
 type Checked = Extract<DomainEvent, { type: "DomainChecked" }>["data"];
@@ -34,17 +36,21 @@ function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
         ? []
         : [{ type: "DomainKeyResealed", data: { privateKey: command.privateKey } }];
     case "DeleteDomain": {
-      const left = [...domain.identities.keys()].filter((id) => !command.gone.includes(id));
+      const left = Object.keys(domain.identities).filter((id) => !command.gone.includes(id));
       if (left.length === 0) return [{ type: "DomainDeleted", data: { at: command.at } }];
       const message = `this domain has ${left.length === 1 ? "an identity" : `${left.length} identities`}, such as ${left[0]}: delete them first`;
       throw new Rejected("invalid_request", message, { conflict: true });
     }
+    default:
+      return unreachable(command);
   }
 }
 
 function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdentity" }>, domain: Domain): DomainEvent[] {
   requireVerified(domain);
-  return domain.identities.has(identityId) ? [] : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
+  return Object.hasOwn(domain.identities, identityId)
+    ? []
+    : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
 }
 
 /** Throws Rejected invalid_request where no identity may be made on it. */
@@ -85,3 +91,5 @@ export const domainDecider: Decider<Domain, DomainCommand, DomainEvent> = {
   evolve: evolveDomain,
   decide,
 };
+
+export const domains = stream({ decider: domainDecider, name: domainStream });

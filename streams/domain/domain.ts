@@ -1,3 +1,4 @@
+import { unreachable } from "../unreachable.ts";
 import type { DomainEvent, DomainFacts, DomainRecord, DomainStatus } from "./events.ts";
 
 export type Domain = DomainFacts & {
@@ -15,7 +16,7 @@ export type Domain = DomainFacts & {
   /** In a row, of a verified domain. */
   failingChecks: number;
   /** Since when its identities are on it, by id; those deleted since included. */
-  identities: ReadonlyMap<string, string>;
+  identities: Readonly<Record<string, string>>;
 };
 
 const unchecked = { ownership: "pending", spf: "pending", dkim: "pending", sending: "pending", mx: "pending" } as const;
@@ -39,7 +40,7 @@ export const initialDomain: Domain = {
   attempts: 0,
   checkRequested: false,
   failingChecks: 0,
-  identities: new Map(),
+  identities: {},
 };
 
 export function evolveDomain(domain: Domain, event: DomainEvent): Domain {
@@ -61,12 +62,14 @@ export function evolveDomain(domain: Domain, event: DomainEvent): Domain {
       return { ...domain, status: "failed", failingChecks: 0 };
     case "DomainIdentityAttached": {
       const { identityId, at } = event.data;
-      return { ...domain, identities: new Map([...domain.identities, [identityId, at]]) };
+      return { ...domain, identities: { ...domain.identities, [identityId]: at } };
     }
     case "DomainKeyResealed":
       return { ...domain, privateKey: event.data.privateKey };
     case "DomainDeleted":
       return { ...domain, deleted: true };
+    default:
+      return unreachable(event);
   }
 }
 

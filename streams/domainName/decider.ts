@@ -1,10 +1,12 @@
 import type { Decider } from "../decider.ts";
 import { invalid, Rejected } from "../decider.ts";
-import type { DomainNameEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type DomainNameEvent, domainNameStream } from "./events.ts";
 
 export type DomainName = {
   /** The domain that stands for the name in a workspace, by workspace. */
-  registered: ReadonlyMap<string, string>;
+  registered: Readonly<Record<string, string>>;
   verified: { domainId: string; workspaceId: string; receives: boolean } | null;
 };
 
@@ -25,7 +27,7 @@ function decide(command: DomainNameCommand, { registered, verified }: DomainName
       if (verified !== null && verified.workspaceId !== workspaceId) {
         throw conflict("this domain is verified in another workspace");
       }
-      const held = registered.get(workspaceId);
+      const held = registered[workspaceId];
       if (held === domainId) return [];
       if (held !== undefined && held !== gone) {
         throw conflict("this domain is in this workspace already: use that one, or delete it first");
@@ -35,7 +37,7 @@ function decide(command: DomainNameCommand, { registered, verified }: DomainName
     case "ClaimName": {
       const { workspaceId, receives } = command;
       if (verified?.domainId === domainId) return [];
-      if (verified !== null || registered.get(workspaceId) !== domainId) {
+      if (verified !== null || registered[workspaceId] !== domainId) {
         throw new Rejected("invalid_request", "this domain is verified in another workspace", { conflict: true });
       }
       return [{ type: "NameVerified", data: { domainId, workspaceId, receives } }];
@@ -43,7 +45,9 @@ function decide(command: DomainNameCommand, { registered, verified }: DomainName
     case "LoseName":
       return verified?.domainId === domainId ? [{ type: "NameLost", data: { domainId } }] : [];
     case "ReleaseName":
-      return [...registered.values()].includes(domainId) ? [{ type: "NameReleased", data: { domainId } }] : [];
+      return Object.values(registered).includes(domainId) ? [{ type: "NameReleased", data: { domainId } }] : [];
+    default:
+      return unreachable(command);
   }
 }
 
@@ -55,7 +59,7 @@ function evolve(name: DomainName, event: DomainNameEvent): DomainName {
       const { workspaceId } = event.data;
       // What stood for it here before is gone, with whatever it had proven.
       const verified = name.verified?.workspaceId === workspaceId ? null : name.verified;
-      return { verified, registered: new Map([...name.registered, [workspaceId, domainId]]) };
+      return { verified, registered: { ...name.registered, [workspaceId]: domainId } };
     }
     case "NameVerified": {
       const { workspaceId, receives } = event.data;
@@ -64,13 +68,20 @@ function evolve(name: DomainName, event: DomainNameEvent): DomainName {
     case "NameLost":
       return { ...name, verified: without };
     case "NameReleased":
-      return { verified: without, registered: new Map([...name.registered].filter(([, id]) => id !== domainId)) };
+      return { verified: without, registered: registeredWithout(name.registered, domainId) };
+    default:
+      return unreachable(event);
   }
 }
 
+const registeredWithout = (registered: DomainName["registered"], domainId: string): DomainName["registered"] =>
+  Object.fromEntries(Object.entries(registered).filter(([, id]) => id !== domainId));
+
 export const domainNameDecider: Decider<DomainName, DomainNameCommand, DomainNameEvent> = {
   category: "domainName",
-  initial: { registered: new Map(), verified: null },
+  initial: { registered: {}, verified: null },
   evolve,
   decide,
 };
+
+export const domainNames = stream({ decider: domainNameDecider, name: domainNameStream });

@@ -1,13 +1,31 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import { type Approval, type Draft, isSomebodysWord, makingOf } from "./draft.ts";
-import type { DraftEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import {
+  type Approval,
+  type ApprovedDraft,
+  type Draft,
+  type DraftFacts,
+  isByPersonOrKey,
+  makingOf,
+  type PendingDraft,
+  type SendingDraft,
+  type Unapproved,
+  type Unfailed,
+  type Unsent,
+} from "./draft.ts";
+import { type DraftEvent, draftStream } from "./events.ts";
 import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
 
 export type SubmitDraft = { type: "SubmitDraft"; draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"] };
 export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;
+
+const unapproved: Unapproved = { approval: null, sendRequested: false, held: null };
+const unfailed: Unfailed = { failureCode: null, lateEvidence: null };
+const unsent: Unsent = { attemptId: null, tries: 0, reservation: null };
 
 const initial: Draft = {
   exists: false,
@@ -26,110 +44,46 @@ const initial: Draft = {
   stored: { content: null, contentBlob: null },
   making: {},
   rationale: null,
-  sendRequested: false,
-  approvedByPerson: false,
-  approval: null,
   autoApproved: false,
   rulesApplied: false,
-  held: null,
-  attemptId: null,
-  tries: 0,
-  reservation: null,
   abandoned: [],
-  failureCode: null,
-  lateEvidence: null,
   escalatedVersion: 0,
   notified: { requestedAt: null, open: {}, answered: [] },
+  ...unapproved,
+  ...unsent,
+  ...unfailed,
 };
 
 function evolve(draft: Draft, event: DraftEvent): Draft {
   switch (event.type) {
-    case "DraftSubmitted": {
-      const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = event.data;
-      const { basedOnNumber, machineAddresses = [], messageId, contentSha256, rationale } = event.data;
-      const facts = { workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, machineAddresses, messageId };
-      const status = autoApproved ? "approved" : "pending";
-      const stored = { content, contentBlob };
-      return {
-        ...draft,
-        ...facts,
-        contentSha256,
-        rationale,
-        stored,
-        making: makingOf(event.data),
-        exists: true,
-        version: 1,
-        authoredVersion: 1,
-        approvedVersion: autoApproved ? 1 : 0,
-        status,
-        sendRequested: autoApproved,
-        autoApproved,
-        approval: autoApproved ? { by: "switch" } : null,
-      };
-    }
-    case "DraftEdited": {
-      const { version, contentSha256, rationale, content, contentBlob, because } = event.data;
-      const stored = { content, contentBlob };
-      return {
-        ...draft,
-        stored,
-        making: makingOf(event.data),
-        version,
-        authoredVersion: because === "edit" ? version : draft.authoredVersion,
-        contentSha256,
-        rationale,
-        status: "pending",
-        sendRequested: false,
-        approvedByPerson: false,
-        approval: null,
-        autoApproved: false,
-        held: null,
-      };
-    }
-    case "DraftApproved": {
-      const { version, sendRequested, tokenSha256 } = event.data;
-      return {
-        ...draft,
-        status: "approved",
-        approvedVersion: version,
-        sendRequested,
-        approvedByPerson: tokenSha256 !== null,
-        approval: approvalOf(event.data),
-        autoApproved: false,
-      };
-    }
-    case "DraftRejected":
-      return { ...draft, status: "rejected", sendRequested: false };
+    case "DraftSubmitted":
+      return submitted(draft, event.data);
+    case "DraftEdited":
+      return edited(draft, event.data);
+    case "DraftApproved":
+      return approved(draft, event.data);
     case "DraftReturnedToPending":
-      return {
-        ...draft,
-        status: "pending",
-        sendRequested: false,
-        approvedByPerson: false,
-        approval: null,
-        autoApproved: false,
-        held: null,
-      };
+      return { ...draft, status: "pending", autoApproved: false, ...unapproved, ...unsent, ...unfailed };
+    case "DraftRejected":
+      return { ...draft, sendRequested: false, status: "rejected", ...unfailed };
     case "SendHeld":
-      return { ...draft, held: event.data.code, sendRequested: isHeldForLater(draft, event.data.code) };
-    case "DraftQueued": {
-      const { attemptId, quotaStream, reservationId } = event.data;
-      const reservation = { quotaStream, reservationId };
-      const approval: Approval | null = event.data.authorisation.kind === "api_key" ? { by: "key" } : draft.approval;
-      return { ...draft, status: "sending", attemptId, reservation, sendRequested: false, held: null, approval };
-    }
+      return held(draft, event.data.code);
+    case "DraftQueued":
+      return queued(draft, event.data);
     case "DraftRequeued":
-      return { ...draft, attemptId: event.data.attemptId, tries: event.data.tries };
+      return draft.status === "sending"
+        ? { ...draft, attemptId: event.data.attemptId, tries: event.data.tries }
+        : draft;
     case "SendAbandoned":
       return { ...draft, abandoned: [...draft.abandoned, event.data.attemptId] };
     case "DraftMarkedStale":
-      return { ...draft, status: "stale", sendRequested: false };
+      return { ...draft, sendRequested: false, status: "stale", ...unfailed };
     case "DraftSent":
-      return { ...draft, status: "sent" };
+      return { ...draft, sendRequested: false, status: "sent", ...unfailed };
     case "DraftFailed":
-      return { ...draft, status: "failed", sendRequested: false, failureCode: event.data.code };
+      return { ...draft, sendRequested: false, status: "failed", failureCode: event.data.code, lateEvidence: null };
     case "LateEvidence":
-      return { ...draft, lateEvidence: event.data.outcome };
+      return draft.status === "failed" ? { ...draft, lateEvidence: event.data.outcome } : draft;
     case "DraftEscalated":
       return { ...draft, escalatedVersion: event.data.version };
     case "DraftRulesApplied":
@@ -149,46 +103,117 @@ function evolve(draft: Draft, event: DraftEvent): Draft {
     }
     case "NotificationFailed":
       return draft;
+    default:
+      return unreachable(event);
   }
 }
 
-function approvalOf({ tokenSha256, grantedBy, sendRequested }: Approved): Approval {
+type DataOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>["data"];
+
+function submitted(draft: Draft, data: DataOf<"DraftSubmitted">): Draft {
+  const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = data;
+  const { basedOnNumber, machineAddresses = [], messageId, contentSha256, rationale } = data;
+  const facts: DraftFacts = {
+    ...draft,
+    ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, machineAddresses, messageId },
+    ...{ contentSha256, rationale, autoApproved },
+    stored: { content, contentBlob },
+    making: makingOf(data),
+    exists: true,
+    version: 1,
+    authoredVersion: 1,
+    approvedVersion: autoApproved ? 1 : 0,
+  };
+  return autoApproved
+    ? {
+        ...facts,
+        status: "approved",
+        approval: { by: "switch" },
+        sendRequested: true,
+        held: null,
+        ...unsent,
+        ...unfailed,
+      }
+    : { ...facts, status: "pending", ...unapproved, ...unsent, ...unfailed };
+}
+
+function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
+  const { version, contentSha256, rationale, content, contentBlob, because } = data;
+  return {
+    ...draft,
+    ...{ version, contentSha256, rationale },
+    stored: { content, contentBlob },
+    making: makingOf(data),
+    authoredVersion: because === "edit" ? version : draft.authoredVersion,
+    autoApproved: false,
+    status: "pending",
+    ...unapproved,
+    ...unsent,
+    ...unfailed,
+  };
+}
+
+function approved(draft: Draft, data: DataOf<"DraftApproved">): ApprovedDraft {
+  const { version: approvedVersion, sendRequested } = data;
+  const approval = approvalOf(data);
+  const facts = { ...draft, approvedVersion, autoApproved: false };
+  return { ...facts, status: "approved", approval, sendRequested, held: null, ...unsent, ...unfailed };
+}
+
+function held(draft: Draft, code: string): Draft {
+  return draft.status === "approved" ? { ...draft, held: code, sendRequested: isHeldForLater(draft, code) } : draft;
+}
+
+function queued(draft: Draft, data: DataOf<"DraftQueued">): SendingDraft {
+  const { attemptId, quotaStream, reservationId, authorisation } = data;
+  const approval: Approval | null = authorisation.kind === "api_key" ? { by: "key" } : draft.approval;
+  const underWay = { attemptId, tries: 0, reservation: { quotaStream, reservationId } };
+  return { ...draft, status: "sending", approval, sendRequested: false, held: null, ...underWay, ...unfailed };
+}
+
+function approvalOf({ tokenSha256, grantedBy, sendRequested }: DataOf<"DraftApproved">): Approval {
   if (tokenSha256 !== null) return { by: "person" };
   if (grantedBy) return { by: "rule", ...grantedBy };
   return { by: sendRequested ? "unsaid" : "key" };
 }
 
-type Approved = Extract<DraftEvent, { type: "DraftApproved" }>["data"];
-
 /** What leaves by itself once the obstacle is gone: anything after a pause, and what nobody approved when its identity is active again. */
-const isHeldForLater = ({ approval, sendRequested }: Draft, code: string): boolean =>
-  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isSomebodysWord(approval));
-
-const reviewTypes = [
-  "EditDraft",
-  "ApproveDraft",
-  "RejectDraft",
-  "ReturnToPending",
-  "WithdrawApproval",
-  "ApplyRules",
-  "GiveUpOnRules",
-];
-const notificationTypes = [
-  "EscalateDraft",
-  "RequestNotify",
-  "AskApprovers",
-  "RecordNotified",
-  "RecordNotificationFailed",
-];
+const isHeldForLater = ({ approval, sendRequested }: ApprovedDraft, code: string): boolean =>
+  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isByPersonOrKey(approval));
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
     return draft.exists ? [] : submit(command.draft);
   }
   if (!draft.exists) throw new Rejected("not_found", "no such draft");
-  if (reviewTypes.includes(command.type)) return decideReview(command as ReviewCommand, draft);
-  if (notificationTypes.includes(command.type)) return decideNotification(command as NotificationCommand, draft);
-  return decideSending(command as SendingCommand, draft);
+  switch (command.type) {
+    case "EditDraft":
+    case "ApproveDraft":
+    case "RejectDraft":
+    case "ReturnToPending":
+    case "WithdrawApproval":
+    case "ApplyRules":
+    case "GiveUpOnRules":
+      return decideReview(command, draft);
+    case "EscalateDraft":
+    case "RequestNotify":
+    case "AskApprovers":
+    case "RecordNotified":
+    case "RecordNotificationFailed":
+      return decideNotification(command, draft);
+    case "QueueDraft":
+    case "RequeueDraft":
+    case "AbandonSend":
+    case "HoldSend":
+    case "MarkStale":
+    case "RecordSent":
+    case "FailDraft":
+    case "WithdrawDraft":
+    case "RecordLateEvidence":
+      return decideSending(command, draft);
+    default:
+      return unreachable(command);
+  }
 }
 
 function submit(submitted: SubmitDraft["draft"]): DraftEvent[] {
@@ -200,3 +225,5 @@ function submit(submitted: SubmitDraft["draft"]): DraftEvent[] {
 }
 
 export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = { category: "draft", initial, evolve, decide };
+
+export const drafts = stream({ decider: draftDecider, name: draftStream });

@@ -21,10 +21,11 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
 export type Approval = { by: "person" | "key" | "switch" | "unsaid" } | { by: "rule"; runId: string; ruleId: string };
 
 /** Approved, and surely by a person or a key: nobody is asked again. */
-export const isSomebodysWord = (approval: Approval | null): boolean =>
+export const isByPersonOrKey = (approval: Approval | null): boolean =>
   approval?.by === "person" || approval?.by === "key";
 
-export type Draft = {
+/** What every draft has, whatever its status. */
+export type DraftFacts = {
   exists: boolean;
   workspaceId: string;
   threadId: string;
@@ -34,7 +35,6 @@ export type Draft = {
   /** Where it answers a machine: the addresses it goes to. */
   machineAddresses: readonly string[];
   messageId: string;
-  status: DraftStatus;
   version: number;
   /** The newest version that somebody wrote: the submission or an edit. The service itself makes the others, after an identity's change. */
   authoredVersion: number;
@@ -44,28 +44,60 @@ export type Draft = {
   stored: StoredContent;
   making: Making;
   rationale: string | null;
-  /** Set by an approval that means to send, until that send was queued, held or given up. */
-  sendRequested: boolean;
-  /** Its approval is a person's own word, given through a channel, and no key's, rule's or setting's. */
-  approvedByPerson: boolean;
-  /** null: not approved, nor sent by a key. */
-  approval: Approval | null;
-  /** Stands approved by its identity's auto_approve_replies alone: then it waits for the rules of its creation. */
+  /** Approved by its identity's auto_approve_replies alone, and by nobody since: then it waits for the rules of its creation. */
   autoApproved: boolean;
   rulesApplied: boolean;
-  held: string | null;
-  /** The hand-over under way (status sending). */
-  attemptId: string | null;
-  tries: number;
-  reservation: { quotaStream: string; reservationId: string } | null;
   abandoned: readonly string[];
-  failureCode: string | null;
-  /** What was found out after it had failed as unconfirmed. */
-  lateEvidence: "accepted" | "refused" | null;
   /** The newest version that went to the secondary channel; 0 before any. */
   escalatedVersion: number;
   notified: Notified;
 };
+
+/** Nobody has approved this version, or what approved it was taken back. */
+export type Unapproved = { approval: null; sendRequested: false; held: null };
+
+export type Approved = {
+  approval: Approval;
+  /** The approval means to send; until that send was queued, held or given up. */
+  sendRequested: boolean;
+  /** Why the send cannot go on now, in a code of the contract. */
+  held: string | null;
+};
+
+/** It never came to a send. */
+export type Unsent = { attemptId: null; tries: 0; reservation: null };
+
+export type Reservation = { quotaStream: string; reservationId: string };
+
+/** Queued: it leaves under this attempt, and under no other. `tries`: how often the provider said "later" before. */
+export type UnderWay = { attemptId: string; tries: number; reservation: Reservation };
+
+/** Over. `held`: the last obstacle on the way; the rest as its last send left it. */
+export type Ended = (Unsent | UnderWay) & { approval: Approval | null; sendRequested: false; held: string | null };
+
+export type Unfailed = { failureCode: null; lateEvidence: null };
+
+export type Failed = {
+  failureCode: string;
+  /** What was found out after it had failed as unconfirmed. */
+  lateEvidence: "accepted" | "refused" | null;
+};
+
+export type PendingDraft = DraftFacts & { status: "pending" } & Unapproved & Unsent & Unfailed;
+export type ApprovedDraft = DraftFacts & { status: "approved" } & Approved & Unsent & Unfailed;
+/** `approval` null: events of a queued draft alone, without what came before. */
+export type SendingDraft = DraftFacts & {
+  status: "sending";
+  approval: Approval | null;
+  sendRequested: false;
+  held: null;
+} & UnderWay &
+  Unfailed;
+export type EndedDraft = DraftFacts & Ended & { status: "sent" | "stale" | "rejected" } & Unfailed;
+export type FailedDraft = DraftFacts & Ended & { status: "failed" } & Failed;
+
+/** A draft as it stands: what its status does not have is null in it. */
+export type Draft = PendingDraft | ApprovedDraft | SendingDraft | EndedDraft | FailedDraft;
 
 /** What was shown to approvers: the tokens by which a decision is recognised, by notification. */
 export type Notified = {

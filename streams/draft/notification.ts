@@ -1,4 +1,5 @@
 import { Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import { type Draft, requireStatus } from "./draft.ts";
 import type { Asked, DraftEvent } from "./events.ts";
 
@@ -29,6 +30,8 @@ export function decideNotification(command: NotificationCommand, draft: Draft): 
       const { notificationId, error, final } = command;
       return [{ type: "NotificationFailed", data: { notificationId, error, final } }];
     }
+    default:
+      return unreachable(command);
   }
 }
 

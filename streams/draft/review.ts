@@ -1,6 +1,7 @@
 import { Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import type { Making } from "./content.ts";
-import { type Draft, isSomebodysWord, makingOf, requireStatus } from "./draft.ts";
+import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 
 /** People deciding, and the agent editing. A decision is bound to the version and hash that were shown (decisions 3). */
@@ -67,7 +68,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
     case "WithdrawApproval":
       if (draft.status !== "approved" || draft.version !== command.version) return [];
-      if (isSomebodysWord(draft.approval)) return [];
+      if (isByPersonOrKey(draft.approval)) return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
     case "ApplyRules": {
       if (draft.rulesApplied) return [];
@@ -78,6 +79,8 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "GiveUpOnRules":
       if (draft.rulesApplied || !isAutoApproval(draft)) return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];
+    default:
+      return unreachable(command);
   }
 }
 

@@ -1,4 +1,5 @@
 import { Rejected } from "../decider.ts";
+import { unreachable } from "../unreachable.ts";
 import { contentChanged, type Draft, isUndecidedChange, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 
@@ -70,6 +71,8 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
       if (draft.status !== "failed" || draft.attemptId !== command.attemptId) return [];
       if (draft.lateEvidence === command.outcome) return [];
       return [{ type: "LateEvidence", data: { attemptId: command.attemptId, outcome: command.outcome } }];
+    default:
+      return unreachable(command);
   }
 }
 

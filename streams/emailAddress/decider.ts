@@ -1,6 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { invalid } from "../decider.ts";
-import type { EmailAddressEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type EmailAddressEvent, emailAddressStream } from "./events.ts";
 
 export type EmailAddress = { identityId: string | null; lastWorkspaceId: string | null };
 
@@ -17,10 +19,21 @@ export type EmailAddressCommand =
   | { type: "ReleaseAddress"; identityId: string };
 
 function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddressEvent[] {
-  if (command.type === "ReleaseAddress") {
-    if (address.identityId !== command.identityId) return [];
-    return [{ type: "AddressReleased", data: { identityId: command.identityId } }];
+  switch (command.type) {
+    case "ClaimAddress":
+      return claim(command, address);
+    case "ReleaseAddress":
+      if (address.identityId !== command.identityId) return [];
+      return [{ type: "AddressReleased", data: { identityId: command.identityId } }];
+    default:
+      return unreachable(command);
   }
+}
+
+function claim(
+  command: Extract<EmailAddressCommand, { type: "ClaimAddress" }>,
+  address: EmailAddress,
+): EmailAddressEvent[] {
   if (address.identityId === command.identityId) return [];
   // A sandbox address that one workspace gave up is never another's: late mail for it would reach a stranger.
   const anothers =
@@ -33,12 +46,22 @@ function decide(command: EmailAddressCommand, address: EmailAddress): EmailAddre
   return [{ type: "AddressClaimed", data: { address: command.address, identityId, workspaceId } }];
 }
 
+function evolve(address: EmailAddress, event: EmailAddressEvent): EmailAddress {
+  switch (event.type) {
+    case "AddressClaimed":
+      return { identityId: event.data.identityId, lastWorkspaceId: event.data.workspaceId };
+    case "AddressReleased":
+      return { ...address, identityId: null };
+    default:
+      return unreachable(event);
+  }
+}
+
 export const emailAddressDecider: Decider<EmailAddress, EmailAddressCommand, EmailAddressEvent> = {
   category: "emailAddress",
   initial: { identityId: null, lastWorkspaceId: null },
-  evolve: (address, event) =>
-    event.type === "AddressClaimed"
-      ? { identityId: event.data.identityId, lastWorkspaceId: event.data.workspaceId }
-      : { ...address, identityId: null },
+  evolve,
   decide,
 };
+
+export const emailAddresses = stream({ decider: emailAddressDecider, name: emailAddressStream });

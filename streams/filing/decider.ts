@@ -1,5 +1,7 @@
 import type { Decider } from "../decider.ts";
-import type { FilingDecision, FilingEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type FilingDecision, type FilingEvent, filingStream } from "./events.ts";
 
 export type Filing = {
   /** The newest filing number; 0 before the first. */
@@ -38,6 +40,8 @@ function evolve(filing: Filing, event: FilingEvent): Filing {
         filedUpTo: Math.max(filing.filedUpTo, event.data.inboxRevision),
         pending: filing.pending.filter((decision) => decision.number > event.data.number),
       };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -47,16 +51,26 @@ function heldAfter(held: readonly FilingDecision[], decision: FilingDecision): r
 }
 
 function decide(command: FilingCommand, filing: Filing): FilingEvent[] {
-  if (command.type === "MarkFiled") {
-    const newly = filing.pending.some(({ number }) => number <= command.number);
-    if (!newly && command.inboxRevision <= filing.filedUpTo) return [];
-    return [{ type: "MailFiled", data: { number: command.number, inboxRevision: command.inboxRevision } }];
+  switch (command.type) {
+    case "DecideFiling":
+      return decideFiling(command.decisions, filing);
+    case "DecideRelease":
+      return release(command.decisions, filing);
+    case "MarkFiled": {
+      const newly = filing.pending.some(({ number }) => number <= command.number);
+      if (!newly && command.inboxRevision <= filing.filedUpTo) return [];
+      return [{ type: "MailFiled", data: { number: command.number, inboxRevision: command.inboxRevision } }];
+    }
+    default:
+      return unreachable(command);
   }
-  if (command.type === "DecideRelease") return release(command.decisions, filing);
-  const next = command.decisions[0];
+}
+
+function decideFiling(decisions: readonly FilingDecision[], filing: Filing): FilingEvent[] {
+  const next = decisions[0];
   // Somebody else decided these meanwhile: what is recorded counts, not what this filer thought.
   if (!next || next.inboxRevision !== filing.decidedUpTo + 1 || next.number !== filing.lastNumber + 1) return [];
-  return command.decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
+  return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 
 /** Only where everything decided before stands in its thread, and all of these are held still: merges in between would change where they go. */
@@ -73,3 +87,5 @@ export const filingDecider: Decider<Filing, FilingCommand, FilingEvent> = {
   evolve,
   decide,
 };
+
+export const filings = stream({ decider: filingDecider, name: filingStream });

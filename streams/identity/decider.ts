@@ -1,7 +1,9 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
 import { defaultSettings } from "./defaults.ts";
-import type { IdentityEvent, IdentitySettings } from "./events.ts";
+import { type IdentityEvent, type IdentitySettings, identityStream } from "./events.ts";
 
 export type Identity = IdentitySettings & {
   exists: boolean;
@@ -48,6 +50,8 @@ function evolve(identity: Identity, event: IdentityEvent): Identity {
       return { ...identity, ...event.data.channels };
     case "IdentityDeleted":
       return { ...identity, deleted: true };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -60,14 +64,22 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
     return identity.exists ? [] : [{ type: "IdentityCreated", data }];
   }
   if (!identity.exists || identity.deleted) throw new Rejected("not_found", "no such identity");
-  if (command.type === "ResealSecrets") {
-    const channels = changed(command.channels, identity);
-    return Object.keys(channels).length === 0 ? [] : [{ type: "IdentitySecretsResealed", data: { channels } }];
+  switch (command.type) {
+    case "UpdateIdentity":
+      return update(command, identity);
+    case "ResealSecrets": {
+      const channels = changed(command.channels, identity);
+      return Object.keys(channels).length === 0 ? [] : [{ type: "IdentitySecretsResealed", data: { channels } }];
+    }
+    case "DeleteIdentity":
+      if (isGuarded(command, identity)) throw needsApprovalsScope("deleting it");
+      return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
+    default:
+      return unreachable(command);
   }
-  if (command.type === "DeleteIdentity") {
-    if (isGuarded(command, identity)) throw needsApprovalsScope("deleting it");
-    return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
-  }
+}
+
+function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, identity: Identity): IdentityEvent[] {
   const given = { ...command.changes, ...usualDelay({ ...identity, ...command.changes }) };
   const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];
@@ -111,3 +123,5 @@ export const identityDecider: Decider<Identity, IdentityCommand, IdentityEvent> 
   evolve,
   decide,
 };
+
+export const identities = stream({ decider: identityDecider, name: identityStream });

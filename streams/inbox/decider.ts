@@ -1,5 +1,6 @@
 import type { Decider } from "../decider.ts";
-import type { InboxEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { type InboxEvent, inboxStream } from "./events.ts";
 
 /** An inbox takes everything, in order; whether an identity still receives is judged before. Its tail is what the customer has said so far. */
 export type Inbox = Record<string, never>;
@@ -12,3 +13,5 @@ export const inboxDecider: Decider<Inbox, InboxCommand, InboxEvent> = {
   evolve: (inbox) => inbox,
   decide: (command) => [{ type: "MailReceived", data: command.mail }],
 };
+
+export const inboxes = stream({ decider: inboxDecider, name: inboxStream });

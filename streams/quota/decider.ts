@@ -1,5 +1,7 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
 import type { QuotaEvent } from "./events.ts";
 
 /**
@@ -21,24 +23,41 @@ function evolve(quota: Quota, event: QuotaEvent): Quota {
   const ledger = quota === initial ? { used: 0, reservations: new Map() } : quota;
   const { reservationId } = event.data;
   const before = ledger.reservations.get(reservationId);
-  if (event.type === "QuotaReserved" && before === undefined) {
-    ledger.reservations.set(reservationId, "reserved");
-    ledger.used += 1;
+  switch (event.type) {
+    case "QuotaReserved":
+      if (before !== undefined) return ledger;
+      ledger.reservations.set(reservationId, "reserved");
+      ledger.used += 1;
+      return ledger;
+    case "QuotaReleased":
+      if (before === "released") return ledger;
+      ledger.reservations.set(reservationId, "released");
+      if (before === "reserved") ledger.used -= 1;
+      return ledger;
+    default:
+      return unreachable(event);
   }
-  if (event.type === "QuotaReleased" && before !== "released") {
-    ledger.reservations.set(reservationId, "released");
-    if (before === "reserved") ledger.used -= 1;
-  }
-  return ledger;
 }
 
 function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
-  if (command.type === "ReserveThoseThatFit") return reserveThoseThatFit(command, quota);
+  switch (command.type) {
+    case "ReserveQuota":
+      return reserve(command, quota);
+    case "ReserveThoseThatFit":
+      return reserveThoseThatFit(command, quota);
+    case "ReleaseQuota": {
+      const { reservationId } = command;
+      const known = quota.reservations.get(reservationId);
+      return known === "released" ? [] : [{ type: "QuotaReleased", data: { reservationId } }];
+    }
+    default:
+      return unreachable(command);
+  }
+}
+
+function reserve(command: Extract<QuotaCommand, { type: "ReserveQuota" }>, quota: Quota): QuotaEvent[] {
   const { reservationId } = command;
   const known = quota.reservations.get(reservationId);
-  if (command.type === "ReleaseQuota") {
-    return known === "released" ? [] : [{ type: "QuotaReleased", data: { reservationId } }];
-  }
   if (known === "reserved") return [];
   if (known === "released") throw new Rejected("send_in_progress", "this send was given up");
   if (command.cap !== null && quota.used + (command.elsewhere ?? 0) >= command.cap) {
@@ -62,3 +81,6 @@ export const quotaDecider: Decider<Quota, QuotaCommand, QuotaEvent> = {
   evolve,
   decide,
 };
+
+/** By the name of the stream (quotaStream): claims and drafts keep that, so that a send gives back what it reserved in whatever period. */
+export const quotas = stream({ decider: quotaDecider, name: (name: string) => name });

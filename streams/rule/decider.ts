@@ -1,6 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { RuleEvent, RuleSettings } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type RuleEvent, type RuleSettings, ruleStream } from "./events.ts";
 
 export type Rule = RuleSettings & { exists: boolean; deleted: boolean; workspaceId: string; version: number };
 
@@ -36,6 +38,8 @@ function evolve(rule: Rule, event: RuleEvent): Rule {
       return { ...rule, actions: event.data.actions };
     case "RuleDeleted":
       return { ...rule, deleted: true, version: event.data.version };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -45,14 +49,21 @@ function decide(command: RuleCommand, rule: Rule): RuleEvent[] {
     return rule.exists ? [] : [{ type: "RuleCreated", data: { ...settings, workspaceId, version: 1 } }];
   }
   if (!rule.exists || rule.deleted) throw new Rejected("not_found", "no such rule");
-  if (command.type === "ResealSecrets") {
-    const { actions } = command;
-    return "actions" in changed({ actions }, rule) ? [{ type: "RuleSecretsResealed", data: { actions } }] : [];
-  }
   const version = rule.version + 1;
-  if (command.type === "DeleteRule") return [{ type: "RuleDeleted", data: { version } }];
-  const changes = changed(command.changes, rule);
-  return Object.keys(changes).length === 0 ? [] : [{ type: "RuleUpdated", data: { version, changes } }];
+  switch (command.type) {
+    case "UpdateRule": {
+      const changes = changed(command.changes, rule);
+      return Object.keys(changes).length === 0 ? [] : [{ type: "RuleUpdated", data: { version, changes } }];
+    }
+    case "ResealSecrets": {
+      const { actions } = command;
+      return "actions" in changed({ actions }, rule) ? [{ type: "RuleSecretsResealed", data: { actions } }] : [];
+    }
+    case "DeleteRule":
+      return [{ type: "RuleDeleted", data: { version } }];
+    default:
+      return unreachable(command);
+  }
 }
 
 function changed(changes: Partial<RuleSettings>, rule: Rule): Partial<RuleSettings> {
@@ -62,3 +73,5 @@ function changed(changes: Partial<RuleSettings>, rule: Rule): Partial<RuleSettin
 }
 
 export const ruleDecider: Decider<Rule, RuleCommand, RuleEvent> = { category: "rule", initial, evolve, decide };
+
+export const rules = stream({ decider: ruleDecider, name: ruleStream });

@@ -1,5 +1,7 @@
 import type { Decider } from "../decider.ts";
-import type { ActionOutcome, RuleResult, RuleRunEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type ActionOutcome, type RuleResult, type RuleRunEvent, ruleRunStream } from "./events.ts";
 
 type Evaluated = Extract<RuleRunEvent, { type: "RulesEvaluated" }>["data"];
 type Taken = Extract<RuleRunEvent, { type: "RuleActionTaken" }>["data"];
@@ -34,6 +36,8 @@ function evolve(run: RuleRun, event: RuleRunEvent): RuleRun {
     }
     case "ApprovalModeUsed":
       return { ...run, modeUsedBy: event.data.draftId, modeSuppressed: event.data.suppressed !== undefined };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -56,6 +60,8 @@ function decide(command: RuleRunCommand, run: RuleRun): RuleRunEvent[] {
           data: { draftId: command.draftId, ...(command.suppressed && { suppressed: command.suppressed }) },
         },
       ];
+    default:
+      return unreachable(command);
   }
 }
 
@@ -77,3 +83,5 @@ export const ruleRunDecider: Decider<RuleRun, RuleRunCommand, RuleRunEvent> = {
   evolve,
   decide,
 };
+
+export const ruleRuns = stream({ decider: ruleRunDecider, name: ruleRunStream });

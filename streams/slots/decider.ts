@@ -1,41 +1,69 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { SlotsEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type SlotKind, type SlotsEvent, slotsStream } from "./events.ts";
 
-/** Who holds a slot, and since when (ISO 8601). A holder may be gone without having said so: whoever finds no slot looks. */
-export type Slots = ReadonlyMap<string, string>;
+/** Since when (ISO 8601) each holder has its slot, by holder. A holder may be gone without having said so: who finds no slot free looks. */
+export type Slots = Readonly<Record<string, string>>;
 
 export type SlotsCommand =
   /** `cap` null: no limit. `vacated`: holders that are known to be gone. */
   | { type: "TakeSlot"; holderId: string; takenAt: string; cap: number | null; vacated: readonly string[] }
   | { type: "VacateSlot"; holderId: string };
 
+export const holdsSlot = (slots: Slots, holderId: string): boolean => Object.hasOwn(slots, holderId);
+export const slotsTaken = (slots: Slots): number => Object.keys(slots).length;
+
 function decide(command: SlotsCommand, slots: Slots): SlotsEvent[] {
   const { holderId } = command;
-  if (command.type === "VacateSlot") {
-    return slots.has(holderId) ? [{ type: "SlotVacated", data: { holderId } }] : [];
+  switch (command.type) {
+    case "TakeSlot":
+      return take(command, slots);
+    case "VacateSlot":
+      return holdsSlot(slots, holderId) ? [{ type: "SlotVacated", data: { holderId } }] : [];
+    default:
+      return unreachable(command);
   }
-  if (slots.has(holderId)) return [];
-  const vacated = command.vacated.filter((gone) => slots.has(gone));
-  if (command.cap !== null && slots.size - vacated.length >= command.cap) {
-    throw new Rejected("plan_limit_reached", `all ${command.cap} are taken`);
+}
+
+function take(
+  { holderId, takenAt, cap, vacated: gone }: Extract<SlotsCommand, { type: "TakeSlot" }>,
+  slots: Slots,
+): SlotsEvent[] {
+  if (holdsSlot(slots, holderId)) return [];
+  const vacated = gone.filter((id) => holdsSlot(slots, id));
+  if (cap !== null && slotsTaken(slots) - vacated.length >= cap) {
+    throw new Rejected("plan_limit_reached", `all ${cap} are taken`);
   }
-  return [{ type: "SlotTaken", data: { holderId, takenAt: command.takenAt, vacated } }];
+  return [{ type: "SlotTaken", data: { holderId, takenAt, vacated } }];
 }
 
 function evolve(slots: Slots, event: SlotsEvent): Slots {
-  const next = new Map(slots);
-  if (event.type === "SlotVacated") next.delete(event.data.holderId);
-  else {
-    for (const gone of event.data.vacated) next.delete(gone);
-    next.set(event.data.holderId, event.data.takenAt);
+  switch (event.type) {
+    case "SlotTaken": {
+      const { holderId, takenAt, vacated } = event.data;
+      return { ...without(slots, vacated), [holderId]: takenAt };
+    }
+    case "SlotVacated":
+      return without(slots, [event.data.holderId]);
+    default:
+      return unreachable(event);
   }
-  return next;
 }
+
+const without = (slots: Slots, gone: readonly string[]): Slots =>
+  Object.fromEntries(Object.entries(slots).filter(([holderId]) => !gone.includes(holderId)));
 
 export const slotsDecider: Decider<Slots, SlotsCommand, SlotsEvent> = {
   category: "slots",
-  initial: new Map(),
+  initial: {},
   evolve,
   decide,
 };
+
+/** All slots of a workspace, by kind of thing that is capped. */
+export const slots = stream({
+  decider: slotsDecider,
+  name: ({ workspaceId, kind }: { workspaceId: string; kind: SlotKind }) => slotsStream(workspaceId, kind),
+});

@@ -1,3 +1,4 @@
+import { isMachines } from "../inbox/words.ts";
 import type { ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
@@ -15,7 +16,7 @@ export type ThreadAuthentication = {
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {
   if (!thread.unauthenticated.includes(message.number)) return [];
   const events: ThreadEvent[] = [{ type: "MessageAuthenticated", data: message }];
-  const automatic = message.classification === "auto_reply" || message.classification === "bounce";
+  const automatic = isMachines(message.classification);
   const quiet = automatic || message.contactStatus === "blocked";
   const joined = message.number !== thread.openingNumber;
   if (joined && !quiet && !message.authentication.aligned && !thread.needsReview) {

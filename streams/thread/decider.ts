@@ -1,13 +1,21 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import type { DraftOutcome } from "../draft/outcome.ts";
+import { isWord } from "../inbox/words.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
-import { maxParticipants, type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus } from "./events.ts";
+import {
+  maxParticipants,
+  type NotedDraft,
+  type Priority,
+  type ThreadEvent,
+  type ThreadStatus,
+  threadStream,
+} from "./events.ts";
 import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 import type { Thread } from "./thread.ts";
-
-/** What became of a draft, as its thread's status rules distinguish it (interface 3, decisions 4). */
-export type DraftOutcome = "pending" | "approved" | "sending" | "rejected" | "stale" | "failed";
 
 export type ThreadCommand =
   | ThreadFiling
@@ -38,9 +46,6 @@ const initial: Thread = {
   claims: {},
   machineAnswers: {},
 };
-
-/** True for mail that is somebody's word: it makes drafts stale. Automatic replies and bounces do not (decisions 5). */
-export const isWord = (classification: string): boolean => classification === "person" || classification === "list";
 
 function evolve(thread: Thread, event: ThreadEvent): Thread {
   switch (event.type) {
@@ -92,6 +97,8 @@ function evolve(thread: Thread, event: ThreadEvent): Thread {
       return { ...thread, mergedInto: event.data.survivorId, mergeNumber: event.data.number };
     case "ThreadAbsorbed":
       return absorbed(thread, event.data);
+    default:
+      return unreachable(event);
   }
 }
 
@@ -170,6 +177,8 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
       return noteDraft(command, thread);
     case "AuthenticateMessage":
       return authenticateMessage(command, thread);
+    default:
+      return unreachable(command);
   }
 }
 
@@ -217,3 +226,5 @@ export const threadDecider: Decider<Thread, ThreadCommand, ThreadEvent> = {
   evolve,
   decide,
 };
+
+export const threads = stream({ decider: threadDecider, name: threadStream });

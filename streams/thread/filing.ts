@@ -1,3 +1,4 @@
+import { isMachines } from "../inbox/words.ts";
 import type { HeldMessage, InboundMessage, NewestWord, NotedDraft, SendClaim, ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
@@ -41,7 +42,7 @@ export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage"
   if (!thread.exists && opens) events.push({ type: "ThreadOpened", data: opens });
   events.push({ type: "MessageReceived", data: message });
   if (message.fromBlockedContact) return events;
-  const automatic = message.classification === "auto_reply" || message.classification === "bounce";
+  const automatic = isMachines(message.classification);
   if (thread.exists && thread.status === "waiting" && !automatic) {
     events.push({ type: "ThreadStatusChanged", data: { status: "open", because: "the customer wrote" } });
   }

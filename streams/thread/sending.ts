@@ -1,5 +1,7 @@
 import { Rejected } from "../decider.ts";
+import { newerWord, staleDraft } from "../draft/staleness.ts";
 import type { SendClaim, ThreadEvent } from "./events.ts";
+import { requireNoLoop } from "./loopGuard.ts";
 import type { Thread } from "./thread.ts";
 
 /** The right to send, claimed on the stream that also records the customer's mail: so the stale check cannot be raced. */
@@ -24,11 +26,8 @@ export type ThreadSending =
 
 export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>, thread: Thread): ThreadEvent[] {
   const { claim, basedOnNumber, replaces } = command;
-  if (thread.newestWord !== null && thread.newestWord.number > basedOnNumber) {
-    throw new Rejected("stale_draft", "a newer message arrived on this thread: read it and submit a new draft", {
-      new_message_id: thread.newestWord.messageId,
-    });
-  }
+  const newer = newerWord(thread, { basedOnNumber });
+  if (newer !== null) throw staleDraft(newer.messageId);
   const held = thread.claims[claim.draftId];
   if (held && held.attemptId === claim.attemptId) return [];
   if ((held?.attemptId ?? null) !== replaces || thread.drafts[claim.draftId]?.status === "sent") {
@@ -36,20 +35,6 @@ export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>
   }
   requireNoLoop(thread, claim);
   return [{ type: "SendClaimed", data: { ...claim, replaces } }];
-}
-
-/** At most one answer to a machine per thread and pair of addresses: two of them could go on for ever (decisions 13). */
-export function requireNoLoop(
-  thread: Pick<Thread, "machineAnswers">,
-  { draftId, machineAddresses = [] }: { draftId: string; machineAddresses?: readonly string[] },
-): void {
-  const others = Object.entries(thread.machineAnswers).filter(([id]) => id !== draftId);
-  const again = machineAddresses.find((address) => others.some(([, answered]) => answered.includes(address)));
-  if (again === undefined) return;
-  throw new Rejected(
-    "loop_guarded",
-    `the automatic mail of ${again} was answered once on this thread: write to a person`,
-  );
 }
 
 export function releaseClaim(command: Extract<ThreadSending, { type: "ReleaseClaim" }>, thread: Thread): ThreadEvent[] {

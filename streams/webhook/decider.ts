@@ -1,5 +1,7 @@
 import { type Decider, Rejected } from "../decider.ts";
-import type { WebhookEvent, WebhookSecret, WebhookSettings } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type WebhookEvent, type WebhookSecret, type WebhookSettings, webhookStream } from "./events.ts";
 
 export type Webhook = {
   exists: boolean;
@@ -50,6 +52,8 @@ function decide(command: WebhookCommand, webhook: Webhook): WebhookEvent[] {
         : [{ type: "WebhookDisabled", data: { because: command.because } }];
     case "DeleteWebhook":
       return [{ type: "WebhookDeleted", data: {} }];
+    default:
+      return unreachable(command);
   }
 }
 
@@ -83,6 +87,8 @@ function evolve(webhook: Webhook, event: WebhookEvent): Webhook {
       return { ...webhook, settings: { ...webhook.settings, status: "disabled" } };
     case "WebhookDeleted":
       return { ...webhook, deleted: true };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -99,3 +105,5 @@ export const webhookDecider: Decider<Webhook, WebhookCommand, WebhookEvent> = {
   evolve,
   decide,
 };
+
+export const webhooks = stream({ decider: webhookDecider, name: webhookStream });

@@ -1,6 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { PaidPeriod, Plan, PlanStatus, WorkspaceEvent } from "./events.ts";
+import { stream } from "../stream.ts";
+import { unreachable } from "../unreachable.ts";
+import { type PaidPeriod, type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "./events.ts";
 
 export type Workspace = PaidPeriod & {
   exists: boolean;
@@ -70,6 +72,8 @@ function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
       return { ...workspace, requireHumanApproval: true };
     case "HumanApprovalWaived":
       return { ...workspace, requireHumanApproval: false };
+    default:
+      return unreachable(event);
   }
 }
 
@@ -105,6 +109,8 @@ function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent
       const after = { ...before, ...given };
       return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: "PlanSet", data: after }];
     }
+    default:
+      return unreachable(command);
   }
 }
 
@@ -133,3 +139,5 @@ export const workspaceDecider: Decider<Workspace, WorkspaceCommand, WorkspaceEve
   evolve,
   decide,
 };
+
+export const workspaces = stream({ decider: workspaceDecider, name: workspaceStream });

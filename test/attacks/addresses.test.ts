@@ -1,6 +1,5 @@
 import { expect } from "chai";
-import { nameStream } from "#src/commands/domains/domainNames.ts";
-import { domainNameDecider } from "#streams/domainName/decider.ts";
+import { nameId } from "#src/commands/domains/domainNames.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 /** Whose mail an address is, as strangers would like to have it. */
@@ -62,7 +61,7 @@ describe("attacks by addresses", function () {
     ]) {
       const about = { domainId: "0d7cd2f6-7a6c-7b60-8c4f-0f2f4e3d2c1b", workspaceId: own.id };
       const ids = { correlationId: "test", causationId: "test" };
-      await service.deps.handle(domainNameDecider, nameStream(name), { ...command, ...about }, { ...cause, ...ids });
+      await service.deps.domainNames.handle(nameId(name), { ...command, ...about }, { ...cause, ...ids });
     }
     const thread = (await own.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
     const { messages } = (await own.ask(`GET /v1/threads/${thread.id}`)).json;

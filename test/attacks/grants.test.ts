@@ -49,6 +49,7 @@ describe("attacks on what rules grant", function () {
     const world = await rules.world({ autoApproveReplies: true });
     await world.rule("email.received", manual);
     const { id } = await world.draft(await world.mail());
+    await world.proofIsLate();
     await world.rulesApplied(id);
     await rules.service.caughtUp();
     found(proof);

@@ -1,10 +1,8 @@
 import { expect } from "chai";
 import { systemClock, systemIds } from "#src/clock.ts";
-import { createHandle } from "#src/commands/handle.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { quotaDecider } from "#streams/quota/decider.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
 import { faultyEventStore } from "#test/support/faultyEventStore.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
@@ -15,8 +13,11 @@ const cause = {
   correlationId: "c",
   causationId: "c",
 };
-const stream = "workspace-1";
 const create = { type: "CreateWorkspace", workspace: workspaceCreated() } as const;
+const createKey = {
+  type: "CreateApiKey",
+  ...{ workspaceId: "1", name: "key", prefix: "cs_live_", hash: "hash", scopes: [] },
+} as const;
 const rename = (name: string) => ({ type: "UpdateWorkspace", name }) as const;
 
 describe("handling a command", () => {
@@ -24,17 +25,17 @@ describe("handling a command", () => {
     const log = createMemoryEventStore();
     const faulty = faultyEventStore(log);
     const instance = (store = faulty as typeof log | typeof faulty) =>
-      createHandle({ store, clock: systemClock, ids: systemIds });
+      createStreamServices({ store, clock: systemClock, ids: systemIds });
     return { log, faulty, instance };
   };
 
   it("folds again and decides anew where another instance was faster", async () => {
     const { log, instance } = world();
     const [one, two] = [instance(), instance()];
-    await one.handle(workspaceDecider, stream, create, cause);
-    await two.load(workspaceDecider, stream);
-    await one.handle(workspaceDecider, stream, rename("B"), cause);
-    const { state, revision } = await two.handle(workspaceDecider, stream, rename("C"), cause);
+    await one.workspaces.handle("1", create, cause);
+    await two.workspaces.load("1");
+    await one.workspaces.handle("1", rename("B"), cause);
+    const { state, revision } = await two.workspaces.handle("1", rename("C"), cause);
     expect({ name: state.name, revision }).to.deep.equal({ name: "C", revision: 2 });
     expect(log.all.map((event) => event.type)).to.deep.equal([
       "WorkspaceCreated",
@@ -46,19 +47,19 @@ describe("handling a command", () => {
   it("does not believe a stale cache that says no, nor one that says already so", async () => {
     const { instance } = world();
     const [one, two] = [instance(), instance()];
-    const refused = await two.handle(workspaceDecider, stream, rename("B"), cause).catch((error) => error);
+    const refused = await two.workspaces.handle("1", rename("B"), cause).catch((error) => error);
     expect(refused).to.be.instanceOf(Rejected);
-    await one.handle(workspaceDecider, stream, create, cause);
-    expect((await two.handle(workspaceDecider, stream, rename("B"), cause)).changed).to.equal(true);
-    await one.handle(workspaceDecider, stream, rename("C"), cause);
-    expect((await two.handle(workspaceDecider, stream, rename("B"), cause)).changed).to.equal(true);
+    await one.workspaces.handle("1", create, cause);
+    expect((await two.workspaces.handle("1", rename("B"), cause)).changed).to.equal(true);
+    await one.workspaces.handle("1", rename("C"), cause);
+    expect((await two.workspaces.handle("1", rename("B"), cause)).changed).to.equal(true);
   });
 
   it("writes 200 parallel commands to one stream in 200 appends", async () => {
     const { log, faulty, instance } = world();
-    const { handle } = instance();
+    const { quotas } = instance();
     const reserve = (n: number) => ({ type: "ReserveQuota", reservationId: `${n}`, cap: 150 }) as const;
-    const all = [...Array(200).keys()].map((n) => handle(quotaDecider, "quota-1", reserve(n), cause));
+    const all = [...Array(200).keys()].map((n) => quotas.handle("quota-1", reserve(n), cause));
     const settled = await Promise.allSettled(all);
     expect(settled.filter(({ status }) => status === "fulfilled")).to.have.length(150);
     expect(faulty.appends).to.equal(150);
@@ -69,12 +70,7 @@ describe("handling a command", () => {
     const { log, instance } = world();
     const instances = [instance(), instance(), instance()];
     const all = [...Array(60).keys()].map((n) =>
-      instances[n % 3]!.handle(
-        quotaDecider,
-        "quota-1",
-        { type: "ReserveQuota", reservationId: `${n}`, cap: 20 },
-        cause,
-      ),
+      instances[n % 3]!.quotas.handle("quota-1", { type: "ReserveQuota", reservationId: `${n}`, cap: 20 }, cause),
     );
     await Promise.allSettled(all);
     expect(log.all).to.have.length(20);
@@ -82,14 +78,14 @@ describe("handling a command", () => {
 
   it("appends nothing for a key that was revoked, and says unauthorized", async () => {
     const { log, instance } = world();
-    const { handle } = instance();
-    await handle(workspaceDecider, stream, create, cause);
+    const { apiKeys, workspaces } = instance();
+    await workspaces.handle("1", create, cause);
     const keyGuard = { stream: "apiKey-1", revision: -1 };
-    await handle(workspaceDecider, stream, rename("B"), { ...cause, keyGuard });
-    await handle(workspaceDecider, "apiKey-1", create, cause);
-    const refused = await handle(workspaceDecider, stream, rename("C"), { ...cause, keyGuard }).catch((error) => error);
+    await workspaces.handle("1", rename("B"), { ...cause, keyGuard });
+    await apiKeys.handle("1", createKey, cause);
+    const refused = await workspaces.handle("1", rename("C"), { ...cause, keyGuard }).catch((error) => error);
     expect(refused).to.be.instanceOf(Rejected).with.property("code", "unauthorized");
-    expect(log.all.filter((event) => event.stream === stream)).to.have.length(2);
+    expect(log.all.filter((event) => event.stream === "workspace-1")).to.have.length(2);
     expect(log.all[1]!.metadata).not.to.have.property("keyGuard");
   });
 
@@ -97,10 +93,10 @@ describe("handling a command", () => {
     for (const when of ["before", "after"] as const) {
       const log = createMemoryEventStore();
       const store = faultyEventStore(log, { at: 1, when, how: "unavailable" });
-      const { handle } = createHandle({ store, clock: systemClock, ids: systemIds });
-      const failure = await handle(workspaceDecider, stream, create, cause).catch((error) => error);
+      const { workspaces } = createStreamServices({ store, clock: systemClock, ids: systemIds });
+      const failure = await workspaces.handle("1", create, cause).catch((error) => error);
       expect(failure).to.be.instanceOf(Unavailable);
-      await handle(workspaceDecider, stream, create, cause);
+      await workspaces.handle("1", create, cause);
       expect(log.all).to.have.length(1);
     }
   });
@@ -111,11 +107,11 @@ describe("handling a command", () => {
 
     it("marks its events, and a repetition that finds its own effect decides nothing anew", async () => {
       const { log, instance } = world();
-      const { handle } = instance();
-      await handle(workspaceDecider, stream, create, cause);
-      await handle(workspaceDecider, stream, rename("B"), under("o1"));
-      await handle(workspaceDecider, stream, rename("C"), cause);
-      const { state, changed, revision } = await instance().handle(workspaceDecider, stream, rename("B"), again("o1"));
+      const { workspaces } = instance();
+      await workspaces.handle("1", create, cause);
+      await workspaces.handle("1", rename("B"), under("o1"));
+      await workspaces.handle("1", rename("C"), cause);
+      const { state, changed, revision } = await instance().workspaces.handle("1", rename("B"), again("o1"));
       expect({ name: state.name, changed, revision }).to.deep.equal({ name: "C", changed: true, revision: 2 });
       expect(log.all.map(({ metadata }) => metadata.operation)).to.deep.equal([
         undefined,
@@ -126,20 +122,20 @@ describe("handling a command", () => {
 
     it("does what an interrupted run did not come to, and takes another operation's or command's effect for no own one", async () => {
       const { log, instance } = world();
-      const { handle } = instance();
-      await handle(workspaceDecider, stream, create, under("o1"));
-      await handle(workspaceDecider, stream, rename("B"), under("o2"));
-      const { state } = await handle(workspaceDecider, stream, rename("C"), again("o1"));
+      const { workspaces } = instance();
+      await workspaces.handle("1", create, under("o1"));
+      await workspaces.handle("1", rename("B"), under("o2"));
+      const { state } = await workspaces.handle("1", rename("C"), again("o1"));
       expect([state.name, log.all.length]).to.deep.equal(["C", 3]);
     });
 
     it("meets the first run that goes on after all: one of them appends", async () => {
       const { log, instance } = world();
       const [first, second] = [instance(), instance()];
-      await first.handle(workspaceDecider, stream, create, cause);
+      await first.workspaces.handle("1", create, cause);
       await Promise.all([
-        first.handle(workspaceDecider, stream, rename("B"), under("o1")),
-        second.handle(workspaceDecider, stream, rename("B"), again("o1")),
+        first.workspaces.handle("1", rename("B"), under("o1")),
+        second.workspaces.handle("1", rename("B"), again("o1")),
       ]);
       expect(log.all).to.have.length(2);
     });

@@ -4,7 +4,6 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import pg from "pg";
 import { pino } from "pino";
@@ -17,6 +16,7 @@ import { preparePlace } from "#src/embeddedPostgres/place.ts";
 import { launch } from "#src/embeddedPostgres/postmaster.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { StartError } from "#src/startError.ts";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 
 const logger = pino({ level: "silent" });
 const asRoot = process.getuid?.() === 0;
@@ -53,9 +53,8 @@ type Kept = { child: ChildProcess; serviceUrl: string; ownerUrl: string; pid: nu
 
 /** The same in a process of its own, which can be killed. */
 async function keep(dataDir: string): Promise<Kept> {
-  const child = fork(fileURLToPath(new URL("../support/keepEmbedded.ts", import.meta.url)), [dataDir], {
-    stdio: "inherit",
-  });
+  const [flag, script] = (await nodeArguments("test/support/keepEmbedded.ts")) as [string, string];
+  const child = fork(script, [dataDir], { execArgv: [flag], stdio: "inherit" });
   const [urls] = await once(child, "message");
   return { child, ...urls };
 }

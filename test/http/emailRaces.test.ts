@@ -104,10 +104,13 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
     let submissions = 0;
     const deps: Dependencies = {
       ...service.deps,
-      handle: async (decider, stream, command, cause) => {
-        const isSubmission = (command as { type?: string }).type === "SubmitDraft";
-        if (isSubmission && submissions++ === 0) await somebodyWrites();
-        return service.deps.handle(decider, stream, command, cause);
+      drafts: {
+        ...service.deps.drafts,
+        handle: async (draftId, command, cause) => {
+          const isSubmission = typeof command === "object" && command.type === "SubmitDraft";
+          if (isSubmission && submissions++ === 0) await somebodyWrites();
+          return service.deps.drafts.handle(draftId, command, cause);
+        },
       },
     };
     return { deps, written: () => submissions };

@@ -3,11 +3,10 @@ import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
-import { type PlanLimits, planLimits } from "#src/commands/planLimits.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { type Plan, workspaceStream } from "#streams/workspace/events.ts";
+import type { Plan } from "#streams/workspace/events.ts";
+import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
@@ -32,7 +31,7 @@ describe("held mail over HTTP [d5 held]", function () {
     const id = randomUUID();
     const own = { ...cause, workspaceId: id };
     const workspace = workspaceCreated({ plan, createdAt });
-    await deps.handle(workspaceDecider, workspaceStream(id), { type: "CreateWorkspace", workspace }, own);
+    await deps.workspaces.handle(id, { type: "CreateWorkspace", workspace }, own);
     const { key } = await createApiKey(deps, { workspaceId: id, name: "test", scopes: allScopes }, own);
     await service.caughtUp();
     const change = async (changes: Omit<Parameters<typeof setPlan>[1], "workspaceId">) => {

@@ -1,8 +1,6 @@
 import { expect } from "chai";
 import { addressHash } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
-import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
-import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import type { Answer } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
@@ -35,9 +33,8 @@ describe("http identities", function () {
   const patch = (id: string, json: unknown, of = tenant) => of.ask(`PATCH /v1/identities/${id}`, { json });
   const outcome = ({ status, json }: Answer) => [status, json.error];
   const release = (identity: { id: string; email_address: string }) =>
-    service.deps.handle(
-      emailAddressDecider,
-      emailAddressStream(addressHash(identity.email_address)),
+    service.deps.emailAddresses.handle(
+      addressHash(identity.email_address),
       { type: "ReleaseAddress", identityId: identity.id },
       operator(),
     );
@@ -182,9 +179,8 @@ describe("http identities", function () {
     it("goes on with an address that was claimed when the creation broke off", async () => {
       const local_part = `interrupted${++count}`;
       const address = `${local_part}@${sandboxDomain}`;
-      await service.deps.handle(
-        emailAddressDecider,
-        emailAddressStream(addressHash(address)),
+      await service.deps.emailAddresses.handle(
+        addressHash(address),
         {
           type: "ClaimAddress",
           address,

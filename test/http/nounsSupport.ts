@@ -4,7 +4,7 @@ import { projections } from "#projections/index.ts";
 import { systemClock, systemIds } from "#src/clock.ts";
 import { createApiKey, hashKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { createHandle } from "#src/commands/handle.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { apiKeyRoutes, createFindKey } from "#src/http/apiKeys.ts";
@@ -47,7 +47,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
   });
   await runner.start();
   const deps = {
-    ...createHandle({ store, clock, ids }),
+    ...createStreamServices({ store, clock, ids }),
     store,
     clock,
     ids,

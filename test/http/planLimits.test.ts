@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
-import { planLimits } from "#src/commands/planLimits.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { asking } from "#test/support/asking.ts";
 import { workspaceCreated } from "#test/support/examples/index.ts";
@@ -26,7 +24,7 @@ describe("plan limits over HTTP", function () {
     const own = { ...cause, workspaceId: id };
     // Made long ago: what counts for a lifetime never starts anew.
     const workspace = workspaceCreated({ plan: "builder_pack", createdAt: "2024-01-31T00:00:00.000Z" });
-    await service.deps.handle(workspaceDecider, workspaceStream(id), { type: "CreateWorkspace", workspace }, own);
+    await service.deps.workspaces.handle(id, { type: "CreateWorkspace", workspace }, own);
     const { key } = await createApiKey(service.deps, { workspaceId: id, name: "test", scopes: allScopes }, own);
     const ask = asking(service.url, key);
     const identity = await service.identity(id);

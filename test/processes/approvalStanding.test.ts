@@ -2,14 +2,10 @@ import { generateKeyPairSync } from "node:crypto";
 import { expect } from "chai";
 import { systemIds } from "#src/clock.ts";
 import { sendDraft } from "#src/commands/drafts/drafts.ts";
-import { planLimits } from "#src/commands/planLimits.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import type { RuleSettings } from "#streams/rule/events.ts";
 import { slotsStream } from "#streams/slots/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { threadStream } from "#streams/thread/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { identityCreated } from "#test/support/examples/index.ts";
 import { expectSound, later } from "./sendChecks.ts";
 import { cause, identityId, workspaceId } from "./sendWorld.ts";
@@ -185,7 +181,7 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
     await world.advance(10_000);
     expect((await world.state.draft(draftId)).held).to.equal("sending_paused");
     const close = { type: "UpdateThread", status: "closed", because: "test" } as const;
-    await world.elsewhere().handle(threadDecider, threadStream(world.threadId()), close, cause);
+    await world.elsewhere().threads.handle(world.threadId(), close, cause);
     await world.pause(false);
     await world.run();
     await expectSound(world, [draftId], ["sent"]);
@@ -296,10 +292,7 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
       ],
       plan: [
         overCap,
-        (world) =>
-          world
-            .elsewhere()
-            .handle(workspaceDecider, workspaceStream(workspaceId), { type: "SetPlan", betaOverride: true }, cause),
+        (world) => world.elsewhere().workspaces.handle(workspaceId, { type: "SetPlan", betaOverride: true }, cause),
       ],
       "another identity": [
         overCap,

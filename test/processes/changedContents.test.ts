@@ -6,8 +6,6 @@ import { updateWorkspace } from "#src/commands/workspaces.ts";
 import { refreshDraftContents } from "#src/processes/refreshDraftContents.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Recorded } from "#streams/event.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
 import { processContext } from "#test/support/processContext.ts";
@@ -27,7 +25,7 @@ describe("a send after its identity changed", () => {
   }
   const changeSignature = (made: SendWorld, on = made.node) => {
     const command = { type: "UpdateIdentity", changes: { signatureText: "Yours, Ann" }, mayLoosen: true } as const;
-    return on.handle(identityDecider, identityStream(identityId), command, cause);
+    return on.identities.handle(identityId, command, cause);
   };
   const outcome = (work: Promise<unknown>): Promise<Ended> =>
     work.then(
@@ -162,7 +160,7 @@ describe("a send after its identity changed", () => {
     for (const meets of ["draft", "thread", "quota"] as const) {
       const made = await createSendWorld();
       const [draftId, changing, node] = [systemIds.uuid(), made.createNode(), made.createNode()];
-      const { state: identity } = await node.load(identityDecider, identityStream(identityId));
+      const { state: identity } = await node.identities.load(identityId);
       // The first append to the draft is its submission: the change comes before its queueing.
       const { reached, release } = node.faulty.pause(meets);
       const { messageId, number } = (await made.state.thread()).newestWord!;

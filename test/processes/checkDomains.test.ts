@@ -1,6 +1,5 @@
 import { expect } from "chai";
 import { checkDomain } from "#src/commands/domains/domainChecks.ts";
-import { domainDecider } from "#streams/domain/decider.ts";
 import { domainStream } from "#streams/domain/events.ts";
 import { system } from "#test/support/cause.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
@@ -126,10 +125,10 @@ describe("checking domains", function () {
 
   it("of one moment, on two instances, count once", async () => {
     const domain = await verified();
-    const before = (await service.deps.load(domainDecider, domainStream(domain.id))).state.attempts;
+    const before = (await service.deps.domains.load(domain.id)).state.attempts;
     const both = await Promise.all([1, 2].map(() => checkDomain(service.deps, domain.id, system())));
     const types = await eventsOf(domain.id);
-    const { state } = await service.deps.load(domainDecider, domainStream(domain.id));
+    const { state } = await service.deps.domains.load(domain.id);
     expect(both.map(({ attempts }) => attempts)).to.deep.equal(
       [before + 1, before + 1].map((n) => Math.max(n, both[0]!.attempts)),
     );

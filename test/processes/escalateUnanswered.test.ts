@@ -1,10 +1,6 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
 import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId, type SendWorld } from "./sendWorld.ts";
@@ -16,7 +12,7 @@ async function waiting(minutes = 30) {
   const secondaryApprovalChannel = { type: "email" as const, config: { to: "second@approvers.example" } };
   const changes = { secondaryApprovalChannel, escalationDelayMinutes: minutes };
   const update = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
-  await world.node.handle(identityDecider, identityStream(identityId), update, cause);
+  await world.node.identities.handle(identityId, update, cause);
   return { world, draftId: await world.submit() };
 }
 
@@ -52,10 +48,9 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
   it("comes once for a version that was approved and went back to pending", async () => {
     const { world, draftId } = await waiting();
     await world.advance(30 * minute);
-    const stream = draftStream(draftId);
     const approve = { ifVersion: null, contentSha256: null, sendRequested: false, tokenSha256: null };
-    await world.node.handle(draftDecider, stream, { type: "ApproveDraft", ...approve }, cause);
-    await world.node.handle(draftDecider, stream, { type: "ReturnToPending", because: "test" }, cause);
+    await world.node.drafts.handle(draftId, { type: "ApproveDraft", ...approve }, cause);
+    await world.node.drafts.handle(draftId, { type: "ReturnToPending", because: "test" }, cause);
     await world.run();
     expect(escalations(world)).to.deep.equal([1]);
   });
@@ -75,7 +70,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
               tokenSha256: null,
             } as const)
           : ({ type: "RejectDraft", reason: null, ifVersion: null, tokenSha256: null } as const);
-      await world.node.handle(draftDecider, draftStream(draftId), command, cause);
+      await world.node.drafts.handle(draftId, command, cause);
       await world.advance(0);
       await world.run();
       expect(escalations(world)).to.deep.equal([]);

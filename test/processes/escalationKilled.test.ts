@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { submitDraft } from "#src/commands/drafts/submitDraft.ts";
-import { createHandle } from "#src/commands/handle.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { cause } from "#test/processes/sendWorld.ts";
@@ -59,7 +59,7 @@ describe("escalation by two instances, one killed on the way [d7 escalation]", f
     const threads = (await ask("GET /v1/threads")).json.data;
     // Submitted nearly a minute ago, so that nobody has to wait for the contract's shortest delay.
     const clock = { ...composition.deps.clock, now: () => new Date(Date.now() - minute + 6_000) };
-    const earlier = { ...composition.deps, clock, ...createHandle({ ...composition.deps, clock }) };
+    const earlier = { ...composition.deps, clock, ...createStreamServices({ ...composition.deps, clock }) };
     const draftIds: string[] = [];
     for (const thread of threads) {
       const [message] = (await ask(`GET /v1/threads/${thread.id}`)).json.messages;

@@ -1,11 +1,5 @@
 import { expect } from "chai";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import { processContext } from "#test/support/processContext.ts";
 import { accepted, expectSound, first, later, requireHuman, send, unknown } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, refusal, workspaceId } from "./sendWorld.ts";
@@ -132,15 +126,9 @@ describe("the hand-over", () => {
       const { world, draftId } = await queued();
       const set = (on: boolean) =>
         wait === "paused"
-          ? world.node.handle(
-              workspaceDecider,
-              workspaceStream(workspaceId),
-              { type: "UpdateWorkspace", sendingPaused: on },
-              cause,
-            )
-          : world.node.handle(
-              identityDecider,
-              identityStream(identityId),
+          ? world.node.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: on }, cause)
+          : world.node.identities.handle(
+              identityId,
               { type: "UpdateIdentity", changes: { status: on ? "disabled" : "active" }, mayLoosen: true },
               cause,
             );
@@ -159,12 +147,7 @@ describe("the hand-over", () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const pause = (sendingPaused: boolean) =>
-      world.node.handle(
-        workspaceDecider,
-        workspaceStream(workspaceId),
-        { type: "UpdateWorkspace", sendingPaused },
-        cause,
-      );
+      world.node.workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused }, cause);
     await pause(true);
     await world.approve(draftId);
     await world.drain();
@@ -177,12 +160,7 @@ describe("the hand-over", () => {
 
   it("fails a queued draft whose identity was deleted", async () => {
     const { world, draftId } = await queued();
-    await world.node.handle(
-      identityDecider,
-      identityStream(identityId),
-      { type: "DeleteIdentity", mayLoosen: false },
-      cause,
-    );
+    await world.node.identities.handle(identityId, { type: "DeleteIdentity", mayLoosen: false }, cause);
     await world.run();
     expect((await world.state.draft(draftId)).failureCode).to.equal("identity_deleted");
     expect(world.hands).to.have.length(0);
@@ -192,19 +170,13 @@ describe("the hand-over", () => {
   it("puts a draft back to pending whose identity changed after the approval", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
-    await world.node.handle(
-      draftDecider,
-      draftStream(draftId),
+    await world.node.drafts.handle(
+      draftId,
       { type: "ApproveDraft", ifVersion: 1, contentSha256: null, sendRequested: false, tokenSha256: null },
       cause,
     );
     const changes = { displayName: "Somebody else" };
-    await world.node.handle(
-      identityDecider,
-      identityStream(identityId),
-      { type: "UpdateIdentity", changes, mayLoosen: true },
-      cause,
-    );
+    await world.node.identities.handle(identityId, { type: "UpdateIdentity", changes, mayLoosen: true }, cause);
     expect(await refusal(send(world, draftId))).to.equal("content_changed");
     const { status, version } = await world.state.draft(draftId);
     expect({ status, version }).to.deep.equal({ status: "pending", version: 2 });
@@ -224,11 +196,11 @@ describe("the hand-over", () => {
       const draftId = await world.submit();
       const approve = { type: "ApproveDraft", ifVersion: 1, contentSha256: null, sendRequested: false } as const;
       const by = { ...cause, actor: { kind, id: "somebody" } };
-      await world.node.handle(draftDecider, draftStream(draftId), { ...approve, tokenSha256: null }, by);
+      await world.node.drafts.handle(draftId, { ...approve, tokenSha256: null }, by);
       await requireHuman(world);
       expect(await refusal(queueSend(world.node, draftId, "api_key", cause))).to.equal("human_approval_required");
       expect((await world.state.draft(draftId)).status).to.equal("pending");
-      await world.node.handle(draftDecider, draftStream(draftId), { ...approve, tokenSha256: "a person's" }, by);
+      await world.node.drafts.handle(draftId, { ...approve, tokenSha256: "a person's" }, by);
       await queueSend(world.node, draftId, "api_key", cause);
       await world.run();
       await expectSound(world, [draftId], ["sent"]);

@@ -2,8 +2,6 @@ import { expect } from "chai";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
@@ -19,7 +17,7 @@ async function world(failures = 0) {
     escalationDelayMinutes: 30,
   };
   const update = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
-  await made.node.handle(identityDecider, identityStream(identityId), update, cause);
+  await made.node.identities.handle(identityId, update, cause);
   const asked: string[] = [];
   const channel = {
     async ask({ channel: { config }, view }: ApprovalRequest) {

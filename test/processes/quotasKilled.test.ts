@@ -35,8 +35,10 @@ describe("quotas on two instances, one killed on the way [8 builder_pack]", func
 
   it("are never exceeded, and used up to the last one: outbound and inbound", async () => {
     const { deps } = composition;
-    const first = await startService({ database, env: testSettings });
-    const second = await startService({ database, env: testSettings });
+    // What the dead instance was handing over is given up soon.
+    const env = { ...testSettings, HAND_OVER_SECONDS: "3", DELIVERY_CONFIRM_SECONDS: "3" };
+    const first = await startService({ database, env });
+    const second = await startService({ database, env });
     instances.push(first, second);
     const { workspaceId } = await createWorkspace(
       deps,

@@ -2,10 +2,7 @@ import { expect } from "chai";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { operator } from "#test/support/cause.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
@@ -52,7 +49,7 @@ describe("HTML that was stored before it was reduced", function () {
     };
     const stream = draftStream(draftId);
     if (then === undefined) {
-      await service.deps.handle(draftDecider, stream, { type: "SubmitDraft", draft }, cause);
+      await service.deps.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
     } else {
       // In one append, so that the process finds it decided.
       const data = { version: 1, contentSha256: hash, sendRequested: false, tokenSha256: null };
@@ -77,7 +74,7 @@ describe("HTML that was stored before it was reduced", function () {
       const named = events.map((event) => ({ ...event, id: service.deps.ids.uuid(), metadata }));
       await service.deps.store.append(stream, -1, named, {});
     }
-    const { revision } = await service.deps.load(draftDecider, stream);
+    const { revision } = await service.deps.drafts.load(draftId);
     const outcome = then ?? "pending";
     await noteDraft(service.deps, { threadId: thread.id, draftId, outcome, draftRevision: revision }, cause);
     return draftId;
@@ -120,17 +117,16 @@ describe("HTML that was stored before it was reduced", function () {
   });
 
   it("is reduced in signatures, once, and their open drafts follow", async () => {
-    const stream = identityStream(identity.id);
     const changes = { signatureHtml: "<p onclick='x'>Ann<script>1</script></p>", htmlRemoved: null };
     const command = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
-    await service.deps.handle(identityDecider, stream, command, operator(workspace.id));
+    await service.deps.identities.handle(identity.id, command, operator(workspace.id));
     const shown = async () => (await workspace.ask(`GET /v1/identities/${identity.id}`)).json;
     await until(async () => (await shown()).html_removed.length > 0);
     expect((await shown()).signature_html).to.equal("<p>Ann</p>");
     await settled();
-    const { revision } = await service.deps.load(identityDecider, stream);
+    const { revision } = await service.deps.identities.load(identity.id);
     await oldDraft({});
     await settled();
-    expect((await service.deps.load(identityDecider, stream)).revision, "nothing more happens").to.equal(revision);
+    expect((await service.deps.identities.load(identity.id)).revision, "nothing more happens").to.equal(revision);
   });
 });

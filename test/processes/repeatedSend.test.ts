@@ -3,8 +3,6 @@ import { approveDraft } from "#src/commands/drafts/drafts.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
 import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";
 
@@ -27,7 +25,7 @@ async function refusalOf(work: Promise<unknown>): Promise<Rejected> {
 }
 async function renameIdentity(world: World, displayName: string): Promise<void> {
   const command = { type: "UpdateIdentity", changes: { displayName }, mayLoosen: true } as const;
-  await world.node.handle(identityDecider, identityStream(identityId), command, cause);
+  await world.node.identities.handle(identityId, command, cause);
 }
 const approveByKey = (world: World, draftId: string) =>
   approveDraft(world.node, { workspaceId, draftId, ifVersion: null }, cause);

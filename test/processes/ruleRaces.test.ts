@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import { createHandle } from "#src/commands/handle.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
 import { takeAction } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
 import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
@@ -9,11 +9,7 @@ import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { causedBy } from "#src/processes/cause.ts";
 import type { Timer } from "#src/processes/process.ts";
 import { runRules } from "#src/processes/runRules.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
-import { ruleRunDecider } from "#streams/ruleRun/decider.ts";
-import { ruleRunStream } from "#streams/ruleRun/events.ts";
 import { operator } from "#test/support/cause.ts";
 import { until } from "#test/support/inProcess.ts";
 import { processContext } from "#test/support/processContext.ts";
@@ -43,7 +39,7 @@ describe("rules under repetition", function () {
           return rules.service.deps.store.append(stream, revision, events, options);
         },
       };
-      const deps = { ...rules.service.deps, ...createHandle({ store, clock, ids }) };
+      const deps = { ...rules.service.deps, ...createStreamServices({ store, clock, ids }) };
       return runRules(deps, createOutboxProvider(rules.service.database));
     });
   };
@@ -141,7 +137,7 @@ describe("rules under repetition", function () {
     const { thread, message } = await receive();
     const evaluation = await settled(close);
     await ask(`PATCH /v1/threads/${thread.id}`, { json: { status: "open" } });
-    const { state: run } = await rules.service.deps.load(ruleRunDecider, ruleRunStream(receivedRunId(message.id)));
+    const { state: run } = await rules.service.deps.ruleRuns.load(receivedRunId(message.id));
     const planned = run.evaluated?.results[0];
     const because = { ...operator(run.evaluated!.workspaceId), causationId: evaluation.trigger_event_id };
     const again = { run, runId: evaluation.id, rule: planned!, index: 0 };
@@ -168,7 +164,7 @@ describe("rules under repetition", function () {
 
   /** The same trigger once more under another run, as if an action had caused it. */
   async function lookAlike(draftId: string, event: Recorded, workspaceId: string) {
-    const { state } = await rules.service.deps.load(draftDecider, draftStream(draftId));
+    const { state } = await rules.service.deps.drafts.load(draftId);
     const about = () => aboutDraft(rules.service.deps, "draft.created", draftId, state);
     const trigger = { trigger: "draft.created", runId: randomUUID(), triggerEventId: event.id, workspaceId } as const;
     return { about, trigger: { ...trigger, proven: true } };

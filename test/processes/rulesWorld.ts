@@ -2,8 +2,6 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { updateContact } from "#src/commands/contacts.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
 import { operator } from "#test/support/cause.ts";
@@ -49,6 +47,12 @@ export function useRules() {
         });
         expect(status, JSON.stringify(json)).to.equal(200);
         return json;
+      },
+      /** As long as rules wait for a sender's proof, once they do. */
+      async proofIsLate() {
+        const waiting = "select 1 from work.timers where name like 'created:%'";
+        await until(async () => (await service.database.query(waiting)).rows.length > 0);
+        service.clock.advance(10_000);
       },
       async contact(status: ContactStatus, tags: string[] = []) {
         const changes = { status, tags };
@@ -107,7 +111,7 @@ export function useRules() {
 
   /** Where nobody has confirmed it yet. */
   async function confirmDelivery(draftId: string): Promise<void> {
-    const { state } = await service.deps.load(draftDecider, draftStream(draftId));
+    const { state } = await service.deps.drafts.load(draftId);
     const stream = deliveryStream(state.attemptId as string);
     if ((await eventsOf(stream, "DeliveryDelivered")).length > 0) return;
     const last = await service.deps.store.readLast(stream);

@@ -159,10 +159,11 @@ describe("rules at work", function () {
         know = resolve;
       }),
     );
-    const { rule, mail: receive, draft, settled, contact, status } = await rules.world();
+    const { rule, mail: receive, draft, settled, contact, status, proofIsLate } = await rules.world();
     await contact("trusted");
     const skip = await rule("draft.created", [{ type: "skip_approval" }], { conditions: trusted });
     const submitted = await draft(await receive());
+    await proofIsLate();
     const evaluation = await settled(skip);
     know(proof);
     expect(evaluation.actions[0].outcome).to.equal("suppressed");

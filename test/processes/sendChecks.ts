@@ -1,7 +1,5 @@
 import { expect } from "chai";
 import { sendDraft } from "#src/commands/drafts/drafts.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { cause, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 export const first = "<1@customer.example>";
@@ -47,7 +45,7 @@ export const attemptsOf = (world: SendWorld, draftId: string): Set<string> =>
 
 export async function requireHuman(world: SendWorld): Promise<void> {
   const command = { type: "UpdateIdentity", changes: { requireHumanApproval: true }, mayLoosen: true } as const;
-  await world.node.handle(identityDecider, identityStream(identityId), command, cause);
+  await world.node.identities.handle(identityId, command, cause);
 }
 
 export const send = (world: SendWorld, draftId: string, on = world.node) =>

@@ -1,8 +1,4 @@
 import { expect } from "chai";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { threadStream } from "#streams/thread/events.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const unknown = { kind: "unknown", message: "the connection was lost" } as const;
@@ -15,7 +11,7 @@ describe("how a send ends that did not go well", () => {
       changes: { requireHumanApproval: true, autoApproveReplies: false },
       mayLoosen: true,
     } as const;
-    await world.node.handle(identityDecider, identityStream(identityId), update, cause);
+    await world.node.identities.handle(identityId, update, cause);
     // Submitted a moment before the switch, carried out after it.
     const draftId = await world.submit({ autoApproved: true });
     await world.run();
@@ -26,12 +22,7 @@ describe("how a send ends that did not go well", () => {
   it("holds an approved draft with the reason of any other refusal, and parks nothing", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
-    await world.node.handle(
-      identityDecider,
-      identityStream(identityId),
-      { type: "DeleteIdentity", mayLoosen: false },
-      cause,
-    );
+    await world.node.identities.handle(identityId, { type: "DeleteIdentity", mayLoosen: false }, cause);
     await world.approve(draftId);
     await world.run();
     const { status, held } = await world.state.draft(draftId);
@@ -75,7 +66,7 @@ describe("how a send ends that did not go well", () => {
     expect((await world.state.draft(draftId)).failureCode).to.equal("unconfirmed");
     expect((await world.state.thread()).needsReview).to.equal(true);
     const seen = { type: "UpdateThread", needsReview: false, because: "looked at" } as const;
-    await world.node.handle(threadDecider, threadStream(world.threadId()), seen, cause);
+    await world.node.threads.handle(world.threadId(), seen, cause);
     world.replayAll();
     await world.run();
     expect((await world.state.thread()).needsReview).to.equal(false);

@@ -106,8 +106,7 @@ describe("the send path", () => {
   it("queues exactly five of 200 parallel sends when five are left", async () => {
     const world = await createSendWorld({ cap: 50, deliveries: 1, tickMs: 0.01 });
     for (let n = 0; n < 45; n++) {
-      await world.node.handle(
-        (await import("#streams/quota/decider.ts")).quotaDecider,
+      await world.node.quotas.handle(
         `quota-${workspaceId}-lifetime`,
         { type: "ReserveQuota", reservationId: `used ${n}`, cap: 50 },
         cause,

@@ -1,8 +1,7 @@
 import { type Clock, systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
-import { type Cause, createHandle } from "#src/commands/handle.ts";
-import { planLimits } from "#src/commands/planLimits.ts";
+import { type Cause, createStreamServices } from "#src/commands/handle.ts";
 import { createFreshClaims } from "#src/commands/sends/freshClaims.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
@@ -18,19 +17,10 @@ import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
-import { inboxDecider } from "#streams/inbox/decider.ts";
-import { inboxStream } from "#streams/inbox/events.ts";
-import { quotaDecider } from "#streams/quota/decider.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
 import { quotaStream } from "#streams/quota/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { threadStream } from "#streams/thread/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
 import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
@@ -104,7 +94,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   function createNode(fault?: Fault): Node {
     const faulty = faultyEventStore(log, fault);
     const deps: Dependencies = {
-      ...createHandle({ store: faulty, clock, ids: systemIds }),
+      ...createStreamServices({ store: faulty, clock, ids: systemIds }),
       store: faulty,
       clock,
       ids: systemIds,
@@ -235,14 +225,13 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   const threadId = () =>
     log.all.find((event) => event.type === "ThreadOpened")?.stream.slice("thread-".length) as string;
   const newestWord = async () =>
-    (await createHandle({ store: log, clock, ids: systemIds }).load(threadDecider, threadStream(threadId()))).state
-      .newestWord;
+    (await createStreamServices({ store: log, clock, ids: systemIds }).threads.load(threadId())).state.newestWord;
 
   /** The customer's mail is acknowledged; filing is the dispatcher's. */
   async function acknowledge(number: number, references: string[] = []): Promise<void> {
     const raw = Buffer.from(`mail ${number}`);
     const data = mailReceived({ number, references, identityId, workspaceId, rawSha256: await blobs.put(raw) });
-    await node.handle(inboxDecider, inboxStream(identityId), { type: "ReceiveMail", mail: data }, cause);
+    await node.inboxes.handle(identityId, { type: "ReceiveMail", mail: data }, cause);
   }
 
   async function submit(different: { autoApproved?: boolean } = {}): Promise<string> {
@@ -267,7 +256,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     };
     // A draft is approved by the switch only where it is on.
     if (draft.autoApproved) await changeIdentity({ autoApproveReplies: true });
-    await node.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft }, cause);
+    await node.drafts.handle(draftId, { type: "SubmitDraft", draft }, cause);
     await drain();
     return draftId;
   }
@@ -275,10 +264,10 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   /** Done by somebody else than the node under test, whatever has become of that. */
   async function changeIdentity(changes: Partial<IdentitySettings>): Promise<void> {
     const command = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
-    await elsewhere().handle(identityDecider, identityStream(identityId), command, cause);
+    await elsewhere().identities.handle(identityId, command, cause);
   }
 
-  const elsewhere = () => createHandle({ store: log, clock, ids: systemIds });
+  const elsewhere = () => createStreamServices({ store: log, clock, ids: systemIds });
 
   async function edit(draftId: string, bodyText: string): Promise<void> {
     const content = draftContent({ body_text: bodyText });
@@ -292,34 +281,27 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       because: "edit" as const,
       ifVersion: null,
     };
-    await node.handle(draftDecider, draftStream(draftId), command, cause);
+    await node.drafts.handle(draftId, command, cause);
     await drain();
   }
 
   const approve = (draftId: string, on: Node = node) =>
-    on.handle(
-      draftDecider,
-      draftStream(draftId),
+    on.drafts.handle(
+      draftId,
       { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: true, tokenSha256: null },
       cause,
     );
 
-  const fresh = createHandle({ store: log, clock, ids: systemIds });
+  const fresh = createStreamServices({ store: log, clock, ids: systemIds });
   const state = {
-    draft: async (draftId: string) => (await fresh.load(draftDecider, draftStream(draftId))).state,
-    thread: async () => (await fresh.load(threadDecider, threadStream(threadId()))).state,
-    quota: async () => (await fresh.load(quotaDecider, quotaStream(workspaceId, "lifetime"))).state.used,
+    draft: async (draftId: string) => (await fresh.drafts.load(draftId)).state,
+    thread: async () => (await fresh.threads.load(threadId())).state,
+    quota: async () => (await fresh.quotas.load(quotaStream(workspaceId, "lifetime"))).state.used,
   };
 
-  await node.handle(
-    workspaceDecider,
-    workspaceStream(workspaceId),
-    { type: "CreateWorkspace", workspace: workspaceCreated() },
-    cause,
-  );
-  await node.handle(
-    identityDecider,
-    identityStream(identityId),
+  await node.workspaces.handle(workspaceId, { type: "CreateWorkspace", workspace: workspaceCreated() }, cause);
+  await node.identities.handle(
+    identityId,
     { type: "CreateIdentity", identity: identityCreated({ workspaceId }) },
     cause,
   );

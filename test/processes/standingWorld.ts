@@ -1,12 +1,8 @@
 import { systemIds } from "#src/clock.ts";
 import { updateContact } from "#src/commands/contacts.ts";
-import { ruleDecider } from "#streams/rule/decider.ts";
-import { type Group, type RuleAction, type RuleSettings, ruleStream } from "#streams/rule/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
+import type { ruleDecider } from "#streams/rule/decider.ts";
+import type { Group, RuleAction, RuleSettings } from "#streams/rule/events.ts";
 import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
-import { threadStream } from "#streams/thread/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 export const ann = "ann@customer.example";
@@ -27,11 +23,11 @@ export async function createStandingWorld(options: Parameters<typeof createSendW
   const rule = async (different: Partial<RuleSettings>): Promise<string> => {
     const id = systemIds.uuid();
     const command = { type: "CreateRule", workspaceId, settings: { ...usual, ...different } } as const;
-    await world.elsewhere().handle(ruleDecider, ruleStream(id), command, cause);
+    await world.elsewhere().rules.handle(id, command, cause);
     return id;
   };
   const onRule = (id: string, command: Parameters<typeof ruleDecider.decide>[0]) =>
-    world.elsewhere().handle(ruleDecider, ruleStream(id), command, cause);
+    world.elsewhere().rules.handle(id, command, cause);
   return Object.assign(world, {
     rule,
     changeRule: (id: string, changes: Partial<RuleSettings>) => onRule(id, { type: "UpdateRule", changes }),
@@ -39,9 +35,7 @@ export async function createStandingWorld(options: Parameters<typeof createSendW
     contact: (status: ContactStatus) =>
       updateContact(world.elsewhere(), { workspaceId, email: ann, changes: { status } }, cause),
     pause: (sendingPaused: boolean) =>
-      world
-        .elsewhere()
-        .handle(workspaceDecider, workspaceStream(workspaceId), { type: "UpdateWorkspace", sendingPaused }, cause),
+      world.elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused }, cause),
     /** What the customer's mail turns out to prove; its rules run. */
     async authenticate(different: Partial<Authentication> = {}): Promise<void> {
       const received = world.log.all.findLast(({ type }) => type === "MessageReceived");
@@ -50,8 +44,7 @@ export async function createStandingWorld(options: Parameters<typeof createSendW
         ...{ messageId, number, identityId, classification, subject, fromEmail: ann, contactId: null },
         ...{ contactStatus: "trusted" as const, authentication: { ...proof, ...different } },
       };
-      const stream = threadStream(world.threadId());
-      await world.elsewhere().handle(threadDecider, stream, { type: "AuthenticateMessage", message }, cause);
+      await world.elsewhere().threads.handle(world.threadId(), { type: "AuthenticateMessage", message }, cause);
       await world.drain();
     },
   });

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import type { OutgoingMail } from "#src/mail/mailProvider.ts";
 import type { Timer } from "#src/processes/process.ts";
 import { tellApprovers } from "#src/processes/tellApprovers.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
 import { processContext } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
@@ -12,7 +11,7 @@ const changesOf = async (...steps: Partial<IdentitySettings>[]) => {
   const world = await createSendWorld();
   for (const changes of steps) {
     const update = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
-    await world.node.handle(identityDecider, identityStream(identityId), update, cause);
+    await world.node.identities.handle(identityId, update, cause);
   }
   return world;
 };

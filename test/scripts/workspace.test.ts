@@ -3,13 +3,10 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
-
-const script = fileURLToPath(new URL("../../scripts/workspace.ts", import.meta.url));
-const tsx = import.meta.resolve("tsx");
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 
 describe("npm run workspace", () => {
   let database: TestDatabase;
@@ -26,7 +23,7 @@ describe("npm run workspace", () => {
   });
 
   async function run(...args: string[]) {
-    const child = spawn(process.execPath, ["--import", tsx, script, ...args], {
+    const child = spawn(process.execPath, [...(await nodeArguments("scripts/workspace.ts")), ...args], {
       cwd: tmpdir(),
       env: {
         PATH: process.env.PATH,

@@ -8,6 +8,7 @@ import { categoryOf } from "#streams/event.ts";
 import { webhookHost } from "#test/support/examples/world.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { type Instance, startInstance } from "../../scripts/support/instance.ts";
 
 const run = promisify(execFile);
@@ -33,7 +34,7 @@ describe("npm run secrets", function () {
       DATABASE_OWNER_URL: ownerUrl,
       SECRETS_KEYS: ring,
     };
-    const { stdout } = await run(process.execPath, ["--import", "tsx", "scripts/secrets.ts", command], { env });
+    const { stdout } = await run(process.execPath, [...(await nodeArguments("scripts/secrets.ts")), command], { env });
     return JSON.parse(stdout);
   };
   const made = async (line: string, json: unknown) => {
@@ -83,9 +84,14 @@ describe("npm run secrets", function () {
 
   it("knows every place that seals: one that is added has to be sealed anew, too", () => {
     const sealing = sourceFiles("src").filter((file) => textOf(file).includes("keyRing.seal("));
-    expect(sealing).to.deep.equal(
-      ["approvalChannels", "domains", "resealing", "ruleSecrets", "webhooks"].map((name) => `src/commands/${name}.ts`),
-    );
+    const names = [
+      "approvals/approvalChannels",
+      "domains/domains",
+      "rules/ruleSecrets",
+      "secrets/resealing",
+      "webhooks",
+    ];
+    expect(sealing).to.have.members(names.map((name) => `src/commands/${name}.ts`));
   });
 
   it("tells how many secrets stand under which key, and seals them anew, once", async () => {

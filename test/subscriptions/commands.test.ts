@@ -13,6 +13,7 @@ import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { createProcessRunner } from "#src/subscriptions/processes.ts";
 import { createProjectionRunner } from "#src/subscriptions/projections.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { append, eventually, newEvent, quietLog } from "./support.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -37,21 +38,20 @@ describe("npm run projections, npm run processes", function () {
     rmSync(directory, { recursive: true });
   });
 
-  const run = (script: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> =>
-    new Promise((resolve) => {
+  const run = async (script: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+    const program = await nodeArguments(`scripts/${script}.ts`);
+    return new Promise((resolve) => {
       const env = {
         ...process.env,
         DATABASE_URL: test.serviceUrl,
         DATABASE_OWNER_URL: test.ownerUrl,
         DATA_DIR: directory,
       };
-      execFile(
-        process.execPath,
-        ["--import", "tsx", `scripts/${script}.ts`, ...args],
-        { cwd: root, env },
-        (error, out, err) => resolve({ code: error ? Number(error.code) : 0, out, err }),
+      execFile(process.execPath, [...program, ...args], { cwd: root, env }, (error, out, err) =>
+        resolve({ code: error ? Number(error.code) : 0, out, err }),
       );
     });
+  };
 
   it("rebuilds beside a running service, finds a row changed by hand, and puts it right", async () => {
     const runner = createProjectionRunner({

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
@@ -11,9 +10,8 @@ import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { lowestStored } from "#src/subscriptions/checkpoints.ts";
 import { verify } from "#src/subscriptions/verify.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
-
-const childFile = fileURLToPath(new URL("./child.ts", import.meta.url));
 
 describe("subscriptions through kill -9 and SIGSTOP", function () {
   this.timeout(90_000);
@@ -41,7 +39,7 @@ describe("subscriptions through kill -9 and SIGSTOP", function () {
   });
 
   async function start(what: "projections" | "processes", name: string): Promise<ChildProcess> {
-    const child = spawn(process.execPath, ["--import", "tsx", childFile, what, name], {
+    const child = spawn(process.execPath, [...(await nodeArguments("test/subscriptions/child.ts")), what, name], {
       env: { ...process.env, SERVICE_URL: test.serviceUrl, OWNER_URL: test.ownerUrl, LINES: lines },
       stdio: ["ignore", "pipe", "inherit"],
     });

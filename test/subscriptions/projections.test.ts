@@ -75,6 +75,15 @@ describe("the projection runner", () => {
     expect(runner.trouble()).to.equal(undefined);
   });
 
+  it("says in one line how many read models it made", async () => {
+    const logger = quietLog();
+    const runner = await run([accounts, counts], { logger });
+    await runner.stop();
+    await run([accounts, counts], { logger });
+    const told = logger.said.filter(({ message }) => message.startsWith("read model"));
+    expect(told).to.deep.equal([{ level: "info", details: { created: 2 }, message: "read models created" }]);
+  });
+
   it("goes on where it stood after a restart", async () => {
     const first = await run([accounts]);
     await addMany(store, 500);

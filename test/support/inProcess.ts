@@ -10,8 +10,7 @@ import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import { adjustableClock } from "./adjustableClock.ts";
 import { asking } from "./asking.ts";
 import { operator } from "./cause.ts";
 import { createTestDatabase } from "./postgres.ts";
@@ -23,7 +22,7 @@ export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
 
 /** Every role of the service in this process, on a database of its own, answering on a real socket. */
 export async function startInProcess(environment: Record<string, string> = {}) {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createTestDatabase({ readModels: true });
   const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL"].map((name) => [`RATE_LIMIT_${name}`, "100000"]);
   const config = loadConfig({
     ...settingsOn(testDatabase),
@@ -34,7 +33,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     ...environment,
   });
   const logger = pino({ level: config.logLevel });
-  const composition = await compose(config, testDatabase, logger);
+  const clock = adjustableClock();
+  const composition = compose(config, testDatabase, logger, { clock });
   const service = await startService(config, composition, randomUUID(), logger);
   const { deps, database, store } = composition;
   const url = service.url as string;
@@ -48,6 +48,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     /** Of its database: for another process on it. */
     urls: { serviceUrl: testDatabase.serviceUrl, ownerUrl: testDatabase.ownerUrl },
     deps,
+    /** The clock of all its roles. */
+    clock,
     database,
     outbox: createOutbox(database),
     caughtUp,
@@ -70,7 +72,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
       const identity: NewIdentity = { ...sandbox, ...settings, localPart };
       const { identityId } = await createIdentity(deps, identity, operator(workspaceId));
       await caughtUp();
-      const { state } = await deps.load(identityDecider, identityStream(identityId));
+      const { state } = await deps.identities.load(identityId);
       return { id: identityId, address: state.emailAddress };
     },
     /** Takes a mail in as the SMTP receiver would, and waits until it is on its thread and can be read. */

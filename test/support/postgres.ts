@@ -1,6 +1,9 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
+import { projections } from "#projections/index.ts";
+import { connectDatabase } from "#src/postgres/database.ts";
 import { migrate } from "#src/postgres/migrate.ts";
+import { ensureTables, tablesFile } from "#src/subscriptions/projectionTables.ts";
 
 const adminUrl = (): string => {
   const url = process.env.TEST_DATABASE_ADMIN_URL;
@@ -27,24 +30,60 @@ async function asAdmin(sql: string): Promise<void> {
 
 export type TestDatabase = { ownerUrl: string; serviceUrl: string; serviceRole: string; drop(): Promise<void> };
 
-/** A database of its own on the suite's real PostgreSQL: an owner, and a service role with nothing but what the migrations grant it. */
-export async function createTestDatabase(): Promise<TestDatabase> {
-  const name = `test_${randomBytes(6).toString("hex")}`;
-  const owner = `${name}_owner`;
-  const service = `${name}_service`;
-  await asAdmin(`create role ${owner} login password '${owner}'`);
-  await asAdmin(`create role ${service} login password '${service}'`);
-  await asAdmin(`create database ${name} owner ${owner}`);
-  const ownerUrl = withDatabase(adminUrl(), name, owner);
-  await migrate(ownerUrl, service);
+/** This process's: its databases share two roles, which lets them be copies of one that was filled once. */
+const prefix = `test_${randomBytes(6).toString("hex")}`;
+const owner = `${prefix}_owner`;
+const service = `${prefix}_service`;
+const templates = new Map<string, Promise<string>>();
+let made = 0;
+
+/**
+ * A database of its own on the suite's real PostgreSQL: an owner, and a service role with nothing but what the migrations grant it.
+ * `readModels`: with the empty read models that a service has made at its first start.
+ */
+export async function createTestDatabase({ readModels = false } = {}): Promise<TestDatabase> {
+  const name = `${prefix}_${++made}`;
+  await asAdmin(`create database ${name} owner ${owner} template ${await (readModels ? filled() : migrated())}`);
   return {
-    ownerUrl,
+    ownerUrl: withDatabase(adminUrl(), name, owner),
     serviceUrl: withDatabase(adminUrl(), name, service),
     serviceRole: service,
-    async drop() {
-      await asAdmin(`drop database ${name} with (force)`);
-      await asAdmin(`drop role ${owner}`);
-      await asAdmin(`drop role ${service}`);
-    },
+    drop: () => asAdmin(`drop database ${name} with (force)`),
   };
+}
+
+/** Removes what this process's databases were copied from. Nothing can be created after that. */
+export async function dropTemplates(): Promise<void> {
+  if (templates.size === 0) return;
+  for (const name of templates.values()) await asAdmin(`drop database ${await name} with (force)`);
+  for (const role of [owner, service]) await asAdmin(`drop role ${role}`);
+}
+
+const migrated = (): Promise<string> =>
+  template("migrated", async (name) => {
+    for (const role of [owner, service]) await asAdmin(`create role ${role} login password '${role}'`);
+    await asAdmin(`create database ${name} owner ${owner}`);
+    await migrate(withDatabase(adminUrl(), name, owner), service);
+  });
+
+const filled = (): Promise<string> =>
+  template("filled", async (name) => {
+    await asAdmin(`create database ${name} owner ${owner} template ${await migrated()}`);
+    const database = connectDatabase({
+      ownerUrl: withDatabase(adminUrl(), name, owner),
+      serviceUrl: withDatabase(adminUrl(), name, service),
+    });
+    for (const projection of projections)
+      await ensureTables(database, projection, await tablesFile(projection), service);
+    await database.close();
+  });
+
+/** Nobody may be connected to a database while it is copied. */
+function template(kind: string, make: (name: string) => Promise<void>): Promise<string> {
+  const known = templates.get(kind);
+  if (known) return known;
+  const name = `${prefix}_${kind}`;
+  const making = make(name).then(() => name);
+  templates.set(kind, making);
+  return making;
 }

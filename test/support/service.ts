@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 
@@ -41,15 +41,12 @@ export type ServiceOptions = {
   dataDir?: string;
 };
 
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url));
-const tsx = import.meta.resolve("tsx");
-
 /** Starts the service and waits until it is ready. Rejects with what it wrote where it ends before that. */
 export async function startService(options: ServiceOptions = {}): Promise<TestService> {
-  const ownDatabase = options.database ? undefined : await createTestDatabase();
+  const ownDatabase = options.database ? undefined : await createTestDatabase({ readModels: true });
   const database = options.database === "embedded" ? undefined : (options.database ?? ownDatabase);
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "countersign-service-")));
-  const child = spawn(process.execPath, ["--import", tsx, main], {
+  const child = spawn(process.execPath, await nodeArguments("src/main.ts"), {
     // Elsewhere, so that nobody's `.env` is read.
     cwd: tmpdir(),
     stdio: ["ignore", "pipe", "pipe"],

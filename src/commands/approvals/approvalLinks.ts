@@ -7,19 +7,16 @@ import type {
   HeldBy,
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
-import { crashPoint } from "#src/crashPoints.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
-import { draftStream } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import { newerWord } from "#streams/draft/staleness.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
 import { waitUntilFiled } from "../sends/barrier.ts";
 import { endStale } from "../sends/queueSend.ts";
-import { loadThread, noteDraft } from "../threads/threads.ts";
+import { loadThread } from "../threads/threads.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
 
@@ -70,23 +67,18 @@ async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<
     await endStale(deps, draftId, draft, newMessageId, cause);
     return stale(deps, draft, newMessageId);
   }
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { state: identity } = await deps.identities.load(draft.identityId);
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
   const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256 } as const;
-  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  crashPoint("approve:recorded");
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "approved", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
 async function reject(deps: Dependencies, link: Linked, reason: string | null, cause: Cause): Promise<DecisionResult> {
-  const { draftId, draft, asked, tokenSha256 } = link;
+  const { draftId, asked, tokenSha256 } = link;
   const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256 } as const;
-  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "rejected", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command }, cause);
   return { kind: "rejected" };
 }
 
@@ -94,7 +86,7 @@ async function reject(deps: Dependencies, link: Linked, reason: string | null, c
 async function howItGoesOn(deps: Dependencies, draftId: string): Promise<DecisionResult> {
   const deadline = deps.clock.monotonic() + tellWithinMs;
   for (;;) {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.held !== null) return { kind: "approved", sending: false, note: heldBy(draft.held) };
     if (draft.status === "stale") return stale(deps, draft, await newerWordOf(deps, draft));
     if (draft.status === "pending") return { kind: "changed" };
@@ -110,8 +102,7 @@ const heldBy = (code: string): HeldBy =>
 async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
   await waitUntilFiled(deps, draft.identityId);
   const { state: thread } = await loadThread(deps, draft.threadId);
-  const word = thread.newestWord;
-  return word !== null && word.number > draft.basedOnNumber ? word.messageId : null;
+  return newerWord(thread, draft)?.messageId ?? null;
 }
 
 async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
@@ -127,7 +118,7 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
 }
 
 async function decidedAlready(deps: Dependencies, link: Linked): Promise<DecisionResult> {
-  const { state: draft, position } = await deps.load(draftDecider, draftStream(link.draftId));
+  const { state: draft, position } = await deps.drafts.load(link.draftId);
   await deps.projected(position);
   const view = await approvalView(deps, link.draftId, draft, link.asked.version, link.asked.expiresAt);
   const pictures = await shownPictures(deps, view.content, isReduced(draft));

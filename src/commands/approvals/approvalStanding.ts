@@ -1,9 +1,7 @@
 import { messageById } from "#projections/messages/queries.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { type Draft, isSomebodysWord } from "#streams/draft/draft.ts";
+import { type Draft, isByPersonOrKey } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import { isNews } from "#streams/inbox/words.ts";
 import {
   type ApprovalDecision,
   decideApproval,
@@ -11,12 +9,12 @@ import {
   type Source,
   stillGranted,
 } from "#streams/ruleRun/approval.ts";
-import { approvalModeOf, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
-import { ruleRunStream } from "#streams/ruleRun/events.ts";
+import { approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import { type Exchange, grants, type Walk } from "#streams/ruleRun/grants.ts";
 import type { WalkedRule } from "#streams/ruleRun/plan.ts";
-import { isWord } from "#streams/thread/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
+import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { aboutDraft, aboutMessage, factsAgain } from "../rules/ruleFacts.ts";
 import { caughtUp, receivedRunId, rulesFor, walkedRules } from "../rules/ruleRuns.ts";
@@ -33,7 +31,7 @@ export const createdRunId = (submittedEventId: string): string => derivedId("rul
  */
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
   const { approval } = draft;
-  if (approval === null || isSomebodysWord(approval)) return null;
+  if (approval === null || isByPersonOrKey(approval)) return null;
   if (draft.status === "sending" && (await sentByKey(deps, draftId))) return null;
   if (approval.by === "unsaid") {
     return (await approvedByRule(deps, draftId)) ? "what the rule approved it by was not kept" : null;
@@ -54,7 +52,7 @@ export async function decideNow(
   const { workspaceId, identityId } = draft;
   const [runs, { state: identity }] = await Promise.all([
     runsOf(deps, draftId, draft),
-    deps.load(identityDecider, identityStream(identityId)),
+    deps.identities.load(identityId),
   ]);
   const [created, received] = await Promise.all([
     rulesFor(deps, workspaceId, "draft.created"),
@@ -82,7 +80,7 @@ const nothingSaid = { received: noWalk, created: noWalk, exchange: noExchange };
 
 async function runsOf(deps: Dependencies, draftId: string, { basedOnMessageId }: Draft): Promise<Runs> {
   const [submitted] = await deps.store.read(draftStream(draftId), 0, 1);
-  const run = async (id: string) => (await deps.load(ruleRunDecider, ruleRunStream(id))).state;
+  const run = async (id: string) => (await deps.ruleRuns.load(id)).state;
   const received = basedOnMessageId === null ? null : await run(receivedRunId(basedOnMessageId));
   return { received, created: await run(createdRunId(submitted?.id ?? draftId)) };
 }
@@ -115,7 +113,8 @@ async function walkOfMessage(
   if (basedOnMessageId === null || rules.length === 0) return noWalk;
   const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
   // A machine's mail and a blocked contact's trigger nothing.
-  if (!message || message.from_blocked_contact || !isWord(message.classification as never)) return noWalk;
+  if (!message) return noWalk;
+  if (!isNews({ classification: message.classification, fromBlocked: message.from_blocked_contact })) return noWalk;
   const about = await aboutMessage(deps, message);
   const walked = walkedRules(rules, about);
   return {
@@ -157,10 +156,8 @@ async function sentByKey(deps: Dependencies, draftId: string): Promise<boolean> 
 /** Takes back an approval that does not stand any more. One that a person or a key gave meanwhile stays. */
 export async function withdrawApproval(
   deps: Dependencies,
-  draftId: string,
-  { version }: Pick<Draft, "version">,
-  because: string,
-  cause: Parameters<Dependencies["handle"]>[3],
-) {
-  return deps.handle(draftDecider, draftStream(draftId), { type: "WithdrawApproval", version, because }, cause);
+  { draftId, version, because }: { draftId: string; version: number; because: string },
+  cause: Cause,
+): Promise<void> {
+  await changeDraft(deps, { draftId, command: { type: "WithdrawApproval", version, because } }, cause);
 }

@@ -1,12 +1,10 @@
 import { createHash } from "node:crypto";
 import { draftOfToken } from "#projections/drafts/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
+import type { Asked, Decision } from "#streams/draft/events.ts";
 import { findToken } from "#streams/draft/notification.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
@@ -25,10 +23,10 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
   const tokenSha256 = hashToken(token);
   const known = await draftOf(deps, tokenSha256);
   if (!known) return undefined;
-  const { state: draft, position } = await deps.load(draftDecider, draftStream(known.draft_id));
+  const { state: draft, position } = await deps.drafts.load(known.draft_id);
   const asked = findToken(draft, tokenSha256);
   if (!asked) return undefined;
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { state: identity } = await deps.identities.load(draft.identityId);
   const expiresAt = reaches(identity, asked.channel) ? asked.expiresAt : nothingLeft;
   return { draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
 }

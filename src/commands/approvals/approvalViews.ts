@@ -5,8 +5,6 @@ import type { Making } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
@@ -20,7 +18,7 @@ export async function approvalView(
   version: number,
   expiresAt: string,
 ): Promise<ApprovalView> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { state: identity } = await deps.identities.load(draft.identityId);
   const { stored, making } = version === draft.version ? draft : await versionOf(deps, draftId, version);
   const row = await draftById(deps.reads, draft.workspaceId, draftId);
   const answered =

@@ -1,9 +1,8 @@
 import type { Answer, Channels } from "#src/channels/channel.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { type Asked, type Decision, draftStream } from "#streams/draft/events.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { type ApprovalChannel, identityStream } from "#streams/identity/events.ts";
+import type { Asked, Decision } from "#streams/draft/events.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
@@ -30,7 +29,7 @@ export async function askApprovers(
   { draftId, draft, slot, lastTry }: Question,
   cause: Cause,
 ): Promise<boolean> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return true;
   const notificationId = deps.ids.uuid();
@@ -45,18 +44,17 @@ export async function askApprovers(
     tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
     expiresAt,
   };
-  const stream = draftStream(draftId);
-  const recorded = await deps.handle(draftDecider, stream, { type: "AskApprovers", asked }, cause);
+  const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   if (!recorded.changed) return true;
   const answer = await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
   if (answer.reached) {
-    await deps.handle(draftDecider, stream, { type: "RecordNotified", notificationId }, cause);
+    await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
     return true;
   }
   const final = lastTry || !answer.again;
   const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
-  await deps.handle(draftDecider, stream, failed, cause);
+  await deps.drafts.handle(draftId, failed, cause);
   return !answer.again;
 }
 

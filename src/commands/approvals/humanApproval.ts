@@ -1,22 +1,20 @@
 import { Rejected } from "#streams/decider.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
-type Loads = Pick<Dependencies, "load">;
+type Workspaces = Pick<Dependencies, "workspaces">;
 
 /** Whether only a person may approve for this identity: by its own setting, or by its workspace's, which counts for all of them. */
 export async function requiresHuman(
-  deps: Loads,
+  deps: Workspaces,
   identity: Pick<Identity, "workspaceId" | "requireHumanApproval">,
 ): Promise<boolean> {
   return identity.requireHumanApproval || workspaceRequiresHuman(deps, identity.workspaceId);
 }
 
-export async function workspaceRequiresHuman(deps: Loads, workspaceId: string): Promise<boolean> {
-  const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+export async function workspaceRequiresHuman(deps: Workspaces, workspaceId: string): Promise<boolean> {
+  const { state } = await deps.workspaces.load(workspaceId);
   return state.requireHumanApproval;
 }
 
@@ -25,7 +23,7 @@ export async function workspaceRequiresHuman(deps: Loads, workspaceId: string): 
  * agent's key would make one that it approves itself. Throws Rejected insufficient_scope.
  */
 export async function requireMayNameApprovers(
-  deps: Loads,
+  deps: Workspaces,
   { workspaceId, mayLoosen }: { workspaceId: string; mayLoosen: boolean },
   { approvalChannel, secondaryApprovalChannel, coveredRecipients }: Partial<IdentitySettings>,
 ): Promise<void> {

@@ -3,20 +3,18 @@ import { expectedRecords } from "#src/dns/records.ts";
 import { withinTime } from "#src/dns/resolver.ts";
 import { surroundingsOf } from "#src/dns/surroundings.ts";
 import { Rejected } from "#streams/decider.ts";
-import { domainDecider } from "#streams/domain/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
-import { type DomainRecord, domainRecords, domainStream, type RecordFinding } from "#streams/domain/events.ts";
-import { domainNameDecider } from "#streams/domainName/decider.ts";
+import { type DomainRecord, domainRecords, type RecordFinding } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { nameStream, namesOf } from "./domainNames.ts";
+import { nameId, namesOf } from "./domainNames.ts";
 
 /** All look-ups of one check together. */
 const checkMs = 20_000;
 
 /** Looks a domain's records up and records what was found, once for each attempt. Answers the domain as it stands then. */
 export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
-  const { state: domain } = await deps.load(domainDecider, domainStream(domainId));
+  const { state: domain } = await deps.domains.load(domainId);
   if (!domain.exists || domain.deleted) return domain;
   const end = deps.clock.monotonic() + checkMs;
   const resolver = withinTime(deps.resolver, () => end - deps.clock.monotonic());
@@ -31,7 +29,7 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
     ...surroundings,
   };
   const command = { type: "RecordCheck", check } as const;
-  return (await deps.handle(domainDecider, domainStream(domainId), command, cause)).state;
+  return (await deps.domains.handle(domainId, command, cause)).state;
 }
 
 type Findings = Record<DomainRecord, RecordFinding>;
@@ -56,7 +54,7 @@ async function withClaim(
   try {
     for (const name of namesOf(domain)) {
       const claim = { type: "ClaimName", domainId, workspaceId, receives: name === mailDomain } as const;
-      await deps.handle(domainNameDecider, nameStream(name), claim, cause);
+      await deps.domainNames.handle(nameId(name), claim, cause);
     }
     return found;
   } catch (error) {
@@ -74,6 +72,6 @@ export async function loseNames(
   cause: Cause,
 ): Promise<void> {
   for (const name of namesOf(domain)) {
-    await deps.handle(domainNameDecider, nameStream(name), { type: "LoseName", domainId }, cause);
+    await deps.domainNames.handle(nameId(name), { type: "LoseName", domainId }, cause);
   }
 }

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { asciiName, isHostName, registrableDomain } from "#src/dns/names.ts";
 import { invalid } from "#streams/decider.ts";
-import { type DomainName, domainNameDecider } from "#streams/domainName/decider.ts";
-import { domainNameStream } from "#streams/domainName/events.ts";
+import type { DomainName } from "#streams/domainName/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 export type DomainNames = { name: string; subdomain: string | null; mailDomain: string };
@@ -78,19 +77,19 @@ function readSubdomain(name: string, given: string): string {
 
 const domainPart = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();
 
-export const nameStream = (name: string): string =>
-  domainNameStream(createHash("sha256").update(name.toLowerCase()).digest("hex"));
+/** The id of a name's stream: a domain name may be as long as a stream id. */
+export const nameId = (name: string): string => createHash("sha256").update(name.toLowerCase()).digest("hex");
 
 /** Both of a domain's names are taken together: of one and the other, nobody else may prove either. */
 export const namesOf = ({ name, mailDomain }: Pick<DomainNames, "name" | "mailDomain">): string[] => [
   ...new Set([name, mailDomain]),
 ];
 
-export async function loadName(deps: Pick<Dependencies, "load">, name: string): Promise<DomainName> {
-  return (await deps.load(domainNameDecider, nameStream(name))).state;
+export async function loadName(deps: Pick<Dependencies, "domainNames">, name: string): Promise<DomainName> {
+  return (await deps.domainNames.load(nameId(name))).state;
 }
 
 /** True where mail for any address of this domain comes to the service: of a verified domain, whoever's. */
-export async function receivesMailHere(deps: Pick<Dependencies, "load">, domain: string): Promise<boolean> {
+export async function receivesMailHere(deps: Pick<Dependencies, "domainNames">, domain: string): Promise<boolean> {
   return (await loadName(deps, domain)).verified?.receives === true;
 }

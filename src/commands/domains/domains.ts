@@ -1,17 +1,13 @@
 import { newDkimKeys } from "#src/mail/out/dkimKeys.ts";
 import { invalid, missing, Rejected } from "#streams/decider.ts";
-import { domainDecider } from "#streams/domain/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
-import { type DomainFacts, domainStream } from "#streams/domain/events.ts";
-import { domainNameDecider } from "#streams/domainName/decider.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import type { DomainFacts } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
 import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
-import { type DomainNames, loadName, nameStream, namesOf, readDomainNames } from "./domainNames.ts";
+import { type DomainNames, loadName, nameId, namesOf, readDomainNames } from "./domainNames.ts";
 
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
 
@@ -27,13 +23,13 @@ export async function createDomain(
   const names = readDomainNames(deps.settings, domainName, inboundSubdomain);
   const interrupted = await interruptedCreation(deps, workspaceId, names);
   const domainId = interrupted ?? newId(deps, cause, "domain");
-  const begun = await deps.load(domainDecider, domainStream(domainId));
+  const begun = await deps.domains.load(domainId);
   // The same request once more: it was made then.
   if (begun.state.exists && !begun.state.deleted) return { domainId, position: begun.position };
   await takePlace(deps, workspaceId, domainId, names, cause);
   const domain = await newDomain(deps, workspaceId, names);
   const command = { type: "AddDomain", domain, at: deps.clock.now().toISOString() } as const;
-  const { changed, position, state } = await deps.handle(domainDecider, domainStream(domainId), command, cause);
+  const { changed, position, state } = await deps.domains.handle(domainId, command, cause);
   if (changed) return { domainId, position };
   // Another request went on with what this one had begun, perhaps with another subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
@@ -43,7 +39,7 @@ export async function createDomain(
 
 /** An id under which this workspace took the name and then made no domain: whoever wants the name goes on with it. */
 async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
-  const held = (await loadName(deps, name)).registered.get(workspaceId);
+  const held = (await loadName(deps, name)).registered[workspaceId];
   return held !== undefined && (await stateOf(deps, held)) === "unborn" ? held : undefined;
 }
 
@@ -75,10 +71,10 @@ async function registerName(
   { name, workspaceId, domainId }: { name: string; workspaceId: string; domainId: string },
   cause: Cause,
 ): Promise<void> {
-  const held = (await loadName(deps, name)).registered.get(workspaceId);
+  const held = (await loadName(deps, name)).registered[workspaceId];
   const gone = held !== undefined && (await stateOf(deps, held)) === "gone" ? held : null;
   const command = { type: "RegisterName", name, domainId, workspaceId, gone } as const;
-  await deps.handle(domainNameDecider, nameStream(name), command, cause);
+  await deps.domainNames.handle(nameId(name), command, cause);
 }
 
 /** For a domain that is gone, or never comes to be. */
@@ -92,7 +88,7 @@ export async function releaseNames(
 }
 
 const releaseName = (deps: Dependencies, domainId: string, name: string, cause: Cause) =>
-  deps.handle(domainNameDecider, nameStream(name), { type: "ReleaseName", domainId }, cause);
+  deps.domainNames.handle(nameId(name), { type: "ReleaseName", domainId }, cause);
 
 const tokenBytes = 16;
 const selectorBytes = 4;
@@ -115,7 +111,7 @@ async function newDomain(deps: Dependencies, workspaceId: string, names: DomainN
 export const keyOwner = (workspaceId: string) => ({ workspaceId, field: "domain.dkimPrivateKey" });
 
 async function stateOf(deps: Dependencies, domainId: string): Promise<HolderState> {
-  const { state } = await deps.load(domainDecider, domainStream(domainId));
+  const { state } = await deps.domains.load(domainId);
   if (!state.exists) return "unborn";
   return state.deleted ? "gone" : "alive";
 }
@@ -124,7 +120,7 @@ type OfDomain = { workspaceId: string; domainId: string };
 
 /** A domain of this workspace as its stream has it now. Throws Rejected not_found. */
 export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: OfDomain): Promise<Domain> {
-  const { state } = await deps.load(domainDecider, domainStream(domainId));
+  const { state } = await deps.domains.load(domainId);
   if (!state.exists || state.deleted || state.workspaceId !== workspaceId) {
     throw missing("domain_id", "domain");
   }
@@ -133,11 +129,11 @@ export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: 
 
 /** The domain an identity is on; undefined for the sandbox domain, which is nobody's own. */
 export async function ownDomainOf(
-  deps: Pick<Dependencies, "load">,
+  deps: Pick<Dependencies, "domains">,
   { workspaceId, domainId }: OfDomain,
 ): Promise<Domain | undefined> {
   if (domainId === sandboxDomainId(workspaceId)) return undefined;
-  const { state } = await deps.load(domainDecider, domainStream(domainId));
+  const { state } = await deps.domains.load(domainId);
   return state.exists ? state : undefined;
 }
 
@@ -145,7 +141,7 @@ export async function ownDomainOf(
 export async function requestCheck(deps: Dependencies, domain: OfDomain, cause: Cause): Promise<{ position: number }> {
   await loadDomain(deps, domain);
   const command = { type: "RequestCheck", at: deps.clock.now().toISOString() } as const;
-  return deps.handle(domainDecider, domainStream(domain.domainId), command, cause);
+  return deps.domains.handle(domain.domainId, command, cause);
 }
 
 /** What began an identity on a domain and then made none is not on its way any more after so long. */
@@ -156,19 +152,19 @@ export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: 
   const { identities } = await loadDomain(deps, domain);
   const now = deps.clock.now();
   const gone: string[] = [];
-  for (const [identityId, attachedAt] of identities) {
-    const { state } = await deps.load(identityDecider, identityStream(identityId));
+  for (const [identityId, attachedAt] of Object.entries(identities)) {
+    const { state } = await deps.identities.load(identityId);
     const interrupted = !state.exists && now.getTime() - Date.parse(attachedAt) > interruptedAfterMs;
     if (state.deleted || interrupted) gone.push(identityId);
   }
   const command = { type: "DeleteDomain", gone, at: now.toISOString() } as const;
-  return deps.handle(domainDecider, domainStream(domain.domainId), command, cause);
+  return deps.domains.handle(domain.domainId, command, cause);
 }
 
 /** From here on the domain cannot be deleted before the identity. Throws Rejected invalid_request, not_found. */
 export async function attachIdentity(deps: Dependencies, domainId: string, identityId: string, cause: Cause) {
   const command = { type: "AttachIdentity", identityId, at: deps.clock.now().toISOString() } as const;
-  await deps.handle(domainDecider, domainStream(domainId), command, cause);
+  await deps.domains.handle(domainId, command, cause);
 }
 
 /** False for a domain above the plan's cap; the sandbox domain counts against none (decisions 7 and 10). */

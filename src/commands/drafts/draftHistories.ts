@@ -3,7 +3,6 @@ import { deliveryStream } from "#streams/delivery/events.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "./draftContents.ts";
@@ -42,7 +41,7 @@ async function threadEvents(deps: Dependencies, own: readonly Recorded[]): Promi
   const threadIds = new Set(idsIn(own, "threadId"));
   // A set takes in what is added while it is walked: a merge may follow a merge.
   for (const threadId of threadIds) {
-    const { state } = await deps.load(threadDecider, threadStream(threadId));
+    const { state } = await deps.threads.load(threadId);
     if (state.mergedInto !== null) threadIds.add(state.mergedInto);
   }
   const streams = await Promise.all([...threadIds].map((threadId) => readAll(deps, threadStream(threadId))));

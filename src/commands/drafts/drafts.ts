@@ -1,16 +1,13 @@
 import { invalid, Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
+import { changedFields } from "#streams/draft/changes.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { draftStream } from "#streams/draft/events.ts";
+import { requireDistinctRecipients } from "#streams/draft/recipients.ts";
 import type { ReviewCommand } from "#streams/draft/review.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { requireDistinctRecipients } from "../recipients.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
-import { noteDraft } from "../threads/threads.ts";
+import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
 
@@ -26,7 +23,7 @@ export type DraftChanges = {
 
 /** Throws Rejected not_found for a draft that is not this workspace's. */
 async function loadDraft(deps: Dependencies, workspaceId: string, draftId: string): Promise<Draft> {
-  const { state } = await deps.load(draftDecider, draftStream(draftId));
+  const { state } = await deps.drafts.load(draftId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such draft");
   return state;
 }
@@ -59,22 +56,18 @@ export async function editDraft(
   if (changes.bcc !== undefined) content.bcc = changes.bcc;
   requireDistinctRecipients(content);
   const rationale = changes.rationale === undefined ? draft.rationale : changes.rationale;
-  const changedFields = (["body_text", "body_html", "subject", "cc", "bcc", "attachments"] as const).filter(
-    (field) => JSON.stringify(content[field]) !== JSON.stringify(before[field]),
-  ) as string[];
-  if (rationale !== draft.rationale) changedFields.push("rationale");
   const edit: ReviewCommand = {
     type: "EditDraft",
     ...(await storeContent(deps.blobs, content)),
     ...making,
     contentSha256: contentSha256(content),
     rationale,
-    changedFields,
+    changedFields: changedFields({ content: before, rationale: draft.rationale }, { content, rationale }),
     because: "edit",
     // What was edited here is the version loaded above: somebody else's edit in between must not be overwritten unseen.
     ifVersion: ifVersion ?? draft.version,
   };
-  return deps.handle(draftDecider, draftStream(draftId), edit, cause);
+  return deps.drafts.handle(draftId, edit, cause);
 }
 
 /** Approves by key; does not send (interface 3). Throws Rejected human_approval_required, invalid_status, version_mismatch. */
@@ -92,8 +85,7 @@ export async function approveDraft(
     sendRequested: false,
     tokenSha256: null,
   };
-  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  return notePosition(deps, draftId, handled, "approved", cause);
+  return changeDraft(deps, { draftId, command }, cause);
 }
 
 export async function rejectDraft(
@@ -103,8 +95,7 @@ export async function rejectDraft(
 ): Promise<{ position: number }> {
   await loadDraft(deps, workspaceId, draftId);
   const command: ReviewCommand = { type: "RejectDraft", reason, ifVersion: null, tokenSha256: null };
-  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  return notePosition(deps, draftId, handled, "rejected", cause);
+  return changeDraft(deps, { draftId, command }, cause);
 }
 
 /**
@@ -129,25 +120,13 @@ export async function notifyAgain(
   cause: Cause,
 ): Promise<{ position: number; channel: string; notifiedAt: string }> {
   const draft = await loadDraft(deps, workspaceId, draftId);
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { state: identity } = await deps.identities.load(draft.identityId);
   if (!identity.approvalChannel) {
     throw invalid("approval_channel", "this identity has none; set one to notify approvers");
   }
   const at = deps.clock.now().toISOString();
   const { notifyThrottleSeconds: throttleSeconds } = deps.settings;
   const command = { type: "RequestNotify", at, throttleSeconds } as const;
-  const { state, position } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  const { state, position } = await deps.drafts.handle(draftId, command, cause);
   return { position, channel: identity.approvalChannel.type, notifiedAt: state.notified.requestedAt ?? at };
-}
-
-async function notePosition(
-  deps: Dependencies,
-  draftId: string,
-  handled: { state: Draft; revision: number; position: number },
-  outcome: "approved" | "rejected",
-  cause: Cause,
-): Promise<{ position: number }> {
-  const note = { threadId: handled.state.threadId, draftId, outcome, draftRevision: handled.revision };
-  const noted = await noteDraft(deps, note, cause);
-  return { position: Math.max(handled.position, noted.position) };
 }

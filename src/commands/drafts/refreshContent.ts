@@ -1,12 +1,9 @@
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
-import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { noteDraft } from "../threads/threads.ts";
+import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent, withIdentity } from "./draftContents.ts";
 import { reducedLetter } from "./letters.ts";
 
@@ -21,7 +18,7 @@ export async function refreshContent(
   draft: Draft,
   cause: Cause,
 ): Promise<boolean> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { state: identity } = await deps.identities.load(draft.identityId);
   const before = await loadContent(deps.blobs, draft.stored);
   const reduced = isReduced(draft);
   const { making, ...letter } = reduced ? { ...before, making: draft.making } : reducedLetter(before);
@@ -37,13 +34,10 @@ export async function refreshContent(
     because: reduced ? "identity_changed" : "html_reduced",
   };
   const command = { type: "EditDraft" as const, ...edited, ifVersion: draft.version };
-  const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  const handled = await changeDraft(deps, { draftId, command }, cause);
   // Decided or queued meanwhile: its status says how it goes on, and a queued one has the hash that was approved. Or it has this very
   // content already, in a version that somebody else made.
-  if (!handled.changed) return handled.state.version !== draft.version;
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: handled.revision }, cause);
-  return true;
+  return handled.changed || handled.state.version !== draft.version;
 }
 
 const maxChanges = 10;
@@ -54,7 +48,7 @@ const maxChanges = 10;
  */
 export async function upToDate(deps: Dependencies, draftId: string, cause: Cause): Promise<Draft> {
   for (let changes = 0; ; changes++) {
-    const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+    const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" && draft.status !== "approved") return draft;
     try {
       if (!(await refreshContent(deps, draftId, draft, cause))) return draft;

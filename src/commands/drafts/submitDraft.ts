@@ -1,23 +1,22 @@
 import { identityById } from "#projections/identities/queries.ts";
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
+import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid, missing } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { requireNoLoop } from "#streams/thread/sending.ts";
-import { answerOf, machineAddresses } from "../answers.ts";
+import { recipientsOfReply, requireDistinctRecipients } from "#streams/draft/recipients.ts";
+import { newerWord } from "#streams/draft/staleness.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId, newId } from "../ids.ts";
 import { requireQuotaLeft } from "../plans/quotas.ts";
-import { requireDistinctRecipients } from "../recipients.ts";
 import { waitForFiling } from "../sends/barrier.ts";
-import { loadThread, noteDraft } from "../threads/threads.ts";
+import { loadThread } from "../threads/threads.ts";
+import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, identityParts, storeContent } from "./draftContents.ts";
 import { type GivenAttachment, type Letter, writeLetter } from "./letters.ts";
 
@@ -48,14 +47,14 @@ export async function submitDraft(
 ): Promise<{ draftId: string; position: number }> {
   const draftId = newId(deps, cause, "draft");
   if (cause.repeated) {
-    const { state, position } = await deps.load(draftDecider, draftStream(draftId));
+    const { state, position } = await deps.drafts.load(draftId);
     // What it asked for is there, whatever has become of thread, quota or identity since.
     if (state.exists) return { draftId, position };
   }
   const { thread, message } = await requireSubjects(deps, request);
   // A mail acknowledged before this submission may be a newer word, and may join the thread to another.
   await waitForFiling(deps, request.identityId);
-  const { state: identity } = await deps.load(identityDecider, identityStream(request.identityId));
+  const { state: identity } = await deps.identities.load(request.identityId);
   await requireAssistantActive(deps, identity);
   const autoApproved = identity.autoApproveReplies && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
@@ -78,14 +77,12 @@ export async function submitDraft(
     contentSha256: contentSha256(content),
     rationale: request.rationale,
     metadata: request.metadata,
-    staleWarning: (current.newestWord?.number ?? 0) > basedOnNumber,
+    staleWarning: newerWord(current, { basedOnNumber }) !== null,
     autoApproved,
     ...answersMachine,
   };
-  const handled = await deps.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft }, cause);
-  const outcome = autoApproved ? "approved" : "pending";
-  const noted = await noteDraft(deps, { threadId, draftId, outcome, draftRevision: handled.revision }, cause);
-  return { draftId, position: Math.max(handled.position, noted.position) };
+  const { position } = await changeDraft(deps, { draftId, command: { type: "SubmitDraft", draft } }, cause);
+  return { draftId, position };
 }
 
 /** The thread, identity and message a draft names, all of this workspace and belonging together. */
@@ -126,7 +123,8 @@ function contentOf(
 ): DraftContent {
   return {
     ...identityParts(identity, letter),
-    ...answerOf(message, identity),
+    to: recipientsOfReply(message, identity),
+    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
     cc: request.cc,
     bcc: request.bcc,
     subject: request.subjectOverride ?? thread.subject,

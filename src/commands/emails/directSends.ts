@@ -1,13 +1,12 @@
 import { Rejected } from "#streams/decider.ts";
 import type { DraftContent, Making } from "#streams/draft/content.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft, DraftStatus } from "#streams/draft/draft.ts";
-import { type DirectKind, draftStream } from "#streams/draft/events.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import type { DirectKind } from "#streams/draft/events.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistantActive } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft, tellThread } from "../drafts/changeDraft.ts";
 import { contentSha256, storeContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
@@ -15,7 +14,6 @@ import { requireQuotaLeft } from "../plans/quotas.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { outcomeOfFirst } from "../sends/repeatedSend.ts";
 import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
-import { noteDraft } from "../threads/threads.ts";
 
 export type DirectDraft = {
   kind: DirectKind;
@@ -70,9 +68,9 @@ export async function sendDirectly(
 /** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined where it made no such draft. */
 export async function resumeSend(deps: Dependencies, draftId: string, cause: Cause): Promise<DirectlySent | undefined> {
   if (!cause.repeated) return undefined;
-  const loaded = await deps.load(draftDecider, draftStream(draftId));
+  const loaded = await deps.drafts.load(draftId);
   if (!loaded.state.exists) return undefined;
-  const { state: identity } = await deps.load(identityDecider, identityStream(loaded.state.identityId));
+  const { state: identity } = await deps.identities.load(loaded.state.identityId);
   return proceed(deps, draftId, loaded, identity, cause);
 }
 
@@ -89,14 +87,10 @@ async function proceed(
     const first = await outcomeOfFirst(deps, draftId, cause);
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
-  const note = (outcome: "pending" | "approved") =>
-    noteDraft(deps, { threadId, draftId, outcome, draftRevision: revision }, cause);
-  if (status === "pending" && (await requiresHuman(deps, identity))) {
-    const noted = await note(status);
-    return { ...sent, threadId: noted.threadId, position: noted.position };
-  }
+  const tell = () => tellThread(deps, { draftId, state, revision, position }, cause);
+  if (status === "pending" && (await requiresHuman(deps, identity))) return { ...sent, ...(await tell()) };
   return withdrawnUnlessDone(deps, draftId, cause, async () => {
-    if (status === "pending" || status === "approved") await note(status);
+    if (status === "pending" || status === "approved") await tell();
     // It may have come to require a person since the key's word was recorded.
     await requireKeysMayDecide(deps, state);
     return { ...sent, ...(await queue(deps, draftId, cause)), status: "sending" };
@@ -124,7 +118,7 @@ async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: bo
     ...(approvedAtOnce && { approvedAtOnce }),
     ...(machineAddresses && { machineAddresses }),
   };
-  return deps.handle(draftDecider, draftStream(draftId), { type: "SubmitDraft", draft: data }, cause);
+  return deps.drafts.handle(draftId, { type: "SubmitDraft", draft: data }, cause);
 }
 
 /** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
@@ -155,9 +149,5 @@ async function withdraw(deps: Dependencies, draftId: string, error: unknown, cau
   const withdrawn = { type: "WithdrawDraft", code, message } as const;
   // The key may have been revoked meanwhile: that must not keep its mail from being withdrawn.
   const { keyGuard: _, ...unguarded } = cause;
-  const handled = await deps.handle(draftDecider, draftStream(draftId), withdrawn, unguarded);
-  if (!handled.changed) return;
-  const { threadId } = handled.state;
-  const note = { threadId, draftId, outcome: "failed", draftRevision: handled.revision } as const;
-  await noteDraft(deps, note, unguarded);
+  await changeDraft(deps, { draftId, command: withdrawn }, unguarded);
 }

@@ -1,21 +1,23 @@
 import { type MessageRow, messageById, newestInbound } from "#projections/messages/queries.ts";
 import { type ThreadRow, threadById } from "#projections/threads/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { answerHeaders } from "#src/mail/out/threadHeaders.ts";
 import { invalid, missing, Rejected } from "#streams/decider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { DirectKind } from "#streams/draft/events.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { threadStream } from "#streams/thread/events.ts";
-import { requireNoLoop } from "#streams/thread/sending.ts";
-import { answerOf, copiesToEverybody, machineAddresses } from "../answers.ts";
+import {
+  copiesToEverybody,
+  recipientsOfReply,
+  requireDistinctRecipients,
+  requireFewCopies,
+} from "#streams/draft/recipients.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import { machineAddresses, requireNoLoop } from "#streams/thread/loopGuard.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { identityParts } from "../drafts/draftContents.ts";
 import { type GivenLetter, writeLetter } from "../drafts/letters.ts";
 import type { Cause } from "../handle.ts";
 import { contactId, newId } from "../ids.ts";
-import { requireDistinctRecipients, requireFewCopies } from "../recipients.ts";
 import { waitUntilFiled } from "../sends/barrier.ts";
 import { loadThread } from "../threads/threads.ts";
 import { type DirectlySent, requireDirectSend, resumeSend, sendDirectly } from "./directSends.ts";
@@ -79,7 +81,7 @@ export async function openByMail(
     openedBy: kind,
     recipients: [...to, ...cc],
   };
-  await deps.handle(threadDecider, threadStream(threadId), { type: "OpenThread", opened }, cause);
+  await deps.threads.handle(threadId, { type: "OpenThread", opened }, cause);
   const draft = { kind, draftId, workspaceId, threadId, identityId, basedOn: null, content, making, metadata };
   return sendDirectly(deps, draft, identity, cause);
 }
@@ -127,17 +129,16 @@ async function answer(
   if (resumed) return resumed;
   const { workspaceId, replyAll } = request;
   const { identity_id: identityId } = thread;
-  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
-  const { in_reply_to, references, to } = answerOf(message, identity);
+  const { state: identity } = await deps.identities.load(identityId);
+  const to = recipientsOfReply(message, identity);
   const { making, ...letter } = await writeLetter(deps, request);
   const content: DraftContent = {
     ...identityParts(identity, letter),
     to,
-    cc: replyAll ? copiesToEverybody(message, { to }, request, identity) : request.cc,
+    cc: replyAll ? copiesToEverybody(message, { to, cc: request.cc, bcc: request.bcc }, identity) : request.cc,
     bcc: request.bcc,
     subject: thread.subject,
-    in_reply_to,
-    references,
+    ...answerHeaders({ messageId: message.rfc_message_id ?? "", references: message.reference_ids }),
     ...letter,
   };
   requireDistinctRecipients(content);
@@ -182,7 +183,7 @@ async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow
 
 /** Throws Rejected not_found naming the field where this workspace has no such identity. */
 export async function loadIdentity(deps: Dependencies, workspaceId: string, identityId: string): Promise<Identity> {
-  const { state } = await deps.load(identityDecider, identityStream(identityId));
+  const { state } = await deps.identities.load(identityId);
   if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;
   throw missing("identity_id", "identity");
 }

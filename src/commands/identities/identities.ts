@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
 import { invalid, Rejected } from "#streams/decider.ts";
 import { requireVerified } from "#streams/domain/decider.ts";
-import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
-import { emailAddressStream } from "#streams/emailAddress/events.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
-import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
 import { isHostedHere, sealChannels, wireNames } from "../approvals/approvalChannels.ts";
 import { workspaceRequiresHuman } from "../approvals/humanApproval.ts";
 import { requireAssistant } from "../assistants.ts";
@@ -51,7 +49,7 @@ export async function createIdentity(
     (await interruptedCreation(deps, workspaceId, emailAddress, cause)) ?? newId(deps, cause, "identity");
   await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
-  const { changed, position } = await deps.handle(identityDecider, identityStream(identityId), command, cause);
+  const { changed, position } = await deps.identities.handle(identityId, command, cause);
   // Another request took over what we had begun, or we were late to take over its.
   if (!changed) throw addressInUse();
   return { identityId, position };
@@ -64,9 +62,9 @@ async function interruptedCreation(
   emailAddress: string,
   cause: Cause,
 ): Promise<string | undefined> {
-  const { state: address } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(emailAddress)));
+  const { state: address } = await deps.emailAddresses.load(addressHash(emailAddress));
   if (address.identityId === null || address.lastWorkspaceId !== workspaceId) return undefined;
-  const { state: identity } = await deps.load(identityDecider, identityStream(address.identityId));
+  const { state: identity } = await deps.identities.load(address.identityId);
   // Whether a repetition is about the very identity it made, its stream can tell.
   if (identity.exists && !cause.repeated) throw addressInUse();
   return address.identityId;
@@ -82,15 +80,15 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw new Rejected("plan_limit_reached", `the plan's identities (${cap}) are all made: delete one, or upgrade`);
   });
-  const stream = emailAddressStream(addressHash(emailAddress));
+  const addressId = addressHash(emailAddress);
   const displaced = sandbox ? undefined : await displacedFrom(deps, workspaceId, emailAddress);
   const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;
   try {
-    await deps.handle(emailAddressDecider, stream, claim, cause);
+    await deps.emailAddresses.handle(addressId, claim, cause);
     if (!sandbox) await attachIdentity(deps, domainId, identityId, cause);
   } catch (error) {
     if (ours && error instanceof Rejected) {
-      await deps.handle(emailAddressDecider, stream, { type: "ReleaseAddress", identityId }, cause);
+      await deps.emailAddresses.handle(addressId, { type: "ReleaseAddress", identityId }, cause);
       await vacateSlot(deps, slot, cause);
     }
     throw error;
@@ -103,19 +101,19 @@ async function displacedFrom(
   workspaceId: string,
   emailAddress: string,
 ): Promise<string | undefined> {
-  const { state: address } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(emailAddress)));
+  const { state: address } = await deps.emailAddresses.load(addressHash(emailAddress));
   return address.identityId !== null && address.lastWorkspaceId !== workspaceId ? address.identityId : undefined;
 }
 
 async function holderState(deps: Dependencies, identityId: string): Promise<HolderState> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const { state: identity } = await deps.identities.load(identityId);
   if (!identity.exists) return "unborn";
   return identity.deleted ? "gone" : "alive";
 }
 
 /** False for an identity above the plan's cap, or on a domain above it: it can be read, and neither sends nor receives (decisions 10). */
 export async function identityWorks(deps: Dependencies, workspaceId: string, identityId: string): Promise<boolean> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const { state: identity } = await deps.identities.load(identityId);
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
   const [itself, domain] = await Promise.all([
     worksUnderPlan(deps, slot, (id) => holderState(deps, id)),
@@ -130,7 +128,7 @@ const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, 
 async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddress: string): Promise<void> {
   const untagged = withoutTag(emailAddress);
   if (untagged === emailAddress) return;
-  const { state } = await deps.load(emailAddressDecider, emailAddressStream(addressHash(untagged)));
+  const { state } = await deps.emailAddresses.load(addressHash(untagged));
   if (state.lastWorkspaceId !== null && state.lastWorkspaceId !== workspaceId) throw addressInUse();
 }
 
@@ -153,8 +151,7 @@ export async function updateIdentity(
   },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const stream = identityStream(identityId);
-  const { state } = await deps.load(identityDecider, stream);
+  const { state } = await deps.identities.load(identityId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
   await requireNotHostedHere(deps, changes);
   await requireAssistant(deps, workspaceId, changes.assistantId);
@@ -168,9 +165,8 @@ export async function updateIdentity(
     ...signature,
     ...sealChannels(deps, workspaceId, changes, identity),
   });
-  return deps.handle(
-    identityDecider,
-    stream,
+  return deps.identities.handle(
+    identityId,
     (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen, workspaceRequires }),
     cause,
   );
@@ -185,11 +181,10 @@ export async function deleteIdentity(
   { workspaceId, identityId, mayLoosen }: { workspaceId: string; identityId: string; mayLoosen: boolean },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const stream = identityStream(identityId);
-  const { state } = await deps.load(identityDecider, stream);
+  const { state } = await deps.identities.load(identityId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
   const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
-  return deps.handle(identityDecider, stream, { type: "DeleteIdentity", mayLoosen, workspaceRequires }, cause);
+  return deps.identities.handle(identityId, { type: "DeleteIdentity", mayLoosen, workspaceRequires }, cause);
 }
 
 function requireLocalPart(localPart: string): void {

@@ -1,8 +1,8 @@
 import { picturesNamed } from "#src/html/reduce/reduceHtml.ts";
 import { bytesOfDataUrl, picturesIn, pictureTypeOf } from "#src/mail/out/pictures.ts";
 import { invalid, Rejected } from "#streams/decider.ts";
-import { type Identity, identityDecider } from "#streams/identity/decider.ts";
-import { type IdentitySettings, identityStream } from "#streams/identity/events.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { contentIdsOf } from "../drafts/letters.ts";
 import { reducedHtml, refusedHtml } from "../drafts/reducedHtml.ts";
@@ -39,8 +39,7 @@ export async function reducedSignature(deps: Sources, html: string | null, befor
 
 /** Reduces a signature from before that was done at saving; false where there is none. What cannot be shown at all is taken away and named. */
 export async function reduceStoredSignature(deps: Dependencies, identityId: string, cause: Cause): Promise<boolean> {
-  const stream = identityStream(identityId);
-  const { state: before } = await deps.load(identityDecider, stream);
+  const { state: before } = await deps.identities.load(identityId);
   if (!before.signatureHtml || before.htmlRemoved !== null || before.deleted) return false;
   const reduced = await reducedSignature(deps, before.signatureHtml, null).catch((error) => {
     if (error instanceof Rejected) return { signatureHtml: null, htmlRemoved: [{ what: "element:html", count: 1 }] };
@@ -50,7 +49,7 @@ export async function reduceStoredSignature(deps: Dependencies, identityId: stri
   const changesOf = (now: Identity) => (now.signatureHtml === before.signatureHtml ? reduced : {});
   const command = (now: Identity) =>
     ({ type: "UpdateIdentity", changes: now.htmlRemoved === null ? changesOf(now) : {}, mayLoosen: true }) as const;
-  return (await deps.handle(identityDecider, stream, command, cause)).changed;
+  return (await deps.identities.handle(identityId, command, cause)).changed;
 }
 
 async function keepPictures(

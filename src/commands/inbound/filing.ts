@@ -1,6 +1,5 @@
 import { crashPoint } from "#src/crashPoints.ts";
-import { filingDecider } from "#streams/filing/decider.ts";
-import { type FilingDecision, filingStream } from "#streams/filing/events.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { decideFilings } from "./filingDecisions.ts";
@@ -28,7 +27,7 @@ const maxDecisionBytes = 500_000;
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   for (;;) {
-    const { state: filing } = await deps.load(filingDecider, filingStream(identityId));
+    const { state: filing } = await deps.filings.load(identityId);
     if (filing.pending.length > 0) {
       const { pending } = filing;
       const left = await Promise.all(pending.map((each) => receivedAt(deps, identityId, each.inboxRevision)));
@@ -61,7 +60,7 @@ async function filePage(
   const decided = oneAppend(await decideFilings(deps, identityId, lastNumber, unfiled));
   const decisions = await holdWhereNeeded(deps, { workspaceId, identityId }, decided, cause);
   const command = { type: "DecideFiling", decisions } as const;
-  const recorded = await deps.handle(filingDecider, filingStream(identityId), command, cause);
+  const recorded = await deps.filings.handle(identityId, command, cause);
   // Another filer was faster: its decisions count, and the next turn carries them out.
   if (!recorded.changed) return;
   crashPoint("filing:decided");
@@ -93,6 +92,6 @@ export async function finishFilings(
   const last = decisions.at(-1) as FilingDecision;
   const inboxRevision = Math.max(...decisions.map((decision) => decision.inboxRevision));
   const command = { type: "MarkFiled", number: last.number, inboxRevision } as const;
-  await deps.handle(filingDecider, filingStream(identityId), command, cause);
+  await deps.filings.handle(identityId, command, cause);
   crashPoint("filing:filed");
 }

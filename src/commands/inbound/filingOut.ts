@@ -2,8 +2,8 @@ import { crashPoint } from "#src/crashPoints.ts";
 import type { ParsedMail } from "#src/mail/in/parse.ts";
 import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
-import { type InboundMessage, type MessageAttachment, threadStream } from "#streams/thread/events.ts";
+import type { ThreadCommand } from "#streams/thread/decider.ts";
+import type { InboundMessage, MessageAttachment } from "#streams/thread/events.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -50,7 +50,7 @@ export async function carryOut(
 async function mergeThreads(deps: Dependencies, decision: FilingDecision, cause: Cause): Promise<void> {
   for (const absorbedId of decision.absorbs) {
     const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
-    await deps.handle(threadDecider, threadStream(absorbedId), freeze, cause);
+    await deps.threads.handle(absorbedId, freeze, cause);
     crashPoint("filing:frozen");
     await absorbThread(deps, absorbedId, cause);
     crashPoint("filing:absorbed");
@@ -132,7 +132,7 @@ async function onItsThread(
   command: ThreadCommand,
   cause: Cause,
 ): Promise<void> {
-  await deps.handle(threadDecider, threadStream(threadId), command, {
+  await deps.threads.handle(threadId, command, {
     ...cause,
     workspaceId: event.data.workspaceId,
     correlationId: event.metadata.correlationId,

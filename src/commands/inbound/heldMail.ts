@@ -1,6 +1,4 @@
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { identityWorks } from "../identities/identities.ts";
@@ -12,7 +10,7 @@ export async function receivesNothing(
   workspaceId: string,
   identityId: string,
 ): Promise<string | null> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const { state: identity } = await deps.identities.load(identityId);
   if (identity.status === "disabled") return "the identity is disabled";
   if (identity.deleted || (await identityWorks(deps, workspaceId, identityId))) return null;
   return "the identity is above the number the plan allows";

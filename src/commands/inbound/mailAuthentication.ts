@@ -2,8 +2,7 @@ import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { unproven } from "#src/mail/in/authentication/authenticator.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { type Authentication, type InboundMessage, threadStream } from "#streams/thread/events.ts";
+import type { Authentication, InboundMessage } from "#streams/thread/events.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -18,7 +17,7 @@ export async function authenticateMessage(
   cause: Cause,
 ): Promise<void> {
   const { number, messageId, identityId, classification, subject } = message;
-  const { state: thread } = await deps.load(threadDecider, threadStream(threadId));
+  const { state: thread } = await deps.threads.load(threadId);
   if (!thread.unauthenticated.includes(number)) return;
   const authentication = await authenticationOf(deps, message);
   const fromEmail = message.from?.address ?? null;

@@ -3,13 +3,7 @@ import { crashPoint } from "#src/crashPoints.ts";
 import { domainOfAddress } from "#src/dns/names.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Delivery, Reception, Recipient } from "#src/mail/in/reception.ts";
-import { approvalReplyDecider } from "#streams/approvalReply/decider.ts";
-import { approvalReplyStream } from "#streams/approvalReply/events.ts";
 import type { Actor } from "#streams/event.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { inboxDecider } from "#streams/inbox/decider.ts";
-import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
 
@@ -64,12 +58,12 @@ async function receive(deps: Dependencies, delivery: Delivery): Promise<void> {
   if (recipient.kind === "approvals") {
     const { workspaceId, identityId } = await approverOf(deps, headers.threadIds);
     const command = { type: "ReceiveApprovalReply", reply: { ...mail, workspaceId, identityId } } as const;
-    await deps.handle(approvalReplyDecider, approvalReplyStream(deliveryId), command, { ...cause, workspaceId });
+    await deps.approvalReplies.handle(deliveryId, command, { ...cause, workspaceId });
     return;
   }
   const { identityId, workspaceId } = recipient;
   const command = { type: "ReceiveMail", mail: { ...mail, workspaceId, identityId } } as const;
-  await deps.handle(inboxDecider, inboxStream(identityId), command, { ...cause, workspaceId });
+  await deps.inboxes.handle(identityId, command, { ...cause, workspaceId });
   crashPoint("inbound:received");
 }
 
@@ -78,7 +72,7 @@ async function approverOf(deps: Dependencies, threadIds: readonly string[]) {
   for (const id of threadIds) {
     const origin = deps.messageIds.open(id);
     if (!origin) continue;
-    const { state } = await deps.load(identityDecider, identityStream(origin.identityId));
+    const { state } = await deps.identities.load(origin.identityId);
     return { workspaceId: state.workspaceId || null, identityId: origin.identityId };
   }
   return { workspaceId: null, identityId: null };

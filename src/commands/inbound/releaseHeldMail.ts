@@ -1,6 +1,5 @@
 import { crashPoint } from "#src/crashPoints.ts";
-import { filingDecider } from "#streams/filing/decider.ts";
-import { type FilingDecision, filingStream } from "#streams/filing/events.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { countInbound } from "../plans/quotas.ts";
@@ -51,7 +50,7 @@ async function nextHeld(
   for (const identityId of identityIds) {
     if ((await receivesNothing(deps, workspaceId, identityId)) !== null) continue;
     await finishPending(deps, identityId, cause);
-    const { state: filing } = await deps.load(filingDecider, filingStream(identityId));
+    const { state: filing } = await deps.filings.load(identityId);
     waiting.push(...filing.held.slice(0, pageSize).map((decision) => ({ identityId, decision })));
   }
   return waiting.sort((a, b) => a.decision.inboxPosition - b.decision.inboxPosition).slice(0, pageSize);
@@ -59,7 +58,7 @@ async function nextHeld(
 
 /** A release is decided only where everything decided before it stands in its thread: merges may lead it elsewhere. */
 async function finishPending(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
-  const { state: filing } = await deps.load(filingDecider, filingStream(identityId));
+  const { state: filing } = await deps.filings.load(identityId);
   if (filing.pending.length > 0) await fileInbox(deps, identityId, cause);
 }
 
@@ -71,7 +70,7 @@ async function release(
   held: readonly FilingDecision[],
   cause: Cause,
 ): Promise<boolean> {
-  const { state: filing } = await deps.load(filingDecider, filingStream(identityId));
+  const { state: filing } = await deps.filings.load(identityId);
   const received = await Promise.all(held.map((marker) => receivedAt(deps, identityId, marker.inboxRevision)));
   const together = readTogether(received);
   return mailRoom.take(bytesOf(together), async () => {
@@ -86,7 +85,7 @@ async function release(
     }
     const page = oneAppend(decisions);
     const command = { type: "DecideRelease", decisions: page } as const;
-    const decided = await deps.handle(filingDecider, filingStream(identityId), command, { ...cause, workspaceId });
+    const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
     // Something was filed meanwhile, or another one released these: the next turn looks again.
     if (!decided.changed) return false;
     crashPoint("filing:decided");

@@ -1,8 +1,7 @@
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { type Plan, type PlanStatus, workspaceStream } from "#streams/workspace/events.ts";
+import { earlierPeriods, type Period, periodNow, planNow } from "#streams/quota/rollOver.ts";
+import type { Plan, PlanStatus } from "#streams/workspace/events.ts";
+import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { earlierPeriods, type Period, periodNow, planNow } from "../periods.ts";
-import { type PlanLimits, planLimits } from "../planLimits.ts";
 
 /** A workspace's plan as it holds at this moment. */
 export type CurrentPlan = {
@@ -20,7 +19,7 @@ export type CurrentPlan = {
 
 /** Read from the workspace's own stream, never from the payment processor (interface 2). */
 export async function currentPlan(deps: Dependencies, workspaceId: string): Promise<CurrentPlan> {
-  const { state } = await deps.load(workspaceDecider, workspaceStream(workspaceId));
+  const { state } = await deps.workspaces.load(workspaceId);
   const now = deps.clock.now();
   const plan = planNow(state, now);
   const period = periodNow(state, now);

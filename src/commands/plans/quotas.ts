@@ -1,9 +1,8 @@
 import { Rejected } from "#streams/decider.ts";
-import { quotaDecider } from "#streams/quota/decider.ts";
 import { quotaStream } from "#streams/quota/events.ts";
+import { lifetime } from "#streams/quota/rollOver.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { lifetime } from "../periods.ts";
 import { type CurrentPlan, currentPlan } from "./plans.ts";
 
 type Reservation = { quotaStream: string; reservationId: string };
@@ -36,7 +35,7 @@ async function countedBefore(
 ): Promise<number> {
   let sum = 0;
   for (const period of earlier) {
-    sum += (await deps.load(quotaDecider, streamOf(workspaceId, direction, period))).state.used;
+    sum += (await deps.quotas.load(streamOf(workspaceId, direction, period))).state.used;
   }
   return sum;
 }
@@ -44,7 +43,7 @@ async function countedBefore(
 /** Mails of this period, outbound ones on their way included. */
 export async function usedNow(deps: Dependencies, workspaceId: string, direction: Direction): Promise<number> {
   const plan = await currentPlan(deps, workspaceId);
-  const { state } = await deps.load(quotaDecider, presentStream(workspaceId, direction, plan));
+  const { state } = await deps.quotas.load(presentStream(workspaceId, direction, plan));
   return state.used + (await countedBefore(deps, workspaceId, direction, plan));
 }
 
@@ -58,7 +57,7 @@ export async function reserveQuota(
   const plan = await currentPlan(deps, workspaceId);
   const cap = capOn(plan, "outbound");
   const elsewhere = cap === null ? 0 : await countedBefore(deps, workspaceId, "outbound", plan);
-  await deps.handle(quotaDecider, quotaStream, { type: "ReserveQuota", reservationId, cap, elsewhere }, cause);
+  await deps.quotas.handle(quotaStream, { type: "ReserveQuota", reservationId, cap, elsewhere }, cause);
 }
 
 export async function releaseQuota(
@@ -66,7 +65,7 @@ export async function releaseQuota(
   { quotaStream, reservationId }: Reservation,
   cause: Cause,
 ): Promise<void> {
-  await deps.handle(quotaDecider, quotaStream, { type: "ReleaseQuota", reservationId }, cause);
+  await deps.quotas.handle(quotaStream, { type: "ReleaseQuota", reservationId }, cause);
 }
 
 /**
@@ -85,7 +84,7 @@ export async function countInbound(
   const elsewhere = cap === null ? 0 : await countedBefore(deps, workspaceId, "inbound", plan);
   const stream = presentStream(workspaceId, "inbound", plan);
   const command = { type: "ReserveThoseThatFit", reservationIds: deliveryIds, cap, elsewhere } as const;
-  const { state } = await deps.handle(quotaDecider, stream, command, { ...cause, workspaceId });
+  const { state } = await deps.quotas.handle(stream, command, { ...cause, workspaceId });
   return new Set(deliveryIds.filter((id) => state.reservations.get(id) === "reserved"));
 }
 

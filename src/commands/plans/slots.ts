@@ -1,9 +1,9 @@
 import { Rejected } from "#streams/decider.ts";
-import { slotsDecider } from "#streams/slots/decider.ts";
-import { type SlotKind, slotsStream } from "#streams/slots/events.ts";
+import { holdsSlot, slotsTaken } from "#streams/slots/decider.ts";
+import type { SlotKind } from "#streams/slots/events.ts";
+import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import type { PlanLimits } from "../planLimits.ts";
 import { capOf } from "./plans.ts";
 
 type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
@@ -25,19 +25,19 @@ export async function takeSlot(
   stateOf: (holderId: string) => Promise<HolderState>,
   cause: Cause,
 ): Promise<boolean> {
-  const stream = slotsStream(workspaceId, kind);
+  const counted = { workspaceId, kind };
   const now = deps.clock.now();
   const take = async (vacated: readonly string[]) => {
     const command = { type: "TakeSlot", holderId, takenAt: now.toISOString(), cap, vacated } as const;
-    return (await deps.handle(slotsDecider, stream, command, cause)).changed;
+    return (await deps.slots.handle(counted, command, cause)).changed;
   };
   try {
     return await take([]);
   } catch (error) {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    const { state: slots } = await deps.load(slotsDecider, stream);
+    const { state: slots } = await deps.slots.load(counted);
     const vacated: string[] = [];
-    for (const [holder, takenAt] of slots) {
+    for (const [holder, takenAt] of Object.entries(slots)) {
       const state = await stateOf(holder);
       const interrupted = state === "unborn" && now.getTime() - Date.parse(takenAt) > interruptedAfterMs;
       if (state === "gone" || interrupted) vacated.push(holder);
@@ -58,10 +58,12 @@ export async function worksUnderPlan(
 ): Promise<boolean> {
   const [cap, { state: slots }] = await Promise.all([
     capOf(deps, workspaceId, kind),
-    deps.load(slotsDecider, slotsStream(workspaceId, kind)),
+    deps.slots.load({ workspaceId, kind }),
   ]);
-  if (cap === null || slots.size <= cap || !slots.has(holderId)) return true;
-  const oldestFirst = [...slots].sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1));
+  if (cap === null || slotsTaken(slots) <= cap || !holdsSlot(slots, holderId)) return true;
+  const oldestFirst = Object.entries(slots).sort(([a, at], [b, bt]) =>
+    at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1,
+  );
   const older = oldestFirst
     .slice(
       0,
@@ -79,5 +81,5 @@ export async function vacateSlot(
   { workspaceId, kind, holderId }: Slot,
   cause: Cause,
 ): Promise<void> {
-  await deps.handle(slotsDecider, slotsStream(workspaceId, kind), { type: "VacateSlot", holderId }, cause);
+  await deps.slots.handle({ workspaceId, kind }, { type: "VacateSlot", holderId }, cause);
 }

@@ -2,12 +2,10 @@ import { draftById } from "#projections/drafts/queries.ts";
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { type PastTrigger, pastTriggers } from "#projections/rules/queries.ts";
 import { Rejected } from "#streams/decider.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
+import { recipientsOfReply } from "#streams/draft/recipients.ts";
 import type { RuleSettings, TriggerEvent } from "#streams/rule/events.ts";
 import type { PlannedAction, RuleSubject } from "#streams/ruleRun/events.ts";
 import { planRun } from "#streams/ruleRun/plan.ts";
-import { answerOf } from "../answers.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { type About, aboutDraft, aboutMessage } from "./ruleFacts.ts";
 import { isInScope } from "./ruleRuns.ts";
@@ -78,9 +76,9 @@ async function lookUp(
 /** A message, and to whom a draft would go that answers it: so a test tells of recipients that a grant would not be for. */
 async function aboutAnswer(deps: Dependencies, message: MessageRow): Promise<About> {
   const about = await aboutMessage(deps, message);
-  const { state: identity } = await deps.load(identityDecider, identityStream(message.identity_id));
+  const { state: identity } = await deps.identities.load(message.identity_id);
   try {
-    const recipients = { to: answerOf(message, identity).to, cc: [], bcc: [] };
+    const recipients = { to: recipientsOfReply(message, identity), cc: [], bcc: [] };
     return { ...about, exchange: { ...about.exchange, recipients } };
   } catch (error) {
     // Nobody can be answered: only its proof is judged.

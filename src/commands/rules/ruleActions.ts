@@ -1,6 +1,5 @@
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import { requireStatus } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
@@ -9,9 +8,10 @@ import type { ActionOutcome, RuleResult, RuleSubject } from "#streams/ruleRun/ev
 import { threadStream } from "#streams/thread/events.ts";
 import { tagContact } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
-import { loadThread, noteDraft, onThread } from "../threads/threads.ts";
+import { loadThread, onThread } from "../threads/threads.ts";
 import { notifyByRule } from "./ruleNotices.ts";
 
 /** One action of a run that is to be done now. */
@@ -89,7 +89,7 @@ export async function decideSubmission(
   because?: string,
 ): Promise<void> {
   if (mode === "auto") return approveByRule(deps, subject, cause);
-  const { state: draft } = await deps.load(draftDecider, draftStream(subject.draftId as string));
+  const { state: draft } = await deps.drafts.load(subject.draftId as string);
   // It may have been sent by hand, or have gone stale, before its rules had their turn.
   if (!draft.rulesApplied) requireStatus(draft, "returned to a person", "pending", "approved");
   await applyRules(deps, subject.draftId as string, "manual", cause, because);
@@ -103,7 +103,7 @@ export async function applyRules(
   cause: Cause,
   because: string = `the rule ${cause.actor.name ?? cause.actor.id} asks for a person's approval`,
 ): Promise<void> {
-  await deps.handle(draftDecider, draftStream(draftId), { type: "ApplyRules", mode, because }, cause);
+  await deps.drafts.handle(draftId, { type: "ApplyRules", mode, because }, cause);
 }
 
 /** Approves the version that was judged, and queues it: the send path carries that out, with its own checks. */
@@ -113,11 +113,10 @@ async function approveByRule(
   cause: Cause,
 ): Promise<void> {
   if (draftId === null) throw new Rejected("invalid_status", "there is no draft");
-  const stream = draftStream(draftId);
-  const { state: draft } = await deps.load(draftDecider, stream);
+  const { state: draft } = await deps.drafts.load(draftId);
   await requireKeysMayDecide(deps, draft);
   if (draft.status === "approved" && draft.sendRequested) return;
-  if (draft.status !== "pending" && (await wasCaused(deps, stream, cause, "DraftApproved", {}))) return;
+  if (draft.status !== "pending" && (await wasCaused(deps, draftStream(draftId), cause, "DraftApproved", {}))) return;
   const command = {
     type: "ApproveDraft",
     ifVersion: draftVersion,
@@ -126,9 +125,7 @@ async function approveByRule(
     tokenSha256: null,
     grantedBy,
   } as const;
-  const { revision } = await deps.handle(draftDecider, stream, command, cause);
-  const { threadId } = draft;
-  await noteDraft(deps, { threadId, draftId, outcome: "approved", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command }, cause);
 }
 
 async function updateThread(

@@ -1,8 +1,6 @@
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { type Field, fieldsOf } from "#streams/rule/content.ts";
 import type { Facts } from "#streams/rule/evaluate.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
@@ -80,7 +78,7 @@ async function about(
   exchange: Omit<Exchange, "coveredRecipients">,
   ofMessage: () => Promise<Known>,
 ): Promise<About> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(subject.identityId));
+  const { state: identity } = await deps.identities.load(subject.identityId);
   const { state: thread, threadId } = await loadThread(deps, subject.threadId);
   if (!thread.exists) throw new Rejected("not_found", "no such thread");
   const { contactEmail } = subject;

@@ -4,8 +4,8 @@ import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
-import { actionKey, type RuleRun, ruleRunDecider } from "#streams/ruleRun/decider.ts";
-import { type RuleResult, ruleRunStream } from "#streams/ruleRun/events.ts";
+import { actionKey, type RuleRun } from "#streams/ruleRun/decider.ts";
+import type { RuleResult } from "#streams/ruleRun/events.ts";
 import { basesOf, type Walk } from "#streams/ruleRun/grants.ts";
 import { inThisRun, planRun, type WalkedRule } from "#streams/ruleRun/plan.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -50,8 +50,7 @@ export async function evaluateRules(
   cause: Cause,
   before: () => Promise<Walk<WalkedRule>[]> = async () => [],
 ): Promise<RuleRun | null> {
-  const stream = ruleRunStream(trigger.runId);
-  const earlier = await deps.load(ruleRunDecider, stream);
+  const earlier = await deps.ruleRuns.load(trigger.runId);
   if (earlier.state.evaluated) return earlier.state;
   const rules = await rulesFor(deps, trigger.workspaceId, trigger.trigger);
   if (rules.length === 0) return null;
@@ -65,7 +64,7 @@ export async function evaluateRules(
   const bases = basesOf(walks, exchange.mail?.proof === "proven").at(-1);
   const results = planRun(inScope, { trigger: triggerEvent, facts, exchange, humanRequired, ...chain }, bases);
   const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results, facts: keptFacts(facts) };
-  const { state } = await deps.handle(ruleRunDecider, stream, { type: "RecordEvaluation", evaluated }, cause);
+  const { state } = await deps.ruleRuns.handle(trigger.runId, { type: "RecordEvaluation", evaluated }, cause);
   return state;
 }
 
@@ -119,14 +118,13 @@ export async function carryOut(
   part: Part,
   cause: Cause,
 ): Promise<boolean> {
-  const stream = ruleRunStream(runId);
-  const { state: run } = await deps.load(ruleRunDecider, stream);
+  const { state: run } = await deps.ruleRuns.load(runId);
   let complete = true;
   for (const { rule, index } of leftToDo(run, part)) {
     const { ruleId } = rule;
     const { outcome, reason } = await takeAction(deps, provider, { run, runId, rule, index }, cause);
     crashPoint("rules:acted");
-    await deps.handle(ruleRunDecider, stream, { type: "RecordAction", ruleId, index, outcome, reason }, cause);
+    await deps.ruleRuns.handle(runId, { type: "RecordAction", ruleId, index, outcome, reason }, cause);
     crashPoint("rules:recorded");
     if (outcome === "failed") complete = false;
   }

@@ -1,12 +1,8 @@
-import { assistantDecider } from "#streams/assistant/decider.ts";
-import { assistantStream } from "#streams/assistant/events.ts";
 import { missing, Rejected } from "#streams/decider.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import { readActions } from "#streams/rule/actions.ts";
 import { readConditions } from "#streams/rule/conditions.ts";
-import { type Rule, ruleDecider } from "#streams/rule/decider.ts";
-import { type RuleSettings, ruleStream, type TriggerEvent, triggerEvents } from "#streams/rule/events.ts";
+import type { Rule } from "#streams/rule/decider.ts";
+import { type RuleSettings, type TriggerEvent, triggerEvents } from "#streams/rule/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
@@ -64,7 +60,7 @@ export async function createRule(
   const ruleId = newId(deps, cause, "rule");
   await takeRuleSlot(deps, workspaceId, ruleId, cause);
   const command = { type: "CreateRule", workspaceId, settings: { ...judged, actions } } as const;
-  const { position } = await deps.handle(ruleDecider, ruleStream(ruleId), command, cause);
+  const { position } = await deps.rules.handle(ruleId, command, cause);
   return { ruleId, position };
 }
 
@@ -78,7 +74,7 @@ async function takeRuleSlot(deps: Dependencies, workspaceId: string, holderId: s
 }
 
 async function holderState(deps: Dependencies, ruleId: string): Promise<HolderState> {
-  const { state: rule } = await deps.load(ruleDecider, ruleStream(ruleId));
+  const { state: rule } = await deps.rules.load(ruleId);
   if (!rule.exists) return "unborn";
   return rule.deleted ? "gone" : "alive";
 }
@@ -102,7 +98,7 @@ export async function updateRule(
         : sealActions(deps, { workspaceId, path: "actions" }, actions, current.actions);
     return { type: "UpdateRule", changes: { ...settings, actions: sealed } } as const;
   };
-  return deps.handle(ruleDecider, ruleStream(ruleId), command, cause);
+  return deps.rules.handle(ruleId, command, cause);
 }
 
 const settingNames = [
@@ -132,11 +128,11 @@ export async function deleteRule(
   cause: Cause,
 ): Promise<{ position: number }> {
   await requireRule(deps, workspaceId, ruleId);
-  return deps.handle(ruleDecider, ruleStream(ruleId), { type: "DeleteRule" }, cause);
+  return deps.rules.handle(ruleId, { type: "DeleteRule" }, cause);
 }
 
 async function requireRule(deps: Dependencies, workspaceId: string, ruleId: string): Promise<Rule> {
-  const { state: rule } = await deps.load(ruleDecider, ruleStream(ruleId));
+  const { state: rule } = await deps.rules.load(ruleId);
   if (!rule.exists || rule.deleted || rule.workspaceId !== workspaceId) throw new Rejected("not_found", "no such rule");
   return rule;
 }
@@ -149,12 +145,12 @@ export async function requireScope(
   at = "",
 ): Promise<void> {
   if (identityId) {
-    const { state } = await deps.load(identityDecider, identityStream(identityId));
+    const { state } = await deps.identities.load(identityId);
     const ours = state.exists && !state.deleted && state.workspaceId === workspaceId;
     if (!ours) throw missing(`${at}identity_id`, "identity");
   }
   if (assistantId) {
-    const { state } = await deps.load(assistantDecider, assistantStream(assistantId));
+    const { state } = await deps.assistants.load(assistantId);
     const ours = state.exists && !state.deleted && state.workspaceId === workspaceId;
     if (!ours) throw missing(`${at}assistant_id`, "assistant");
   }

@@ -1,14 +1,11 @@
 import { CannotOpen, type KeyRing, type Reseal } from "#src/secrets/keyRing.ts";
-import type { Decider } from "#streams/decider.ts";
-import { domainDecider } from "#streams/domain/decider.ts";
 import { categoryOf, idOf } from "#streams/event.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { ruleDecider } from "#streams/rule/decider.ts";
-import { webhookDecider } from "#streams/webhook/decider.ts";
+import { streams } from "#streams/index.ts";
+import type { Stream } from "#streams/stream.ts";
 import { resealedChannels } from "../approvals/approvalChannels.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { keyOwner } from "../domains/domains.ts";
-import type { Cause } from "../handle.ts";
+import type { Cause, StreamService, StreamServices } from "../handle.ts";
 import { resealedActions } from "../rules/ruleSecrets.ts";
 import { secretOwner } from "../webhooks.ts";
 
@@ -16,45 +13,63 @@ type Kept = { workspaceId: string; exists: boolean; deleted: boolean };
 
 /** A noun whose streams keep sealed secrets, and the command that puts each of them back as `again` seals it. */
 type SealedNoun<State extends Kept = any, Command = any> = {
-  decider: Decider<State, Command, any>;
+  category: string;
+  serviceOf: (services: StreamServices) => StreamService<string, State, Command>;
   command: (state: State, again: Reseal, id: string) => Command;
 };
 
 const noun = <State extends Kept, Command>(
-  decider: Decider<State, Command, any>,
+  { decider }: Stream<string, State, Command, any>,
+  serviceOf: SealedNoun<State, Command>["serviceOf"],
   command: SealedNoun<State, Command>["command"],
-): SealedNoun => ({ decider, command });
+): SealedNoun => ({ category: decider.category, serviceOf, command });
 
 /** Every noun that keeps a secret. One that is missing here is found by a test, which looks for sealed text in the whole log. */
 const sealedNouns: readonly SealedNoun[] = [
-  noun(domainDecider, ({ workspaceId, privateKey }, again) => ({
-    type: "ResealKey" as const,
-    privateKey: again(privateKey, keyOwner(workspaceId)),
-  })),
-  noun(identityDecider, (identity, again) => ({
-    type: "ResealSecrets" as const,
-    channels: resealedChannels(identity, again),
-  })),
-  noun(ruleDecider, (rule, again) => ({ type: "ResealSecrets" as const, actions: resealedActions(rule, again) })),
-  noun(webhookDecider, ({ workspaceId, secret, previous }, again, webhookId) => ({
-    type: "ResealSecrets" as const,
-    secrets: [secret, ...previous.map((each) => each.secret)].map(({ id, sealed }) => ({
-      id,
-      sealed: again(sealed, secretOwner({ workspaceId, webhookId })),
-    })),
-  })),
+  noun(
+    streams.domains,
+    ({ domains }) => domains,
+    ({ workspaceId, privateKey }, again) => ({
+      type: "ResealKey" as const,
+      privateKey: again(privateKey, keyOwner(workspaceId)),
+    }),
+  ),
+  noun(
+    streams.identities,
+    ({ identities }) => identities,
+    (identity, again) => ({
+      type: "ResealSecrets" as const,
+      channels: resealedChannels(identity, again),
+    }),
+  ),
+  noun(
+    streams.rules,
+    ({ rules }) => rules,
+    (rule, again) => ({ type: "ResealSecrets" as const, actions: resealedActions(rule, again) }),
+  ),
+  noun(
+    streams.webhooks,
+    ({ webhooks }) => webhooks,
+    ({ workspaceId, secret, previous }, again, webhookId) => ({
+      type: "ResealSecrets" as const,
+      secrets: [secret, ...previous.map((each) => each.secret)].map(({ id, sealed }) => ({
+        id,
+        sealed: again(sealed, secretOwner({ workspaceId, webhookId })),
+      })),
+    }),
+  ),
 ];
 
 /** The categories of streams that keep secrets. */
-export const sealedCategories: readonly string[] = sealedNouns.map(({ decider }) => decider.category);
+export const sealedCategories: readonly string[] = sealedNouns.map(({ category }) => category);
 
 type Progress = (done: number, of: number) => void;
 
 /** How many secrets stand under each key of the ring, by its kid. */
 export async function countSecrets(deps: Dependencies, onProgress: Progress): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  await eachStream(deps, onProgress, async (stream, { decider, command }) => {
-    const { state } = await deps.load(decider, stream);
+  await eachStream(deps, onProgress, async (stream, { serviceOf, command }) => {
+    const { state } = await serviceOf(deps).load(idOf(stream));
     if (!isKept(state)) return;
     command(
       state,
@@ -79,13 +94,13 @@ export type Resealed = { resealed: number; unopened: string[] };
 export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress: Progress): Promise<Resealed> {
   const done: Resealed = { resealed: 0, unopened: [] };
   const again = resealing(deps.keyRing);
-  await eachStream(deps, onProgress, async (stream, { decider, command }) => {
-    const { state } = await deps.load(decider, stream);
+  await eachStream(deps, onProgress, async (stream, { serviceOf, command }) => {
+    const { state } = await serviceOf(deps).load(idOf(stream));
     if (!isKept(state)) return;
     const ofWorkspace = { ...cause, workspaceId: (state as Kept).workspaceId };
     try {
       const sealed = (now: any) => command(now, again, idOf(stream));
-      if ((await deps.handle(decider, stream, sealed, ofWorkspace)).changed) done.resealed += 1;
+      if ((await serviceOf(deps).handle(idOf(stream), sealed, ofWorkspace)).changed) done.resealed += 1;
     } catch (error) {
       if (!(error instanceof CannotOpen)) throw error;
       done.unopened.push(stream);
@@ -107,11 +122,11 @@ async function eachStream(
   onProgress: Progress,
   work: (stream: string, noun: SealedNoun) => Promise<void>,
 ): Promise<void> {
-  const streams = [...(await streamsWithSecrets(deps))];
-  for (const [index, stream] of streams.entries()) {
+  const names = [...(await streamsWithSecrets(deps))];
+  for (const [index, stream] of names.entries()) {
     const category = categoryOf(stream);
-    await work(stream, sealedNouns.find(({ decider }) => decider.category === category) as SealedNoun);
-    onProgress(index + 1, streams.length);
+    await work(stream, sealedNouns.find((each) => each.category === category) as SealedNoun);
+    onProgress(index + 1, names.length);
   }
 }
 

@@ -1,7 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { noStream, Unavailable } from "#src/eventStore/eventStore.ts";
-import { filingDecider } from "#streams/filing/decider.ts";
-import { filingStream } from "#streams/filing/events.ts";
 import { inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
@@ -37,7 +35,7 @@ async function filedWithin(
   if (!tail || tail.revision === known) return known;
   const deadline = deps.clock.monotonic() + withinMs;
   for (;;) {
-    const { state } = await deps.load(filingDecider, filingStream(identityId));
+    const { state } = await deps.filings.load(identityId);
     if (state.filedUpTo >= tail.revision) return tail.revision;
     if (deps.clock.monotonic() > deadline) return undefined;
     await sleep(pollMs);

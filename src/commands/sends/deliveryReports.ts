@@ -1,7 +1,4 @@
-import { deliveryDecider, type ReportEvent } from "#streams/delivery/decider.ts";
-import { deliveryStream } from "#streams/delivery/events.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { draftStream } from "#streams/draft/events.ts";
+import type { ReportEvent } from "#streams/delivery/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
@@ -20,13 +17,12 @@ const types: Record<Report["outcome"], ReportEvent["type"]> = {
  */
 export async function reportDelivery(deps: Dependencies, report: Report, cause: Cause): Promise<boolean> {
   const { attemptId, outcome, evidence } = report;
-  const stream = deliveryStream(attemptId);
-  const { state: delivery } = await deps.load(deliveryDecider, stream);
+  const { state: delivery } = await deps.deliveries.load(attemptId);
   if (delivery.started === null) return false;
   const { draftId, threadId } = delivery.started;
-  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  const { state: draft } = await deps.drafts.load(draftId);
   const data = { draftId, threadId, messageId: draft.messageId, evidence };
   const command = { type: "ReportDelivery", report: { type: types[outcome], data } } as const;
   const { workspaceId } = draft;
-  return (await deps.handle(deliveryDecider, stream, command, { ...cause, workspaceId })).changed;
+  return (await deps.deliveries.handle(attemptId, command, { ...cause, workspaceId })).changed;
 }

@@ -2,16 +2,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
-import { type Draft, isSomebodysWord, requireStatus } from "#streams/draft/draft.ts";
-import { type Authorisation, draftStream } from "#streams/draft/events.ts";
+import { type Draft, isByPersonOrKey, type Reservation, requireStatus } from "#streams/draft/draft.ts";
+import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { changeDraft } from "../drafts/changeDraft.ts";
 import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
-import { noteDraft, onThread } from "../threads/threads.ts";
+import { onThread } from "../threads/threads.ts";
 import { waitUntilFiled } from "./barrier.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
 import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
@@ -83,7 +83,7 @@ async function queueOnce(
     await reserveQuota(deps, draft.workspaceId, attempt, cause);
     crashPoint("send:reserved");
     const { identityId, messageId, version, contentSha256, stored } = draft;
-    const authorisation = { kind: isSomebodysWord(draft.approval) && kind === "api_key" ? "approval" : kind } as const;
+    const authorisation = { kind: isByPersonOrKey(draft.approval) && kind === "api_key" ? "approval" : kind } as const;
     const queued = {
       ...stored,
       ...attempt,
@@ -94,16 +94,10 @@ async function queueOnce(
       authorisation: { ...authorisation, approvedVersion: version },
     };
     const command = { type: "QueueDraft", queued, decides } as const;
-    const handled = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-    crashPoint("send:queued");
-    const { threadId } = attempt;
-    const noted = await noteDraft(
-      deps,
-      { threadId, draftId, outcome: "sending", draftRevision: handled.revision },
-      cause,
-    );
-    const position = Math.max(handled.position, noted.position);
-    return { ...handled, position, threadId, attemptId: attempt.attemptId, queuedAt: deps.clock.now().toISOString() };
+    const queueing = { draftId, command, recorded: "send:queued" } as const;
+    const handled = await changeDraft(deps, queueing, cause);
+    const { threadId, attemptId } = attempt;
+    return { ...handled, threadId, attemptId, queuedAt: deps.clock.now().toISOString() };
   } catch (error) {
     if (error instanceof Rejected) await undoSend(deps, draftId, attempt, error.message, cause);
     throw error;
@@ -114,9 +108,7 @@ async function queueOnce(
 async function requireStanding(deps: Dependencies, draftId: string, draft: Draft, cause: Cause): Promise<void> {
   const because = await withdrawalOf(deps, draftId, draft);
   if (because === null) return;
-  const { changed, revision } = await withdrawApproval(deps, draftId, draft, because, cause);
-  const { threadId } = draft;
-  if (changed) await noteDraft(deps, { threadId, draftId, outcome: "pending", draftRevision: revision }, cause);
+  await withdrawApproval(deps, { draftId, version: draft.version, because }, cause);
   throw new Rejected("approval_withdrawn", because);
 }
 
@@ -134,14 +126,14 @@ export async function requeueSend(
   /** Of the new attempt, where its mail is written already. */
   newAttemptId: string = deps.ids.uuid(),
 ): Promise<void> {
-  const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
+  const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
   const because = await withdrawalOf(deps, draftId, draft);
   if (because !== null) throw new Rejected("approval_withdrawn", because);
   const attempt = await claim(deps, draftId, draft, replaces, cause, newAttemptId);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
-  await deps.handle(draftDecider, draftStream(draftId), command, cause);
+  await deps.drafts.handle(draftId, command, cause);
 }
 
 /** Barrier and claim: nothing that was acknowledged before the claim stands in the log is left out of its judgement. */
@@ -198,15 +190,14 @@ export async function endStale(
   cause: Cause,
 ): Promise<void> {
   const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
-  const { revision } = await deps.handle(draftDecider, draftStream(draftId), command, cause);
-  await noteDraft(deps, { threadId: draft.threadId, draftId, outcome: "stale", draftRevision: revision }, cause);
+  await changeDraft(deps, { draftId, command }, cause);
 }
 
 /** Gives back what a draft that ended unsent still holds: its quota first, then its claim. */
 export async function giveBack(
   deps: Dependencies,
   draftId: string,
-  draft: Draft,
+  draft: { threadId: string; attemptId: string | null; reservation: Reservation | null },
   because: string,
   cause: Cause,
 ): Promise<void> {
@@ -230,7 +221,7 @@ export async function undoSend(
 ): Promise<void> {
   const { attemptId, threadId } = attempt;
   const abandon = { type: "AbandonSend", attemptId, because } as const;
-  const { state } = await deps.handle(draftDecider, draftStream(draftId), abandon, cause);
+  const { state } = await deps.drafts.handle(draftId, abandon, cause);
   if (state.attemptId === attemptId) return;
   await releaseQuota(deps, attempt, cause);
   await onThread(deps, threadId, { type: "ReleaseClaim", draftId, attemptId, because }, cause);

@@ -3,6 +3,7 @@ import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
+import { staleDraft } from "#streams/draft/staleness.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
@@ -39,14 +40,13 @@ export async function outcomeOfFirst(
   { operation }: Cause,
   word: SendersWord = {},
 ): Promise<Queued | undefined> {
-  const stream = draftStream(draftId);
-  const events = (await deps.store.read(stream)) as unknown as Recorded<DraftEvent>[];
+  const events = (await deps.store.read(draftStream(draftId))) as unknown as Recorded<DraftEvent>[];
   let draft = draftDecider.initial;
   for (const event of events) {
     draft = draftDecider.evolve(draft, event);
     if (operation === undefined || !event.metadata.operation?.startsWith(`${operation}/`)) continue;
     if (event.type === "DraftQueued") {
-      const loaded = await deps.load(draftDecider, stream);
+      const loaded = await deps.drafts.load(draftId);
       const { threadId } = await loadThread(deps, loaded.state.threadId);
       const { attemptId } = event.data;
       return { ...loaded, changed: true, threadId, attemptId, queuedAt: event.metadata.at };
@@ -59,8 +59,3 @@ export async function outcomeOfFirst(
   }
   return undefined;
 }
-
-const staleDraft = (newMessageId: string): Rejected =>
-  new Rejected("stale_draft", "a newer message arrived on this thread: read it and submit a new draft", {
-    new_message_id: newMessageId,
-  });

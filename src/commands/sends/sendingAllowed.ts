@@ -1,11 +1,5 @@
 import { Rejected } from "#streams/decider.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { draftStream } from "#streams/draft/events.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { workspaceDecider } from "#streams/workspace/decider.ts";
-import { workspaceStream } from "#streams/workspace/events.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { ownDomainOf } from "../domains/domains.ts";
@@ -23,8 +17,8 @@ export async function sendingState(
   "allowed" | "sending_paused" | "domain_not_verified" | "identity_disabled" | "identity_over_cap" | "identity_deleted"
 > {
   const [workspace, identity, works] = await Promise.all([
-    deps.load(workspaceDecider, workspaceStream(workspaceId)),
-    deps.load(identityDecider, identityStream(identityId)),
+    deps.workspaces.load(workspaceId),
+    deps.identities.load(identityId),
     identityWorks(deps, workspaceId, identityId),
   ]);
   if (identity.state.deleted) return "identity_deleted";
@@ -67,7 +61,7 @@ export async function requireSendingAllowed(
 
 /** Throws Rejected human_approval_required where only a person may decide about this identity's drafts (decisions 2). */
 export async function requireKeysMayDecide(deps: Dependencies, draft: { identityId: string }): Promise<void> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(draft.identityId));
+  const { state: identity } = await deps.identities.load(draft.identityId);
   if (!(await requiresHuman(deps, identity))) return;
   throw new Rejected(
     "human_approval_required",
@@ -82,16 +76,16 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
 export async function requirePersonsWord(
   deps: Dependencies,
   draftId: string,
-  draft: Pick<Draft, "identityId" | "approvedByPerson">,
+  draft: Pick<Draft, "identityId" | "approval">,
   cause: Cause,
 ): Promise<void> {
-  if (draft.approvedByPerson) return;
+  if (draft.approval?.by === "person") return;
   try {
     await requireKeysMayDecide(deps, draft);
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     const back = { type: "ReturnToPending", because: error.message } as const;
-    await deps.handle(draftDecider, draftStream(draftId), back, cause);
+    await deps.drafts.handle(draftId, back, cause);
     throw error;
   }
 }

@@ -1,4 +1,3 @@
-import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
@@ -7,10 +6,9 @@ import { onThread } from "../threads/threads.ts";
 
 /** Tells a draft's thread that its mail has left. Repeating it, or a draft that was not sent, changes nothing. */
 export async function noteSent(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
-  const stream = draftStream(draftId);
-  const { state: draft } = await deps.load(draftDecider, stream);
+  const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sent") return;
-  const events = (await deps.store.read(stream)) as unknown as DraftEvent[];
+  const events = (await deps.store.read(draftStream(draftId))) as unknown as DraftEvent[];
   const sent = events.find((event) => event.type === "DraftSent");
   if (sent?.type !== "DraftSent") return;
   const content = await loadContent(deps.blobs, draft.stored);

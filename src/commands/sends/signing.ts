@@ -1,6 +1,4 @@
 import { signMail } from "#src/mail/out/dkim.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { keyOwner, ownDomainOf } from "../domains/domains.ts";
 
@@ -9,7 +7,7 @@ import { keyOwner, ownDomainOf } from "../domains/domains.ts";
  * The same mail gives the same bytes.
  */
 export async function signedMail(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {
-  const { state: identity } = await deps.load(identityDecider, identityStream(identityId));
+  const { state: identity } = await deps.identities.load(identityId);
   const domain = await ownDomainOf(deps, identity);
   if (!domain) return mime;
   const privateKey = deps.keyRing.open(domain.privateKey, keyOwner(domain.workspaceId));

@@ -1,6 +1,6 @@
 import { Rejected } from "#streams/decider.ts";
-import { type DraftOutcome, type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
-import { threadStream } from "#streams/thread/events.ts";
+import type { DraftOutcome } from "#streams/draft/outcome.ts";
+import type { ThreadCommand } from "#streams/thread/decider.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
@@ -18,7 +18,7 @@ export async function onThread(
   let id = threadId;
   for (let merges = 0; merges < maxMerges; merges++) {
     try {
-      return { ...(await deps.handle(threadDecider, threadStream(id), command, cause)), threadId: id };
+      return { ...(await deps.threads.handle(id, command, cause)), threadId: id };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
       // The survivor may not have been told yet what the absorbed thread knows, and would judge without it.
@@ -31,7 +31,7 @@ export async function onThread(
 
 /** Tells a frozen thread's survivor what it has to know of it. Repeating it changes nothing. */
 export async function absorbThread(deps: Dependencies, absorbedId: string, cause: Cause): Promise<void> {
-  const { state: thread } = await deps.load(threadDecider, threadStream(absorbedId));
+  const { state: thread } = await deps.threads.load(absorbedId);
   const { newestNumber, newestWord, participants, drafts, needsReview, unauthenticated, machineAnswers, mergedInto } =
     thread;
   const command = {
@@ -47,14 +47,14 @@ export async function absorbThread(deps: Dependencies, absorbedId: string, cause
     unauthenticated,
     machineAnswers,
   } as const;
-  await deps.handle(threadDecider, threadStream(mergedInto as string), command, cause);
+  await deps.threads.handle(mergedInto as string, command, cause);
 }
 
 /** The thread an id means today: itself, or what it was merged into. */
 export async function loadThread(deps: Dependencies, threadId: string) {
   let id = threadId;
   for (let merges = 0; merges < maxMerges; merges++) {
-    const loaded = await deps.load(threadDecider, threadStream(id));
+    const loaded = await deps.threads.load(id);
     if (loaded.state.mergedInto === null) return { ...loaded, threadId: id };
     id = loaded.state.mergedInto;
   }

@@ -1,6 +1,5 @@
 import { Rejected } from "#streams/decider.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { type Priority, type ThreadStatus, threadStream } from "#streams/thread/events.ts";
+import type { Priority, ThreadStatus } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { onThread } from "./threads.ts";
@@ -13,7 +12,7 @@ export async function updateThread(
   { workspaceId, threadId, changes }: { workspaceId: string; threadId: string; changes: ThreadChanges },
   cause: Cause,
 ): Promise<{ position: number }> {
-  const { state } = await deps.load(threadDecider, threadStream(threadId));
+  const { state } = await deps.threads.load(threadId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such thread");
   return onThread(deps, threadId, { type: "UpdateThread", ...changes, because: "set through the API" }, cause);
 }

@@ -22,9 +22,10 @@ type Waiter = { after: number; since: number; wake(): void; fail(error: Error): 
 const pollMs = 1_000;
 
 /**
- * An own LISTEN client: pg-listen gives up for good when a server stays away longer than its retry timeout, and its health check waits
- * without end on a connection that is only half there. Here the check is the poll: it has a timeout, finds what a lost notification
- * would have said, and a failed one costs the connection, which is opened again for as long as it takes.
+ * An own LISTEN client. The package pg-listen 1.7 does not serve: without its health check it never notices a connection that is only half
+ * there, with it the check waits without end on that connection; and while the server is away, its retries go on after `close`. Here the
+ * check is the poll: it has a timeout, finds what a lost notification would have said, and a failed one costs the connection, which is
+ * opened again for as long as it takes.
  */
 export function createTail({ connectionString, timeoutMs, log }: TailOptions): Tail {
   const waiters = new Set<Waiter>();

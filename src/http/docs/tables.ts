@@ -1,8 +1,8 @@
-import { planLimits } from "#src/commands/planLimits.ts";
 import { globalAttributes, keptAttributes, keptElements, keptProperties } from "#src/html/reduce/names.ts";
 import { measures } from "#src/metrics/metrics.ts";
 import { fieldsOf } from "#streams/rule/content.ts";
 import { operators, triggerEvents } from "#streams/rule/events.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { statuses } from "../framework/errors.ts";
 import { namedScopes, scopes } from "../framework/keys/scopes.ts";
 import type { LimitClass, Route } from "../framework/route.ts";

@@ -15,13 +15,22 @@ export function healthRoutes(checks: readonly ReadinessCheck[]): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/healthz", (_, response) => send(response, reply({ json: { status: "ok" } })));
   router.get("/readyz", async (_, response) => {
-    const parts = (await Promise.all(checks.map(outcomeOf))).flat();
-    const broken = parts.filter(({ ok }) => !ok).map(({ name }) => name);
+    const parts = await outcomesOf(checks);
+    const broken = namesOfBroken(parts);
     const json = { status: broken.length === 0 ? "ready" : "not_ready", not_ready: broken, parts };
     await send(response, reply({ status: broken.length === 0 ? 200 : 503, json }));
   });
   return router;
 }
+
+/** The names of the parts that cannot do their work now. */
+export const brokenParts = async (checks: readonly ReadinessCheck[]): Promise<string[]> =>
+  namesOfBroken(await outcomesOf(checks));
+
+const namesOfBroken = (parts: readonly Readiness[]): string[] => parts.filter(({ ok }) => !ok).map(({ name }) => name);
+
+const outcomesOf = async (checks: readonly ReadinessCheck[]): Promise<Readiness[]> =>
+  (await Promise.all(checks.map(outcomeOf))).flat();
 
 async function outcomeOf(check: ReadinessCheck): Promise<readonly Readiness[]> {
   let timer: NodeJS.Timeout | undefined;

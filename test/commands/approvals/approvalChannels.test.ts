@@ -1,14 +1,17 @@
 import { expect } from "chai";
+import { systemClock, systemIds } from "#src/clock.ts";
 import { isHostedHere } from "#src/commands/approvals/approvalChannels.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
+import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
 describe("an approver's mailbox", () => {
   const deps = {
     settings: { sandboxDomain: null, approvalsFrom: "Approvals@mail.firm.example" },
     reads: emptyReads,
     // No domain is anybody's.
-    load: async (decider: { initial: unknown }) => ({ state: decider.initial, revision: -1, position: 0 }),
+    ...createStreamServices({ store: createMemoryEventStore(), clock: systemClock, ids: systemIds }),
   } as unknown as Dependencies;
 
   it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {

@@ -5,6 +5,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { DirectlySent } from "#src/commands/emails/directSends.ts";
 import { replyEmail, sendEmail } from "#src/commands/emails/emails.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { aroundCommands } from "#test/support/aroundCommands.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 class CutOff extends Error {}
@@ -12,14 +13,13 @@ class CutOff extends Error {}
 /** A run that ends for good at its n-th command, right before or right after that stands in the log. Answers how many it came to. */
 function cutOffAt(deps: Dependencies, n: number, when: "before" | "after"): Dependencies {
   let commands = 0;
-  const handle: Dependencies["handle"] = async (...command) => {
+  return aroundCommands(deps, async (run) => {
     commands += 1;
     if (commands > n || (commands === n && when === "before")) throw new CutOff();
-    const handled = await deps.handle(...command);
+    const handled = await run();
     if (commands === n) throw new CutOff();
     return handled;
-  };
-  return { ...deps, handle };
+  });
 }
 
 describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", function () {
@@ -124,11 +124,11 @@ describe("a direct send that is cut off [d6 emails] [d0 Idempotency-Key]", funct
       let caught: unknown;
       // The run goes on after its cut: it is what it did that has to be taken back.
       let commands = 0;
-      const handle: Dependencies["handle"] = async (...command) => {
+      const cutting = aroundCommands(service.deps, (handle) => {
         if (++commands === n) throw new CutOff();
-        return service.deps.handle(...command);
-      };
-      await run({ ...service.deps, handle }, causeOf()).catch((error) => {
+        return handle();
+      });
+      await run(cutting, causeOf()).catch((error) => {
         caught = error;
       });
       expect(caught).to.be.instanceOf(CutOff);

@@ -2,8 +2,7 @@ import { expect } from "chai";
 import { systemIds } from "#src/clock.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { inboxDecider } from "#streams/inbox/decider.ts";
-import { inboxStream, type MailHeaders } from "#streams/inbox/events.ts";
+import type { MailHeaders } from "#streams/inbox/events.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 
@@ -28,7 +27,7 @@ describe("a bounce [d5 threading]", () => {
     const rawSha256 = await world.blobs.put(Buffer.from(`mail ${number}`));
     const mail = mailReceived({ number, references, identityId, workspaceId, rawSha256 });
     const received = { ...mail, headers: { ...mail.headers, ...different } };
-    await world.node.handle(inboxDecider, inboxStream(identityId), { type: "ReceiveMail", mail: received }, cause);
+    await world.node.inboxes.handle(identityId, { type: "ReceiveMail", mail: received }, cause);
     await fileInbox(world.node, identityId, cause);
     return world.log.all.filter(({ type }) => type === "FilingDecided").at(-1)!.data as unknown as FilingDecision;
   }

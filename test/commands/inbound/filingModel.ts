@@ -2,10 +2,6 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { systemIds } from "#src/clock.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { inboxDecider } from "#streams/inbox/decider.ts";
-import { inboxStream } from "#streams/inbox/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
-import { threadStream } from "#streams/thread/events.ts";
 import { cause, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 
@@ -34,7 +30,7 @@ export async function receive(world: SendWorld, mails: readonly Sent[]): Promise
     const mail = mailReceived({ number, references: names.map(id), identityId, workspaceId, rawSha256 });
     const bounce = reports && { classification: "bounce" as const, reportedMessageIds: reports.map(id) };
     const delivered = { ...mail, headers: { ...mail.headers, ...bounce }, deliveryId: systemIds.uuid() };
-    await world.node.handle(inboxDecider, inboxStream(identityId), { type: "ReceiveMail", mail: delivered }, cause);
+    await world.node.inboxes.handle(identityId, { type: "ReceiveMail", mail: delivered }, cause);
   }
 }
 
@@ -93,7 +89,7 @@ async function expectSurvivorsKnow(
     .map((event) => event.data as unknown as FilingDecision)
     .filter((decision) => decision.disposition !== "duplicate");
   for (const [threadId, members] of groups) {
-    const { state } = await world.node.load(threadDecider, threadStream(threadId));
+    const { state } = await world.node.threads.load(threadId);
     const of = decided.filter(({ rfcMessageId }) => members.some((number) => id(number) === rfcMessageId));
     expect(state.newestNumber).to.equal(Math.max(...of.map(({ number }) => number)));
     const words = decided.filter(({ rfcMessageId }) =>
@@ -106,6 +102,6 @@ async function expectSurvivorsKnow(
 }
 
 async function survivor(world: SendWorld, threadId: string): Promise<string> {
-  const { state } = await world.node.load(threadDecider, threadStream(threadId));
+  const { state } = await world.node.threads.load(threadId);
   return state.mergedInto === null ? threadId : survivor(world, state.mergedInto);
 }

@@ -5,11 +5,6 @@ import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { identityDecider } from "#streams/identity/decider.ts";
-import { identityStream } from "#streams/identity/events.ts";
-import { inboxDecider } from "#streams/inbox/decider.ts";
-import { inboxStream } from "#streams/inbox/events.ts";
-import { quotaDecider } from "#streams/quota/decider.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
@@ -17,18 +12,13 @@ import { Crashed } from "#test/support/faultyEventStore.ts";
 import { expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
 
 const setStatus = (world: SendWorld, status: "active" | "disabled") =>
-  world.node.handle(
-    identityDecider,
-    identityStream(identityId),
-    { type: "UpdateIdentity", changes: { status }, mayLoosen: false },
-    cause,
-  );
+  world.node.identities.handle(identityId, { type: "UpdateIdentity", changes: { status }, mayLoosen: false }, cause);
 
 const dataOf = (world: SendWorld, type: string) =>
   world.log.all.filter((event) => event.type === type).map(({ data }) => data as any);
 
 const inboundUsed = async (world: SendWorld) =>
-  (await world.createNode().load(quotaDecider, quotaStream(workspaceId, "inbound-lifetime"))).state.used;
+  (await world.createNode().quotas.load(quotaStream(workspaceId, "inbound-lifetime"))).state.used;
 
 const staleBecauseOf = async (work: Promise<unknown>): Promise<unknown> => {
   const error = await work.catch((thrown: unknown) => thrown);
@@ -71,7 +61,7 @@ describe("held mail", () => {
     const mail = mailReceived({ number: 2, references: [], identityId, workspaceId, rawSha256: "none" });
     mail.rawSha256 = await world.node.blobs.put(Buffer.from("out of office"));
     mail.headers = { ...mail.headers, threadIds: ["<1@customer.example>"], classification: "auto_reply" };
-    await world.node.handle(inboxDecider, inboxStream(identityId), { type: "ReceiveMail", mail }, cause);
+    await world.node.inboxes.handle(identityId, { type: "ReceiveMail", mail }, cause);
     await world.drain();
     await setStatus(world, "active");
     expect(dataOf(world, "MessageHeld")).to.have.length(1);

@@ -6,9 +6,6 @@ import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { inboxDecider } from "#streams/inbox/decider.ts";
-import { inboxStream } from "#streams/inbox/events.ts";
-import { threadDecider } from "#streams/thread/decider.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
@@ -26,11 +23,11 @@ describe("a merge", () => {
     await world.drain();
     const [absorbedId, survivorId] = threads(world) as [string, string];
     const freeze = { type: "FreezeThread", survivorId, number: 4 } as const;
-    await world.node.handle(threadDecider, threadStream(absorbedId), freeze, cause);
-    const survivor = (await world.node.load(threadDecider, threadStream(survivorId))).state;
+    await world.node.threads.handle(absorbedId, freeze, cause);
+    const survivor = (await world.node.threads.load(survivorId)).state;
     expect(survivor.newestWord?.number).to.equal(2);
     expect(await refusal(queueSend(world.node, draftId, "api_key", cause))).to.equal("stale_draft");
-    expect((await world.node.load(threadDecider, threadStream(survivorId))).state.newestWord?.number).to.equal(3);
+    expect((await world.node.threads.load(survivorId)).state.newestWord?.number).to.equal(3);
   });
 
   describe("seen through the chain index", () => {
@@ -62,7 +59,7 @@ describe("a merge", () => {
       const ours = world.node.messageIds.mint(origin);
       const rawSha256 = await world.node.blobs.put(Buffer.from("answer"));
       const mail = mailReceived({ number: 4, references: [ours], identityId, workspaceId, rawSha256 });
-      await node.handle(inboxDecider, inboxStream(identityId), { type: "ReceiveMail", mail }, cause);
+      await node.inboxes.handle(identityId, { type: "ReceiveMail", mail }, cause);
       await fileInbox(node, identityId, cause);
       const decision = world.log.all.filter(({ type }) => type === "FilingDecided").at(-1)!.data as FilingDecision;
       expect(decision).to.deep.include({ threadId: older, absorbs: [], opensThread: false });

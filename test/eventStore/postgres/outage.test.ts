@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import pino from "pino";
 import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
@@ -11,6 +11,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { migrate } from "#src/postgres/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { nodeArguments } from "../../../scripts/support/childProcess.ts";
 import {
   appendForSure,
   consume,
@@ -23,7 +24,7 @@ import {
   upTo,
 } from "../contract/support.ts";
 import { startSilentProxy } from "./silentProxy.ts";
-import { cutConnections } from "./support.ts";
+import { backendsOf, cutConnections } from "./support.ts";
 
 const writers = 32;
 
@@ -95,6 +96,27 @@ describe("The event log in PostgreSQL, when things die", function () {
     await database.drop();
   });
 
+  it("listens on a fresh connection when the network swallows everything on the listener's, though nothing is asked of it", async function () {
+    this.timeout(30_000);
+    const database = await createTestDatabase();
+    const proxy = await startSilentProxy(database.serviceUrl);
+    const store = createPostgresEventStore({ connectionString: proxy.url, timeoutMs: 300 });
+    const other = createPostgresEventStore({ connectionString: database.serviceUrl });
+    const category = newCategory();
+    const reading = consume(store, { after: 0, categories: [category] }, count(2));
+    await other.append(newStream(category), -1, [newEvent()]);
+    const listeners = () => backendsOf(database, "countersign log listener");
+    let before: number[] = [];
+    while (before.length === 0) before = await listeners();
+    proxy.silence();
+    while ((await listeners()).every((pid) => before.includes(pid))) await sleep(50);
+    await other.append(newStream(category), -1, [newEvent()]);
+    expect((await reading).events).to.have.length(2);
+    await Promise.all([store.close(), other.close()]);
+    proxy.close();
+    await database.drop();
+  });
+
   describe("with a server of its own", () => {
     let directory: string;
     let server: EmbeddedPostgres;
@@ -129,9 +151,9 @@ describe("The event log in PostgreSQL, when things die", function () {
   describe("with instances in processes of their own", () => {
     let database: TestDatabase;
     const children: ChildProcess[] = [];
-    const start = (category: string, appends: number): ChildProcess => {
-      const script = fileURLToPath(new URL("./appendAll.ts", import.meta.url));
-      const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: ["--import", "tsx"] });
+    const start = async (category: string, appends: number): Promise<ChildProcess> => {
+      const [flag, script] = (await nodeArguments("test/eventStore/postgres/appendAll.ts")) as [string, string];
+      const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: [flag] });
       children.push(child);
       return child;
     };
@@ -147,7 +169,11 @@ describe("The event log in PostgreSQL, when things die", function () {
     it("keeps one order for all of them; one that is stopped holds nobody up, one that is killed leaves no half", async () => {
       const store = createPostgresEventStore({ connectionString: database.serviceUrl });
       const category = newCategory();
-      const [steady, stopped, killed] = [start(category, 1500), start(category, 1500), start(category, 1_000_000)];
+      const [steady, stopped, killed] = [
+        await start(category, 1500),
+        await start(category, 1500),
+        await start(category, 1_000_000),
+      ];
       await Promise.all([steady, stopped, killed].map((child) => once(child, "message")));
       const steadyEnd = once(steady, "exit");
       const stoppedEnd = once(stopped, "exit");

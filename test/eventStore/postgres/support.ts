@@ -28,6 +28,12 @@ export async function cutConnections(database: TestDatabase, name = "countersign
   return row!.cut;
 }
 
+/** The backends of the service's connections of this name. */
+export async function backendsOf(database: TestDatabase, name: string): Promise<number[]> {
+  const sql = "select pid from pg_stat_activity where usename = $1 and application_name = $2 order by pid";
+  return (await asAdmin<{ pid: number }>(sql, [database.serviceRole, name])).map(({ pid }) => pid);
+}
+
 /** Resolves when one of the service's connections of this name waits for a lock. */
 export async function untilBlocked(database: TestDatabase, name: string): Promise<void> {
   const blocked =

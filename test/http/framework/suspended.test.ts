@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface, type Interface } from "node:readline";
-import { fileURLToPath } from "node:url";
 import { expect } from "chai";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { nodeArguments } from "../../../scripts/support/childProcess.ts";
 import { keyId, validKey } from "./support.ts";
 
 type Instance = { child: ChildProcess; url: string; lines: Interface };
@@ -20,8 +20,7 @@ describe("revocation while an instance is stopped", () => {
   });
 
   async function start(): Promise<Instance> {
-    const script = fileURLToPath(new URL("instance.ts", import.meta.url));
-    const child = spawn(process.execPath, ["--import", "tsx", script], {
+    const child = spawn(process.execPath, await nodeArguments("test/http/framework/instance.ts"), {
       env: { ...process.env, SERVICE_URL: created.serviceUrl },
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -26,6 +26,11 @@ describe("/readyz", function () {
     ]);
   });
 
+  it("is told to a person at /, with the way to the docs and the outbox", async () => {
+    const text = await (await fetch(service.url)).text();
+    expect(text).to.include("<h1>Ready</h1>").and.to.include('href="/docs"').and.to.include('href="/outbox"');
+  });
+
   it("calls read models stuck that are behind and move no further, whoever writes them", async () => {
     const { database, deps } = service;
     await service.caughtUp();

@@ -10,16 +10,26 @@ import { formats } from "./formats.ts";
 export type Check = (value: unknown) => void;
 
 export function compileCheck(schema: TSchema): Check {
-  const validate = requests.compile(schema);
+  const compiled = whenFirstUsed(requests, schema);
   return (value) => {
+    const validate = compiled();
     if (!validate(value)) throw refusal(validate.errors ?? []);
   };
 }
 
 /** What is wrong with an answer of ours, in one sentence; undefined where it is as documented. Changes nothing. */
 export function compileAnswerCheck(schema: TSchema): (value: unknown) => string | undefined {
-  const validate: ValidateFunction = answers.compile(schema);
-  return (value) => (validate(value) ? undefined : refusal(validate.errors ?? []).message);
+  const compiled = whenFirstUsed(answers, schema);
+  return (value) => {
+    const validate = compiled();
+    return validate(value) ? undefined : refusal(validate.errors ?? []).message;
+  };
+}
+
+/** Compiling takes some 5 ms a schema: all of them at once would take a third of the service's start. */
+function whenFirstUsed(ajv: Ajv2020, schema: TSchema): () => ValidateFunction {
+  let compiled: ValidateFunction | undefined;
+  return () => (compiled ??= ajv.compile(schema));
 }
 
 const requests = createAjv({ useDefaults: true });

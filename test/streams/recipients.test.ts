@@ -1,16 +1,19 @@
 import { expect } from "chai";
-import { answerOf, copiesToEverybody } from "#src/commands/answers.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
 import { Rejected } from "#streams/decider.ts";
+import {
+  copiesToEverybody,
+  recipientsOfReply,
+  requireDistinctRecipients,
+  requireFewCopies,
+} from "#streams/draft/recipients.ts";
 
 const identity = { emailAddress: "help@agents.example", replyToEmail: "Team@agents.example" };
 const message = (reply_to: string[], from_email = "ada@customer.example") => ({
   reply_to,
   from_email,
-  rfc_message_id: "<q@customer.example>",
-  reference_ids: [],
 });
-const to = (...replyTo: string[]) => answerOf(message(replyTo), identity).to;
+const to = (...replyTo: string[]) => recipientsOfReply(message(replyTo), identity);
 
 describe("an answer goes", () => {
   it("to Reply-To where that names one address, else to From", () => {
@@ -30,7 +33,7 @@ describe("an answer goes", () => {
   });
 
   it("to nobody where nobody is named", () => {
-    expect(() => answerOf(message([], ""), identity)).to.throw(Rejected, /no sender/);
+    expect(() => recipientsOfReply(message([], ""), identity)).to.throw(Rejected, /no sender/);
   });
 
   it("to everybody else in copy, the others of Reply-To first", () => {
@@ -40,11 +43,29 @@ describe("an answer goes", () => {
       cc_emails: ["Desk@customer.example", "carl@x.example", "eve@x.example"],
     };
     const named = { cc: ["eve@x.example"], bcc: ["dan@x.example"] };
-    expect(copiesToEverybody(all, { to: ["ada@customer.example"] }, named, identity)).to.deep.equal([
+    expect(copiesToEverybody(all, { to: ["ada@customer.example"], ...named }, identity)).to.deep.equal([
       "eve@x.example",
       "desk@customer.example",
       "carl@x.example",
     ]);
+  });
+});
+
+describe("the recipients of a mail", () => {
+  const content = (more: { to?: string[]; cc?: string[]; bcc?: string[] }) => ({ to: [], cc: [], bcc: [], ...more });
+
+  it("are each named once across to, cc and bcc, in whatever case", () => {
+    requireDistinctRecipients(content({ to: ["a@x.example"], cc: ["b@x.example"], bcc: ["c@x.example"] }));
+    expect(() => requireDistinctRecipients(content({ to: ["a@x.example"], bcc: ["A@x.example"] })))
+      .to.throw(Rejected, /already/)
+      .with.property("details")
+      .that.includes({ field: "bcc" });
+  });
+
+  it("are at most 50 in copy", () => {
+    const cc = Array.from({ length: 51 }, (_, n) => `a${n}@x.example`);
+    requireFewCopies({ cc: cc.slice(1) });
+    expect(() => requireFewCopies({ cc })).to.throw(Rejected, /more than 50/);
   });
 });
 

@@ -1,5 +1,10 @@
-import type { Workspace } from "#streams/workspace/decider.ts";
-import type { Plan } from "#streams/workspace/events.ts";
+import type { Workspace } from "../workspace/decider.ts";
+import type { Plan } from "../workspace/events.ts";
+
+/**
+ * Quota roll-over: which period a workspace is in, and so which counters a mail counts on. A new period means new counters, so nothing is
+ * ever reset.
+ */
 
 /** What one set of counters belongs to; `name` is part of its streams' names. */
 export type Period = { name: string; start: Date; end: Date };
@@ -8,7 +13,7 @@ export const lifetime = "lifetime";
 
 type Planned = Pick<Workspace, "plan" | "planStatus" | "createdAt" | "currentPeriodStart" | "currentPeriodEnd">;
 
-/** The plan whose limits hold: a canceled one until the paid period ends, the free one from then on (decisions 10). */
+/** The plan whose limits hold: a canceled one until the paid period ends, the free one from then on. */
 export function planNow(workspace: Pick<Planned, "plan" | "planStatus" | "currentPeriodEnd">, now: Date): Plan {
   const { plan, planStatus, currentPeriodEnd } = workspace;
   const paid = currentPeriodEnd !== null && now < new Date(currentPeriodEnd);
@@ -29,7 +34,7 @@ export function periodNow(workspace: Planned, now: Date): Period | null {
   return calendarMonth(createdAt, now);
 }
 
-/** Without a payment processor: whole months (UTC) since the workspace was created (decisions 10). */
+/** Without a payment processor: whole months (UTC) since the workspace was created. */
 export function calendarMonth(createdAt: string, now: Date): Period {
   const from = new Date(createdAt);
   const months = wholeMonths(from, now);

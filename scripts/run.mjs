@@ -1,0 +1,39 @@
+// @ts-check
+import { pathToFileURL } from "node:url";
+import { bundle, bundled, touched } from "./support/bundle.mjs";
+
+/**
+ * `node scripts/run.mjs COMMAND [ARGUMENT…]`: runs the service (`start`) or a command beside it, in this very process, from a bundle that
+ * is made when a source changed. Where none can be made (node_modules may not be written) it runs the sources, which takes longer to start.
+ * `bundle` only makes it.
+ */
+const commands = {
+  start: "src/main.ts",
+  workspace: "scripts/workspace.ts",
+  projections: "scripts/projections.ts",
+  processes: "scripts/processes.ts",
+  secrets: "scripts/secrets.ts",
+  audit: "scripts/audit.ts",
+};
+const inUseEveryMs = 3_600_000;
+
+const [command = ""] = process.argv.splice(2, 1);
+const entry = commands[/** @type {keyof typeof commands} */ (command)];
+if (command !== "bundle" && !entry) {
+  console.error(`Usage: node scripts/run.mjs ${[...Object.keys(commands), "bundle"].join("|")} [ARGUMENT…]`);
+  process.exit(1);
+}
+
+// Before the bundle is loaded: its maps are read as it is.
+process.setSourceMapsEnabled(true);
+const place = await bundle(Object.values(commands)).catch((error) => {
+  if (command === "bundle") throw error;
+});
+if (entry && place) {
+  setInterval(() => touched(place), inUseEveryMs).unref();
+  await import(pathToFileURL(bundled(place, entry)).href);
+} else if (entry) {
+  const { register } = await import("tsx/esm/api");
+  register();
+  await import(new URL(`../${entry}`, import.meta.url).href);
+}

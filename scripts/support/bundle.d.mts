@@ -1,0 +1,4 @@
+export const projectRoot: string;
+export function bundle(entries: string[], options?: { root?: string; folders?: string[] }): Promise<string>;
+export function bundled(place: string, file: string): string;
+export function touched(place: string): Promise<string>;

@@ -1,0 +1,174 @@
+// @ts-check
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { cp, mkdir, readdir, realpath, rename, rm, stat, utimes } from "node:fs/promises";
+import { dirname, extname, join, relative, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+/**
+ * What runs as a process of its own (the service, its commands, its threads) is bundled: one file loads in a fraction of the time that
+ * four hundred TypeScript files take. Plain JavaScript, because it runs before anything can read TypeScript.
+ *
+ * A bundle is a folder beside node_modules, named by a hash of everything that it was made from, so none is ever stale. Inside, files have
+ * their places of the source tree, what is read beside `import.meta.url` included. Source maps lead stack traces to the sources.
+ */
+const here = fileURLToPath(import.meta.url);
+export const projectRoot = join(dirname(here), "../..");
+
+/** What the service and its commands are made of. */
+const productFolders = ["streams", "projections", "src", "scripts"];
+const code = [".ts", ".mjs"];
+const keptDays = 1;
+
+/**
+ * The folder of the bundle of these sources, made where it is not there yet.
+ * @param {string[]} entries Paths of the files that are run, relative to the root; threads (`*Worker.mjs` in src/) come by themselves.
+ * @param {{ root?: string, folders?: string[] }} [options]
+ * @returns {Promise<string>} Its path. Rejects where node_modules cannot be written or esbuild cannot be run.
+ */
+export async function bundle(entries, { root = projectRoot, folders = productFolders } = {}) {
+  const cache = await cacheOf(root);
+  for (;;) {
+    const files = sources(root, folders);
+    const key = keyOf(root, entries, files);
+    const place = join(cache, key);
+    if (existsSync(place)) return touched(place);
+    const unfinished = join(cache, `.${key}.${process.pid}.${randomBytes(4).toString("hex")}`);
+    try {
+      await make({ root, entries, files, place, into: unfinished });
+      // What was changed meanwhile may have gone in under the wrong name.
+      if (keyOf(root, entries, sources(root, folders)) !== key) continue;
+      await discardUnused(cache);
+      // Another process may have made the same: then its bundle stays.
+      await rename(unfinished, place).catch((error) => {
+        if (!existsSync(place)) throw error;
+      });
+      return place;
+    } finally {
+      await rm(unfinished, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Where a file of the source tree is in a bundle.
+ * @param {string} place
+ * @param {string} file Relative to the root.
+ */
+export const bundled = (place, file) => join(place, file.replace(/\.ts$/, ".mjs"));
+
+/** A bundle that is in use stays: those that nobody used for a day go when a new one is made.
+ * @param {string} place
+ */
+export async function touched(place) {
+  const now = new Date();
+  // A folder that may not be written is nobody's to discard either.
+  await utimes(place, now, now).catch(() => {});
+  return place;
+}
+
+/** The real folder: source maps name the sources relative to it.
+ * @param {string} root
+ */
+async function cacheOf(root) {
+  const cache = join(await realpath(join(root, "node_modules")), ".cache", "countersign");
+  await mkdir(cache, { recursive: true });
+  return cache;
+}
+
+/** All files below, relative to the root, in order.
+ * @param {string} root
+ * @param {string[]} folders
+ */
+function sources(root, folders) {
+  return folders
+    .filter((folder) => existsSync(join(root, folder)))
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && !entry.parentPath.includes("node_modules"))
+        .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join("/")),
+    )
+    .sort();
+}
+
+/** Two folders of the project may share one node_modules, so the root counts too.
+ * @param {string} root
+ * @param {string[]} entries
+ * @param {string[]} files
+ */
+function keyOf(root, entries, files) {
+  const hash = createHash("sha256");
+  const part = (/** @type {string | Buffer} */ text) => hash.update(`${text.length}:`).update(text);
+  for (const text of [root, process.version, process.platform, process.arch, ...entries, "files"]) part(text);
+  const settings = ["package.json", "package-lock.json", "tsconfig.json", "node_modules/esbuild/package.json"];
+  for (const file of [...settings, ...files]) {
+    part(file);
+    part(existsSync(join(root, file)) ? readFileSync(join(root, file)) : "");
+  }
+  part(readFileSync(here));
+  return hash.digest("hex").slice(0, 32);
+}
+
+/**
+ * @param {{ root: string, entries: string[], files: string[], place: string, into: string }} what
+ */
+async function make({ root, entries, files, place, into }) {
+  const { build } = await import("esbuild");
+  const threads = files.filter((file) => file.startsWith("src/") && file.endsWith("Worker.mjs"));
+  await build({
+    absWorkingDir: root,
+    entryPoints: [...entries, ...threads],
+    outdir: into,
+    outbase: root,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    packages: "external",
+    platform: "node",
+    format: "esm",
+    target: "node20",
+    sourcemap: true,
+    sourcesContent: false,
+    logLevel: "silent",
+    plugins: [readsBesideIt(root, place), threadsWithoutTsx],
+  });
+  for (const file of files.filter((name) => !code.includes(extname(name)) && !name.startsWith("scripts/")))
+    await cp(join(root, file), join(into, file));
+}
+
+/** `import.meta.url` stays each source file's own: what lies beside it lies there in the bundle too.
+ * @param {string} root
+ * @param {string} place
+ * @returns {import("esbuild").Plugin}
+ */
+const readsBesideIt = (root, place) => ({
+  name: "reads beside it",
+  setup(build) {
+    build.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      const url = pathToFileURL(join(place, relative(root, path))).href;
+      return { loader: "ts", contents: text.replaceAll("import.meta.url", JSON.stringify(url)) };
+    });
+  },
+});
+
+/** A thread's entry registers tsx to read TypeScript: there is none left to read.
+ * @type {import("esbuild").Plugin}
+ */
+const threadsWithoutTsx = {
+  name: "threads without tsx",
+  setup(build) {
+    build.onResolve({ filter: /^tsx\/esm\/api$/ }, () => ({ path: "tsx", namespace: "bundled" }));
+    build.onLoad({ filter: /.*/, namespace: "bundled" }, () => ({
+      contents: "export const register = () => process.setSourceMapsEnabled(true);",
+    }));
+  },
+};
+
+/** @param {string} cache */
+async function discardUnused(cache) {
+  const oldest = Date.now() - keptDays * 86_400_000;
+  for (const name of await readdir(cache)) {
+    const found = await stat(join(cache, name)).catch(() => undefined);
+    if (found?.isDirectory() && found.mtimeMs < oldest) await rm(join(cache, name), { recursive: true, force: true });
+  }
+}

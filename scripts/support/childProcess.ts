@@ -1,0 +1,36 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { bundle, bundled, projectRoot } from "./bundle.mjs";
+
+/** What tests, the soak and the benchmarks start as processes of their own. */
+const runnable = [
+  "src/main.ts",
+  ...["workspace", "projections", "processes", "secrets"].map((name) => `scripts/${name}.ts`),
+  "test/support/livingProcess.ts",
+  "test/support/keepEmbedded.ts",
+  "test/http/framework/instance.ts",
+  "test/subscriptions/child.ts",
+  "test/eventStore/postgres/appendAll.ts",
+];
+const folders = ["streams", "projections", "src", "scripts", "test"];
+let made: Promise<string> | undefined;
+
+/** The bundle of all of them, made where a source changed. A run of the tests makes it once, before its first test, and names it to its children. */
+export const childBundle = (): Promise<string> =>
+  (made ??= process.env.CHILD_BUNDLE
+    ? Promise.resolve(process.env.CHILD_BUNDLE)
+    : bundle(
+        runnable.filter((file) => existsSync(join(projectRoot, file))),
+        { folders },
+      ));
+
+/**
+ * What `node` is given to run a file of the project, one of those above (relative to the root), before the program's own arguments: it
+ * starts from the bundle, and its stack traces name the sources. Throws for a file that is not among them.
+ */
+export async function nodeArguments(file: string): Promise<string[]> {
+  if (!runnable.includes(file))
+    throw new Error(`${file} is not bundled: add it to the list in ${fileURLToPath(import.meta.url)}`);
+  return ["--enable-source-maps", bundled(await childBundle(), file)];
+}

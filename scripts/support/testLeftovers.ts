@@ -1,0 +1,41 @@
+import { readdir, readFile, rm } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const patienceMs = 5_000;
+
+/**
+ * Ends every process of a run of the tests, however it was started, and removes the run's directory. A process belongs to the run where
+ * its command line or its environment names the directory: services have their data below it, and PostgreSQL servers too.
+ */
+export async function removeRun(directory: string): Promise<void> {
+  // A PostgreSQL that is asked to (SIGQUIT: at once) frees its shared memory; SIGKILL is for what does not heed it.
+  for (const signal of ["SIGQUIT", "SIGKILL"] as const) {
+    const until = Date.now() + patienceMs;
+    let found = await processesOf(directory);
+    for (const pid of found) kill(pid, signal);
+    for (; found.length > 0 && Date.now() < until; found = await processesOf(directory)) await sleep(50);
+  }
+  await rm(directory, { recursive: true, force: true, maxRetries: 5 });
+}
+
+/** Without this one. Elsewhere than on Linux nothing is found: the servers of the run itself are stopped in order anyway. */
+async function processesOf(directory: string): Promise<number[]> {
+  const pids = (await readdir("/proc").catch(() => [])).map(Number).filter((pid) => pid > 0 && pid !== process.pid);
+  const named = await Promise.all(
+    pids.map(async (pid) => {
+      const texts = await Promise.all([textOf(`/proc/${pid}/cmdline`), textOf(`/proc/${pid}/environ`)]);
+      return texts.some((text) => text.includes(directory));
+    }),
+  );
+  return pids.filter((_, n) => named[n]);
+}
+
+const textOf = (path: string): Promise<string> => readFile(path, "utf8").catch(() => "");
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended meanwhile.
+  }
+}

@@ -1,0 +1,52 @@
+/** A test as its file's text tells it; `under` are the titles of what it stands in, the outermost first. */
+export type Titled = {
+  title: string;
+  under: readonly string[] /** The strings of its file. */;
+  words: ReadonlySet<string>;
+};
+
+const literal = /"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+const opening =
+  /^( *)(?:const \w+ = )?(it|describe|context)\(\s*$|^( *)(it|describe|context)\(\s*("(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)/;
+
+/**
+ * The tests in a file's text, none of which is run or loaded. A title that is made in a loop counts once, with its holes (`${…}`). Skipped
+ * ones and what is commented out are none. Goes by the indentation that the formatter sees to.
+ */
+export function testTitles(text: string): Titled[] {
+  const words = new Set([...text.matchAll(literal)].map(([quoted]) => quoted.slice(1, -1)));
+  const lines = text.split("\n");
+  const open: { indent: number; title: string }[] = [];
+  const found: Titled[] = [];
+  for (const [n, line] of lines.entries()) {
+    const [, bareIndent, bareKind, indentOf, kindOf, quoted] = opening.exec(line) ?? [];
+    const kind = kindOf ?? bareKind;
+    if (!kind) continue;
+    const indent = (indentOf ?? bareIndent)!.length;
+    const given = quoted ?? (lines[n + 1] ?? "").trim().match(literal)?.[0];
+    // A title that is a name: of a list in the same file, or of no interest.
+    const title = withNames(given?.slice(1, -1) ?? "", lines);
+    while (open.length > 0 && open.at(-1)!.indent >= indent) open.pop();
+    if (kind === "it") found.push({ title, under: open.map((each) => each.title), words });
+    else open.push({ indent, title });
+  }
+  return found;
+}
+
+/** `${tag}` where a line of the file says `const tag = … \`[5 ${scope}]\` …`: what that line's strings say. */
+const withNames = (title: string, lines: readonly string[]): string =>
+  title.replaceAll(/\$\{(\w+)\}/g, (hole, name) => {
+    const declared = lines.find((line) => line.includes(`const ${name} = `) && /[`"]\[\w/.test(line));
+    return declared ? [...declared.matchAll(literal)].map(([quoted]) => quoted.slice(1, -1)).join(" ") : hole;
+  });
+
+/**
+ * Whether a tag is the one that is named. A hole stands for any string of the same file: which of them the loop goes through is not known,
+ * but a name that is not there at all is not among them.
+ */
+export function isTag(tag: string, name: string, words: ReadonlySet<string>): boolean {
+  if (!tag.includes("${")) return tag === name;
+  const parts = tag.split(/\$\{[^}]*\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const holes = new RegExp(`^${parts.join("(.+)")}$`).exec(name)?.slice(1);
+  return holes?.every((hole) => words.has(hole)) ?? false;
+}

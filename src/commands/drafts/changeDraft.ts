@@ -1,0 +1,37 @@
+import { type CrashPoint, crashPoint } from "#src/crashPoints.ts";
+import type { DraftCommand } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { outcomeOf } from "#streams/draft/outcome.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause, Handled } from "../handle.ts";
+import { noteDraft } from "../threads/threads.ts";
+
+/** `threadId`: the thread that knows of it now; the draft's own, or the one that was merged into. */
+export type Changed = Handled<Draft> & { threadId: string };
+
+/**
+ * Changes a draft and tells its thread how the draft stands, so that both show at once; the process noteDrafts makes up for a run that was cut
+ * off in between. `position`: both are in the log there. `recorded`: the crash point between the two. Throws Rejected.
+ */
+export async function changeDraft(
+  deps: Dependencies,
+  { draftId, command, recorded }: { draftId: string; command: DraftCommand; recorded?: CrashPoint },
+  cause: Cause,
+): Promise<Changed> {
+  const handled = await deps.drafts.handle(draftId, command, cause);
+  if (recorded) crashPoint(recorded);
+  return { ...handled, ...(await tellThread(deps, { draftId, ...handled }, cause)) };
+}
+
+/** Tells a draft's thread how the draft stands. Telling it again, or of an older revision, changes nothing. */
+export async function tellThread(
+  deps: Dependencies,
+  { draftId, state, revision, position }: { draftId: string; state: Draft; revision: number; position: number },
+  cause: Cause,
+): Promise<{ threadId: string; position: number }> {
+  const { threadId } = state;
+  const outcome = outcomeOf(state);
+  if (outcome === null) return { threadId, position };
+  const noted = await noteDraft(deps, { threadId, draftId, outcome, draftRevision: revision }, cause);
+  return { threadId: noted.threadId, position: Math.max(position, noted.position) };
+}

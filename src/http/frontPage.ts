@@ -1,0 +1,37 @@
+import { Router } from "express";
+import { html } from "#src/html/html.ts";
+import { page, pageHeaders } from "#src/html/page.ts";
+import { reply } from "./framework/reply.ts";
+import { send } from "./framework/send.ts";
+import { brokenParts, type ReadinessCheck } from "./health/health.ts";
+
+export type FrontPageOptions = {
+  /** What /readyz asks. */
+  readiness: readonly ReadinessCheck[];
+  /** Whether this installation catches its mail at /outbox. */
+  hasOutbox: boolean;
+};
+
+/** `/`: what this is, whether it is ready, and where to go on. It needs no key and shows nothing of any workspace. */
+export function frontPage({ readiness, hasOutbox }: FrontPageOptions): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.get("/", async (_, response) => {
+    const bytes = Buffer.from(shown(await brokenParts(readiness), hasOutbox));
+    await send(response, reply({ bytes, headers: pageHeaders }));
+  });
+  return router;
+}
+
+const shown = (broken: readonly string[], hasOutbox: boolean): string => {
+  const title = broken.length === 0 ? "Ready" : "Not ready";
+  return page({
+    title: `${title}: Countersign`,
+    main: html`<div class="card outcome ${broken.length === 0 ? "good" : "wait"}"><h1>${title}</h1>
+<p>An automated agent reads and answers real email here. A person approves each reply before it leaves.</p>
+${broken.length > 0 && html`<p>What does not answer: ${broken.join(", ")}. <a href="/readyz">More about it</a></p>`}</div>
+<ul>
+<li><a href="/docs">Docs</a>: every call of the API, which is under <code>/v1</code> and needs a key. Beside it <a href="/docs/contract">the contract</a> and <a href="/docs/operations">operations</a></li>
+${hasOutbox && html`<li><a href="/outbox">Outbox</a>: mail is caught here and not sent</li>`}
+</ul>`,
+  });
+};

@@ -1,0 +1,78 @@
+import { invalid } from "../decider.ts";
+import type { DraftContent } from "./content.ts";
+
+type OwnAddresses = { emailAddress: string; replyToEmail: string | null };
+
+/** Whom a message names, in the names of the contract. */
+type Named = {
+  from_email: string;
+  reply_to: readonly string[];
+  to_emails: readonly string[];
+  cc_emails: readonly string[];
+};
+
+/**
+ * Who receives a reply: the message's Reply-To where that names exactly one address other than the identity's own, else its From. Several
+ * addresses in Reply-To would let its sender have the answer sent to strangers. Throws Rejected where nobody can be answered.
+ */
+export function recipientsOfReply(message: Pick<Named, "from_email" | "reply_to">, identity: OwnAddresses): string[] {
+  const named = repliesGoTo(message, identity);
+  const to = named.length === 1 ? named : [message.from_email].filter((address) => address !== "");
+  if (to.length === 0) throw invalid("based_on_message_id", "that message has no sender to answer");
+  return to;
+}
+
+/** The addresses that Reply-To names, each once, without the identity's own. */
+const repliesGoTo = (message: Pick<Named, "reply_to">, identity: OwnAddresses): string[] =>
+  distinct(message.reply_to).filter((address) => !isOwn(address, identity));
+
+/**
+ * The copies of an answer to everybody whom a message involves: those the caller names, then the others of Reply-To, To and Cc, without the
+ * identity's own addresses and without anybody who gets it already.
+ */
+export function copiesToEverybody(
+  message: Pick<Named, "reply_to" | "to_emails" | "cc_emails">,
+  { to, cc, bcc }: { to: readonly string[]; cc: readonly string[]; bcc: readonly string[] },
+  identity: OwnAddresses,
+): string[] {
+  const taken = [...to, ...cc, ...bcc].map((address) => address.toLowerCase());
+  const others = distinct([...message.reply_to, ...message.to_emails, ...message.cc_emails]).filter(
+    (address) => !isOwn(address, identity) && !taken.includes(address.toLowerCase()),
+  );
+  return [...cc, ...others];
+}
+
+/** Mail to name+anything@ is name@'s too. */
+function isOwn(address: string, identity: OwnAddresses): boolean {
+  const folded = address.toLowerCase();
+  const own = [identity.emailAddress, identity.replyToEmail?.toLowerCase()];
+  return own.includes(folded) || folded.replace(/\+[^@]*@/, "@") === identity.emailAddress;
+}
+
+/** As many as a request may name itself. */
+const maxCopies = 50;
+
+/** A message to very many is not answered to all of them unseen. Throws Rejected invalid_request. */
+export function requireFewCopies({ cc }: Pick<DraftContent, "cc">): void {
+  if (cc.length <= maxCopies) return;
+  throw invalid("reply_all", `that message has more than ${maxCopies} other recipients; name the ones you mean in cc`);
+}
+
+/** No address twice across to, cc and bcc, whatever its case: providers refuse it. Throws Rejected invalid_request. */
+export function requireDistinctRecipients(content: Pick<DraftContent, "to" | "cc" | "bcc">): void {
+  const seen = new Set<string>();
+  for (const field of ["to", "cc", "bcc"] as const) {
+    for (const address of content[field]) {
+      const folded = address.toLowerCase();
+      if (seen.has(folded)) {
+        throw invalid(field, `${address} is a recipient already; name each address once`);
+      }
+      seen.add(folded);
+    }
+  }
+}
+
+const distinct = (addresses: readonly string[]): string[] =>
+  addresses.filter(
+    (address, index) => addresses.findIndex((other) => other.toLowerCase() === address.toLowerCase()) === index,
+  );

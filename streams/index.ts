@@ -1,0 +1,44 @@
+import { apiKeys } from "./apiKey/decider.ts";
+import { approvalReplies } from "./approvalReply/decider.ts";
+import { assistants } from "./assistant/decider.ts";
+import { contacts } from "./contact/decider.ts";
+import { deliveries } from "./delivery/decider.ts";
+import { domains } from "./domain/decider.ts";
+import { domainNames } from "./domainName/decider.ts";
+import { drafts } from "./draft/decider.ts";
+import { emailAddresses } from "./emailAddress/decider.ts";
+import { filings } from "./filing/decider.ts";
+import { identities } from "./identity/decider.ts";
+import { inboxes } from "./inbox/decider.ts";
+import { quotas } from "./quota/decider.ts";
+import { rules } from "./rule/decider.ts";
+import { ruleRuns } from "./ruleRun/decider.ts";
+import { slots } from "./slots/decider.ts";
+import { threads } from "./thread/decider.ts";
+import { webhooks } from "./webhook/decider.ts";
+import { workspaces } from "./workspace/decider.ts";
+
+/** Every kind of stream there is, by its noun. src/commands/handle.ts makes a service of each. */
+export const streams = {
+  apiKeys,
+  approvalReplies,
+  assistants,
+  contacts,
+  deliveries,
+  domains,
+  domainNames,
+  drafts,
+  emailAddresses,
+  filings,
+  identities,
+  inboxes,
+  quotas,
+  rules,
+  ruleRuns,
+  slots,
+  threads,
+  webhooks,
+  workspaces,
+};
+
+export type Streams = typeof streams;

@@ -1,0 +1,27 @@
+import { Rejected } from "../decider.ts";
+import { isMachines } from "../inbox/words.ts";
+import type { Thread } from "./thread.ts";
+
+/**
+ * The loop guard: at most one answer to a machine per thread and pair of addresses, because two machines could answer each other for ever.
+ * Throws Rejected loop_guarded.
+ */
+export function requireNoLoop(
+  thread: Pick<Thread, "machineAnswers">,
+  { draftId, machineAddresses = [] }: { draftId: string; machineAddresses?: readonly string[] },
+): void {
+  const others = Object.entries(thread.machineAnswers).filter(([id]) => id !== draftId);
+  const again = machineAddresses.find((address) => others.some(([, answered]) => answered.includes(address)));
+  if (again === undefined) return;
+  throw new Rejected(
+    "loop_guarded",
+    `the automatic mail of ${again} was answered once on this thread: write to a person`,
+  );
+}
+
+/** What a draft says of itself where the message it answers is a machine's: the addresses it goes to, in lower case. */
+export const machineAddresses = (
+  message: { classification: string | null },
+  to: readonly string[],
+): { machineAddresses?: string[] } =>
+  isMachines(message.classification) ? { machineAddresses: to.map((address) => address.toLowerCase()) } : {};

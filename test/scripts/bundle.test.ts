@@ -1,0 +1,133 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { bundle, bundled } from "../../scripts/support/bundle.mjs";
+
+const run = promisify(execFile);
+
+/** A small project, of every kind of file that the service is made of. */
+const project: Record<string, string> = {
+  "package.json": `{ "type": "module", "imports": { "#src/*": "./src/*" } }`,
+  "src/main.ts": `
+import { readFileSync } from "node:fs";
+import { word } from "#src/words/word.ts";
+import { inThread } from "#src/threads/ask.ts";
+const sql: string = readFileSync(new URL("./tables.sql", import.meta.url), "utf8");
+console.log(word, sql.trim(), await inThread());
+if (process.argv[2] === "fail") fail();
+function fail(): never {
+  throw new Error("as asked");
+}
+`,
+  "src/tables.sql": "select 1",
+  "src/words/word.ts": `export const word: string = "first";`,
+  "src/threads/ask.ts": `
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+export const inThread = async (): Promise<string> =>
+  (await once(new Worker(new URL("./askWorker.mjs", import.meta.url)), "message"))[0];
+`,
+  "src/threads/askWorker.mjs": `import { register } from "tsx/esm/api";\nregister();\nawait import("./askThread.ts");`,
+  "src/threads/askThread.ts": `
+import { parentPort } from "node:worker_threads";
+import { word } from "#src/words/word.ts";
+const answer: string = \`thread knows \${word}\`;
+parentPort?.postMessage(answer);
+`,
+};
+
+describe("the bundle that processes start from", () => {
+  let root: string;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), "countersign-bundle-"));
+    await mkdir(join(root, "node_modules"));
+    for (const [file, text] of Object.entries(project)) {
+      await mkdir(join(root, file, ".."), { recursive: true });
+      await write(file, text);
+    }
+  });
+  afterEach(() => rm(root, { recursive: true, force: true }));
+
+  const write = (file: string, text: string): Promise<void> => writeFile(join(root, file), text);
+  const made = (): Promise<string> => bundle(["src/main.ts"], { root, folders: ["src"] });
+  const program = (place: string): string[] => ["--enable-source-maps", bundled(place, "src/main.ts")];
+  const said = async (place: string): Promise<string> => (await run(process.execPath, program(place))).stdout.trim();
+  const kept = async (): Promise<string[]> => (await readdir(join(root, "node_modules/.cache/countersign"))).sort();
+
+  it("does what the sources say, with its threads and what is read beside the sources, and is made once", async () => {
+    const place = await made();
+    expect(await said(place)).to.equal("first select 1 thread knows first");
+    expect(await made()).to.equal(place);
+    expect(await kept()).to.deep.equal([basename(place)]);
+  });
+
+  it("is another one when a source, a thread or an SQL file changes, also one that keeps its length and its time", async () => {
+    const first = await made();
+    const time = new Date(1_700_000_000_000);
+    const changes = {
+      "src/words/word.ts": `export const word: string = "other";`,
+      "src/tables.sql": "select 2",
+      "src/threads/askThread.ts": project["src/threads/askThread.ts"]!.replace("knows", "heard"),
+    };
+    const places = [first];
+    for (const [file, text] of Object.entries(changes)) {
+      await utimes(join(root, file), time, time);
+      expect(text.length).to.equal(project[file]!.length);
+      await write(file, text);
+      await utimes(join(root, file), time, time);
+      places.push(await made());
+    }
+    expect(new Set(places).size).to.equal(4);
+    expect(await said(places[3]!)).to.equal("other select 2 thread heard other");
+    expect(await said(first), "who runs the old one still reads what belongs to it").to.equal(
+      "first select 1 thread knows first",
+    );
+  });
+
+  it("is another one when a file goes or comes, a package changes, or the project is moved", async () => {
+    const places = [await made()];
+    await rm(join(root, "src/words/word.ts"));
+    expect(await made().catch((error) => error.message)).to.match(/Could not resolve "#src\/words\/word.ts"/);
+    await write("src/words/word.ts", project["src/words/word.ts"]!);
+    expect(await made()).to.equal(places[0]);
+    await write("src/0002.sql", "select 3");
+    places.push(await made());
+    expect(await readdir(join(places[1]!, "src"))).to.include("0002.sql");
+    await rm(join(root, "src/0002.sql"));
+    await write("package-lock.json", "{}");
+    places.push(await made());
+    expect(new Set(places).size).to.equal(3);
+    expect(await kept(), "nothing unfinished stays").to.deep.equal(places.map((place) => basename(place)).sort());
+  });
+
+  it("is whole when many make it at the same moment", async () => {
+    const maker = `import { bundle } from ${JSON.stringify(new URL("../../scripts/support/bundle.mjs", import.meta.url).href)};
+      console.log(await bundle(["src/main.ts"], { root: ${JSON.stringify(root)}, folders: ["src"] }));`;
+    const makers = Array.from({ length: 4 }, async () => {
+      const { stdout } = await run(process.execPath, ["--input-type=module", "-e", maker]);
+      return [stdout.trim(), await said(stdout.trim())];
+    });
+    const answers = await Promise.all(makers);
+    const place = await made();
+    expect(answers).to.deep.equal(Array(4).fill([place, "first select 1 thread knows first"]));
+    expect(await kept()).to.deep.equal([basename(place)]);
+  });
+
+  it("names the source, its line and column where something fails", async () => {
+    const error = await run(process.execPath, [...program(await made()), "fail"]).catch((thrown) => thrown);
+    expect(error.stderr).to.include("Error: as asked");
+    expect(error.stderr).to.include(`${join(root, "src/main.ts")}:9:9`);
+  });
+
+  it("goes where nobody used it for a day, when the next one is made", async () => {
+    const first = await made();
+    const old = new Date(Date.now() - 2 * 86_400_000);
+    await utimes(first, old, old);
+    await write("src/tables.sql", "select 9");
+    const second = await made();
+    expect(await kept()).to.deep.equal([basename(second)]);
+  });
+});

@@ -1,0 +1,4 @@
+import { corpus } from "../../scripts/soak/corpus.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(corpus);

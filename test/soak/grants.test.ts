@@ -1,0 +1,4 @@
+import { grants } from "../../scripts/soak/grants.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(grants);

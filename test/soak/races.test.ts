@@ -1,0 +1,4 @@
+import { races } from "../../scripts/soak/races.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(races);

@@ -1,0 +1,4 @@
+import { relay } from "../../scripts/soak/relay.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(relay);

@@ -1,0 +1,4 @@
+import { requests } from "../../scripts/soak/requests.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(requests);

@@ -1,0 +1,15 @@
+import { expect } from "chai";
+import { createReport, type Proof } from "../../scripts/soak/proof.ts";
+
+/** A small sample of a long proof, through the very function that `npm run soak` runs at full size. One file each: they run side by side. */
+export function sampled(proof: Proof): void {
+  describe("the long proofs, sampled", () => {
+    it(`${proof.name}: ${proof.title}`, async function () {
+      this.timeout(300_000);
+      const report = createReport();
+      await proof.run(proof.sample, report);
+      expect(report.violations).to.deep.equal([]);
+      expect(report.figures).to.not.be.empty;
+    });
+  });
+}

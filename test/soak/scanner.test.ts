@@ -1,0 +1,4 @@
+import { scanner } from "../../scripts/soak/scanner.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(scanner);

@@ -1,0 +1,4 @@
+import { stale } from "../../scripts/soak/stale.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(stale);

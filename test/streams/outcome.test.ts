@@ -1,0 +1,48 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { fold } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { outcomeAfter, outcomeOf } from "#streams/draft/outcome.ts";
+import * as examples from "#test/support/examples/drafts.ts";
+
+const { submitted, edited, approved, rejected, queued, requeued, markedStale, sent, failed } = examples;
+
+const histories: DraftEvent[][] = [
+  [submitted()],
+  [submitted({ autoApproved: true })],
+  [submitted(), edited(2), approved(2), queued(2), requeued, sent("attempt 2")],
+  [submitted(), approved(1), queued(1), failed()],
+  [submitted(), approved(1), markedStale, rejected(1)],
+  [submitted(), approved(1), { type: "DraftReturnedToPending", data: { because: "x" } }],
+];
+
+describe("what a draft's thread is told of it", () => {
+  it("is the same from its events as from the state they lead to", () => {
+    for (const history of histories) {
+      for (const [index, event] of history.entries()) {
+        const told = outcomeAfter(event);
+        const state = fold(draftDecider, history.slice(0, index + 1));
+        if (told !== null) expect(outcomeOf(state), event.type).to.equal(told);
+      }
+      const last = history.map(outcomeAfter).findLast((told) => told !== null);
+      const state = fold(draftDecider, history);
+      if (state.status !== "sent") expect(outcomeOf(state)).to.equal(last);
+    }
+  });
+
+  it("is nothing more once its mail has left: the message tells that", () => {
+    expect(outcomeOf({ status: "sent" })).to.equal(null);
+    expect(outcomeAfter(sent())).to.equal(null);
+  });
+
+  it("is approved at once where the submission approves it: it was never pending for anybody", () => {
+    expect(outcomeAfter(submitted({ approvedAtOnce: true }))).to.equal("approved");
+    expect(outcomeAfter(submitted({ autoApproved: true }))).to.equal("approved");
+  });
+
+  it("is decided for every event there is", () => {
+    const samples = JSON.parse(readFileSync(new URL("../../streams/draft/samples.json", import.meta.url), "utf8"));
+    for (const sample of samples) expect(() => outcomeAfter(sample), sample.type).not.to.throw();
+  });
+});

@@ -1,0 +1,15 @@
+import type { Handled, StreamServices } from "#src/commands/handle.ts";
+import { streams } from "#streams/index.ts";
+
+type Service = StreamServices["drafts"];
+type Around = (run: () => Promise<Handled<never>>) => Promise<Handled<never>>;
+
+/** The same services, with something around each command to whatever stream; loading is left alone. */
+export function aroundCommands<Services extends StreamServices>(services: Services, around: Around): Services {
+  const wrapped = Object.keys(streams).map((noun) => {
+    const service = services[noun as keyof StreamServices] as unknown as Service;
+    const handle = (...command: Parameters<Service["handle"]>) => around(() => service.handle(...command) as never);
+    return [noun, { ...service, handle }];
+  });
+  return { ...services, ...Object.fromEntries(wrapped) };
+}
