@@ -82,7 +82,7 @@ describe("the event feed [d11 feed]", function () {
     const thread = threadStream(threadId);
     const authenticated = (more: object) => ({ type: "MessageAuthenticated", data: { ...mail, ...more } });
     await append(deps, workspace.id, thread, authenticated({}), authenticated({ classification: "list" }));
-    // These trigger nothing (decisions 5).
+    // These trigger nothing.
     await append(deps, workspace.id, thread, authenticated({ classification: "bounce" }));
     await append(deps, workspace.id, thread, authenticated({ classification: "auto_reply" }));
     await append(deps, workspace.id, thread, authenticated({ contactStatus: "blocked" }));
