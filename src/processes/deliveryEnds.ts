@@ -4,7 +4,7 @@ import { crashPoint } from "#src/crashPoints.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 
-/** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed (design: the send path). */
+/** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed. */
 export async function endAccepted(
   deps: Dependencies,
   draftId: string,
