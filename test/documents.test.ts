@@ -123,6 +123,36 @@ describe("the documents", () => {
   });
 });
 
+describe("comments", () => {
+  const sources = ["streams", "projections", "src", "scripts", "test"]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
+    .filter((path) => /\.(ts|mjs|sql)$/.test(path) && path !== "test/documents.test.ts")
+    .map((path) => [path, text(path)] as const);
+
+  it("cite no numbered document that nobody has", () => {
+    const cited = /\b(decisions|interface|design) \d|\(design: |\b(interface|design)\.md\b/;
+    expect(sources.filter(([, source]) => cited.test(source)).map(([path]) => path)).to.deep.equal([]);
+  });
+
+  it("name documents, sections and invariants that there are", () => {
+    const named = sources.flatMap(([path, source]) =>
+      [...source.matchAll(/((?:[\w]+\/)*\w+\.md)(?:, (?:"([^"\n]+)"|invariant (\d+)))/g)].map(
+        ([, file = "", section, invariant]) => ({
+          ...{ path, file, section, invariant },
+        }),
+      ),
+    );
+    expect(named.length).to.be.above(8);
+    const missing = named.filter(({ file, section, invariant }) => {
+      if (!existsSync(file)) return true;
+      return section
+        ? !new RegExp(`^#+ ${section}`, "m").test(text(file))
+        : !new RegExp(`^${invariant}\\. \\*\\*`, "m").test(text(file));
+    });
+    expect(missing).to.deep.equal([]);
+  });
+});
+
 describe("the pages under /docs", () => {
   let server: Server;
   let url: string;
