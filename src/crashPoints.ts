@@ -1,6 +1,6 @@
 /**
  * Named places where a process can be told to kill itself (`CRASH_AT=<point>[:n]`, never in production), so that a crash between any
- * two steps of filing and sending can be tried for real. The list stands in the README.
+ * two steps of filing and sending can be tried for real. test/README.md lists them.
  */
 export const crashPoints = [
   "http:effect-done",

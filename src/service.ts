@@ -10,6 +10,7 @@ import { createOutbox } from "./mail/out/outbox.ts";
 import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
 import type { Says } from "./processes/reduceStoredHtml.ts";
+import { settingDescriptions } from "./settings.ts";
 import { createProcessRunner, type ProcessRunner } from "./subscriptions/processes.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
 import { processesWithoutHolder, readModelsStandStill } from "./subscriptions/standstill.ts";
@@ -69,6 +70,7 @@ export async function startService(
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
         rateLimits: config.rateLimits,
+        settings: settingDescriptions,
         idempotencyHours: config.idempotencyHours,
         metrics: composition.metrics,
         parts: {

@@ -29,7 +29,7 @@ export class Rejected extends Error {
 export const invalid = (field: string, sentence: string, details: Record<string, unknown> = {}): Rejected =>
   new Rejected("invalid_request", `${field}: ${sentence}`, { field, ...details });
 
-/** not_found about an id in a body: whether it never was or is another workspace's, nobody can tell (decisions 0). */
+/** not_found about an id in a body: whether it never was or is another workspace's, nobody can tell. */
 export const missing = (field: string, noun: string): Rejected =>
   new Rejected("not_found", `${field}: no such ${noun}`, { field });
 

@@ -53,6 +53,8 @@ const rules: Rule[] = [
     own: [
       /^streams\/decider\.ts$/,
       /^streams\/\w+\/decider\.ts$/,
+      // What a plan allows is shown as it is.
+      /^streams\/workspace\/planLimits\.ts$/,
       streamContracts,
       queries,
       ports,

@@ -2,7 +2,7 @@ import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
-/** The Assistant of the wire (decisions 8). */
+/** The Assistant of the wire. */
 export type AssistantRow = {
   id: string;
   workspace_id: string;

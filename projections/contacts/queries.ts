@@ -4,7 +4,7 @@ import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { fold } from "../search/words.ts";
 
-/** The Contact of the wire (decisions 8). */
+/** The Contact of the wire. */
 export type ContactRow = {
   id: string;
   workspace_id: string;

@@ -70,7 +70,7 @@ function apply(row: Row, event: DomainEvent): Row {
 function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }>["data"]): Row {
   const records = domainRecords.map((record) => {
     const { status: found, reason } = check.records[record];
-    // Who did not answer changes nothing: the status before stands (decisions 7).
+    // Who did not answer changes nothing: the status before stands.
     const status = found === "temporary_failure" ? row.records[record].status : found;
     return [record, { status, found, reason }];
   });

@@ -7,7 +7,7 @@ import { type DraftRow, draftColumns } from "./row.ts";
 
 export { applyToDraft, type DraftRow } from "./row.ts";
 
-/** The newest inbound word after the one the draft answers: a send would be refused because of it (decisions 4). */
+/** The newest inbound word after the one the draft answers: a send would be refused because of it. */
 const newer = `(select w.id from (
     (select m.id, m.filing_number from messages m where m.thread_id = drafts.thread_id
        and m.filing_number > drafts.based_on_number and ${isWordSql("m.classification")}

@@ -2,7 +2,7 @@ import type { DraftContent, HtmlRemoved, Making } from "#streams/draft/content.t
 import type { Decision, DraftEvent } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 
-/** Who decided, and about what: everything an auditor asks first (decisions 2). */
+/** Who decided, and about what: everything an auditor asks first. */
 export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
   decision: Decision;
   version: number;
@@ -186,7 +186,7 @@ export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEve
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {
       const queued = { ...next, status: "sending", held_code: null };
-      // Sending a pending draft by key is that key's authorisation (decisions 2).
+      // Sending a pending draft by key is that key's authorisation.
       if (row.decided_by !== null) return queued;
       return approved(queued, event.data, meta);
     }

@@ -13,7 +13,7 @@ export type Known = {
   domain_name: string | null;
 };
 
-/** An event as integrators see it: ids and facts, no bodies (decisions 11). `data` is as the wire has it. */
+/** An event as integrators see it: ids and facts, no bodies. `data` is as the wire has it. */
 export type PublicEvent = {
   /** The log event's own id; of a second one that the same log event makes, one derived from it. */
   id: string;

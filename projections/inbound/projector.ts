@@ -32,7 +32,7 @@ update inbound set filed_position = f.position
 from json_to_recordset($1::json) as f (delivery_id uuid, position bigint)
 where inbound.id = f.delivery_id`;
 
-/** The ledger of everything received: one row per delivery, whatever became of it (decisions 5). */
+/** The ledger of everything received: one row per delivery, whatever became of it. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
   version: 2,

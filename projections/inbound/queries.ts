@@ -2,7 +2,7 @@ import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
-/** A delivery in the inbound ledger, in the contract's names (decisions 5). */
+/** A delivery in the inbound ledger, in the contract's names. */
 export type InboundRow = {
   id: string;
   identity_id: string;

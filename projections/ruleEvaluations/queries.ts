@@ -1,7 +1,7 @@
 import { conditions, page } from "../page.ts";
 import type { Reads } from "../reads.ts";
 
-/** One walk of one rule, and what became of its actions (decisions 9). */
+/** One walk of one rule, and what became of its actions. */
 export type EvaluationRow = {
   id: string;
   rule_id: string;

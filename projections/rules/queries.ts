@@ -30,7 +30,7 @@ export const ruleById = (reads: Reads, workspaceId: string, id: string) =>
 
 export type RuleFilter = { trigger_event?: string; status?: string; limit: number; offset: number };
 
-/** In the order in which they are evaluated (interface 4). */
+/** In the order in which they are evaluated. */
 export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter) {
   const { where, values } = conditions(workspaceId, [
     ["trigger_event = {n}", filter.trigger_event],
@@ -53,7 +53,7 @@ export const ruleOfAssistant = (reads: Reads, workspaceId: string, assistantId: 
 
 /**
  * The rules that work on a trigger, in their order. `cap`: how many rules the plan allows (null: any number); above it the newest
- * ones do not work (decisions 10).
+ * ones do not work.
  */
 export async function workingRules(
   reads: Reads,

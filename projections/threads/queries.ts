@@ -44,7 +44,7 @@ const orders = {
   priority: "urgency, last_message_at desc nulls last, id",
 };
 
-/** Survivors only, last message first (interface 4); no thread that a mail of ours opened which never left. */
+/** Survivors only, last message first; no thread that a mail of ours opened which never left. */
 export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFilter) {
   const counted = conditions(workspaceId, [
     ["identity_id = {n}", filter.identity_id],

@@ -149,7 +149,7 @@ function createJudge(document: Document): (made: Made, got: Got) => string | und
   };
 }
 
-/** An installation without a payment processor says so (decisions 10). */
+/** An installation without a payment processor says so. */
 const isNoProcessor = ({ status, text }: Got): boolean => status === 502 && text.includes('"stripe_error"');
 
 /** What the service wrote about a request that it failed at. */

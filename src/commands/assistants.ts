@@ -51,7 +51,7 @@ const inUse = (user: string): Rejected =>
     conflict: true,
   });
 
-/** For ids in a body: throws Rejected not_found naming the field where this workspace has no such assistant (decisions 0). */
+/** For ids in a body: throws Rejected not_found naming the field where this workspace has no such assistant. */
 export async function requireAssistant(
   deps: Pick<Dependencies, "assistants">,
   workspaceId: string,

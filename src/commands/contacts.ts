@@ -28,7 +28,7 @@ export async function tagContact(
   return handle(deps, { type: "TagContact", workspaceId, email, tag }, cause);
 }
 
-/** Changes what is given and leaves the rest (decisions 8). */
+/** Changes what is given and leaves the rest. */
 export const updateContact = (
   deps: Pick<Dependencies, "contacts">,
   { workspaceId, email, changes }: OfContact & { changes: ContactChanges },

@@ -16,7 +16,7 @@ export type Cause = {
   operation?: string;
   /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
   repeated?: boolean;
-  /** The key that asked, where one did: once it is revoked, nothing is appended for it any more (invariant 7). */
+  /** The key that asked, where one did: once it is revoked, nothing is appended for it any more (streams/README.md, invariant 7). */
   keyGuard?: { stream: string; revision: number };
 };
 

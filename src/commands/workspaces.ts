@@ -38,7 +38,7 @@ export const updateWorkspace = (
   cause: Cause,
 ) => deps.workspaces.handle(workspaceId, { type: "UpdateWorkspace", ...changes }, cause);
 
-/** Sets what is given of a plan; what is absent stays. A canceled one keeps its limits until the paid period ends (decisions 10). */
+/** Sets what is given of a plan; what is absent stays. A canceled one keeps its limits until the paid period ends. */
 export const setPlan = (
   deps: Dependencies,
   { workspaceId, ...changes }: { workspaceId: string } & PlanChanges,

@@ -28,7 +28,7 @@ export const spfMechanism = ({ inboundMxHost, spfInclude }: RecordSettings): str
 
 type Facts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" | "selector" | "publicKey">;
 
-/** The records that a domain needs, in the order in which they are shown (interface 2). */
+/** The records that a domain needs, in the order in which they are shown. */
 export function expectedRecords(domain: Facts, settings: RecordSettings): ExpectedRecord[] {
   const { mailDomain } = domain;
   const zone = registrableDomain(domain.name) ?? domain.name;

@@ -14,7 +14,7 @@ import { Deleted } from "./schemas/common.ts";
 /** What of a key's stream is written while it lives: nothing but its creation, at revision 0. */
 const liveRevision = 0;
 
-/** For createAuthenticate: the live key with this hash, under the guard that keeps its requests from outliving it (invariant 7). */
+/** For createAuthenticate: the live key with this hash, under the guard that keeps its requests from outliving it (streams/README.md, invariant 7). */
 export const createFindKey =
   (deps: Pick<HttpDependencies, "reads" | "keyUses">) =>
   async (hash: string): Promise<ApiKeyIdentity | undefined> => {

@@ -30,7 +30,7 @@ const shown = (broken: readonly string[], hasOutbox: boolean): string => {
 <p>An automated agent reads and answers real email here. A person approves each reply before it leaves.</p>
 ${broken.length > 0 && html`<p>What does not answer: ${broken.join(", ")}. <a href="/readyz">More about it</a></p>`}</div>
 <ul>
-<li><a href="/docs">Docs</a>: every call of the API, which is under <code>/v1</code> and needs a key</li>
+<li><a href="/docs">Docs</a>: every call of the API, which is under <code>/v1</code> and needs a key. Beside it <a href="/docs/contract">the contract</a> and <a href="/docs/operations">operations</a></li>
 ${hasOutbox && html`<li><a href="/outbox">Outbox</a>: mail is caught here and not sent</li>`}
 </ul>`,
   });

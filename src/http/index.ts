@@ -15,6 +15,7 @@ import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { billingRoutes } from "./billing.ts";
 import { contactRoutes } from "./contacts.ts";
 import { introduction } from "./docs/introduction.ts";
+import type { DescribedSetting } from "./docs/tables.ts";
 import { domainRoutes } from "./domains.ts";
 import { draftHistoryRoutes } from "./drafts/draftHistories.ts";
 import { draftRoutes } from "./drafts/drafts.ts";
@@ -56,6 +57,8 @@ export type HttpOptions = {
   publicUrl: string;
   checkResponses: boolean;
   rateLimits: Rates;
+  /** Every setting, for /docs/operations. */
+  settings: readonly DescribedSetting[];
   /** How long the answer of a POST under an Idempotency-Key is kept. */
   idempotencyHours: number;
   /** What else has to be ready, beside the database and the event log. */
@@ -120,6 +123,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       description: introduction(),
       serverUrl: publicUrl,
     },
+    settings: options.settings,
     readiness: checks,
     metrics: options.metrics,
     beside: [

@@ -122,7 +122,7 @@ function filterOf({ from_date, to_date, ...filter }: Static<typeof ThreadQuery>)
   };
 }
 
-/** A date without a time means the whole day, in UTC (decisions 5). */
+/** A date without a time means the whole day, in UTC. */
 const isDay = (text: string): boolean => !text.includes("T");
 const startOf = (text: string): Date => new Date(isDay(text) ? `${text}T00:00:00.000Z` : text);
 const endOf = (text: string): Date => new Date(isDay(text) ? `${text}T23:59:59.999Z` : text);

@@ -38,7 +38,7 @@ export const workspaceRoutes = (deps: HttpDependencies): Route[] => [
   ),
 ];
 
-/** The Workspace of the contract, its plan as it holds at this moment (decisions 10). */
+/** The Workspace of the contract, its plan as it holds at this moment. */
 async function shownWorkspace(deps: HttpDependencies, workspaceId: string) {
   const [row, usage] = await Promise.all([workspaceById(deps.reads, workspaceId), planAndUsage(deps, workspaceId)]);
   return { ...row, ...usage };

@@ -2,7 +2,7 @@
 
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
-/** The provider was reached and does not take our credentials (decisions 13: tried again by schedule, then `provider_credentials`). */
+/** The provider was reached and does not take our credentials: tried again by schedule, then `provider_credentials`. */
 export class CredentialsRefused extends Unavailable {
   override readonly name = "CredentialsRefused";
 }

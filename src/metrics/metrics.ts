@@ -18,3 +18,75 @@ export type Depths = {
   draftsSending: number;
   webhookDeliveriesPending: number;
 };
+
+/** A series of numbers as it is shown: its name, what it counts, and by what it is told apart. */
+export type Measure = {
+  name: `countersign_${string}`;
+  kind: "histogram" | "counter" | "gauge";
+  help: string;
+  labels: readonly string[];
+};
+
+/** Every series of the service's own. Those of the runtime (`process_…`, `nodejs_…`) come from the library that shows them. */
+export const measures = {
+  requests: {
+    name: "countersign_http_request_duration_seconds",
+    kind: "histogram",
+    help: "Requests by method, route and status, and how long they took.",
+    labels: ["method", "route", "status"],
+  },
+  appends: {
+    name: "countersign_append_duration_seconds",
+    kind: "histogram",
+    help: "Appends to the event log by outcome, and how long they took.",
+    labels: ["outcome"],
+  },
+  events: {
+    name: "countersign_events_appended_total",
+    kind: "counter",
+    help: "Events this instance appended, by type.",
+    labels: ["type"],
+  },
+  deliveries: {
+    name: "countersign_deliveries_total",
+    kind: "counter",
+    help: "What became of mail that was handed over, as this instance recorded it, by outcome.",
+    labels: ["outcome"],
+  },
+  projectionLag: {
+    name: "countersign_projection_lag",
+    kind: "gauge",
+    help: "Log positions that a read model is behind.",
+    labels: ["projection"],
+  },
+  processLag: {
+    name: "countersign_process_lag",
+    kind: "gauge",
+    help: "Log positions up to which a process has not handled everything.",
+    labels: ["process"],
+  },
+  timersDue: {
+    name: "countersign_timers_due",
+    kind: "gauge",
+    help: "Timers that are due and not handled.",
+    labels: ["process"],
+  },
+  parked: {
+    name: "countersign_parked",
+    kind: "gauge",
+    help: "Events and timers that a process gave up on.",
+    labels: ["process"],
+  },
+  draftsSending: {
+    name: "countersign_drafts_sending",
+    kind: "gauge",
+    help: "Drafts queued for delivery or on their way.",
+    labels: [],
+  },
+  webhookDeliveriesPending: {
+    name: "countersign_webhook_deliveries_pending",
+    kind: "gauge",
+    help: "Events that webhooks have not been told yet.",
+    labels: [],
+  },
+} as const satisfies Record<string, Measure>;

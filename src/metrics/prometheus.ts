@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { Depths, Metrics } from "./metrics.ts";
+import { type Depths, type Measure, type Metrics, measures } from "./metrics.ts";
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -19,30 +19,10 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
-  const requests = new Histogram({
-    name: "countersign_http_request_duration_seconds",
-    help: "Requests by method, route and status, and how long they took.",
-    labelNames: ["method", "route", "status"],
-    ...{ buckets, registers },
-  });
-  const appends = new Histogram({
-    name: "countersign_append_duration_seconds",
-    help: "Appends to the event log by outcome, and how long they took.",
-    labelNames: ["outcome"],
-    ...{ buckets, registers },
-  });
-  const events = new Counter({
-    name: "countersign_events_appended_total",
-    help: "Events this instance appended, by type.",
-    labelNames: ["type"],
-    registers,
-  });
-  const deliveries = new Counter({
-    name: "countersign_deliveries_total",
-    help: "What became of mail that was handed over, as this instance recorded it, by outcome.",
-    labelNames: ["outcome"],
-    registers,
-  });
+  const requests = new Histogram({ ...shown(measures.requests), buckets, registers });
+  const appends = new Histogram({ ...shown(measures.appends), buckets, registers });
+  const events = new Counter({ ...shown(measures.events), registers });
+  const deliveries = new Counter({ ...shown(measures.deliveries), registers });
   const showDepths = depthGauges(registers);
   let looking: Promise<void> | undefined;
 
@@ -75,19 +55,20 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
   };
 }
 
+const shown = ({ name, help, labels }: Measure) => ({ name, help, labelNames: [...labels] });
+
 /** Sets every gauge anew, so that what is gone, or cannot be known now, is not shown as it was. */
 function depthGauges(registers: Registry[]): (depths: Depths | undefined) => void {
-  const by = (label: string, name: string, help: string) =>
-    [label, new Gauge({ name: `countersign_${name}`, help, labelNames: [label], registers })] as const;
+  const gauge = (measure: Measure) => new Gauge({ ...shown(measure), registers });
+  const by = (measure: Measure) => [measure.labels[0] as string, gauge(measure)] as const;
   const gauges = {
-    projectionLag: by("projection", "projection_lag", "Log positions that a read model is behind."),
-    processLag: by("process", "process_lag", "Log positions up to which a process has not handled everything."),
-    timersDue: by("process", "timers_due", "Timers that are due and not handled."),
-    parked: by("process", "parked", "Events and timers that a process gave up on."),
+    projectionLag: by(measures.projectionLag),
+    processLag: by(measures.processLag),
+    timersDue: by(measures.timersDue),
+    parked: by(measures.parked),
   };
-  const alone = (name: string, help: string) => new Gauge({ name: `countersign_${name}`, help, registers });
-  const sending = alone("drafts_sending", "Drafts queued for delivery or on their way.");
-  const webhooks = alone("webhook_deliveries_pending", "Events that webhooks have not been told yet.");
+  const sending = gauge(measures.draftsSending);
+  const webhooks = gauge(measures.webhookDeliveriesPending);
   return (depths) => {
     for (const [name, [label, gauge]] of Object.entries(gauges)) {
       gauge.reset();

@@ -10,7 +10,7 @@ import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const timer = "check";
 
-/** A domain's records are looked up at once, then by the schedule of decisions 7, and whenever somebody asks. */
+/** A domain's records are looked up at once, then by schedule (streams/domain/schedule.ts), and whenever somebody asks. */
 export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
   async function check(domainId: string, cause: Cause, context: ProcessContext): Promise<void> {
     await plan(domainId, await checkDomain(deps, domainId, cause), { ...context, cause });

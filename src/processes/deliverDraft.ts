@@ -17,7 +17,7 @@ const pausedRecheckMs = 2_000;
 const settleEveryMs = 5_000;
 
 /**
- * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (design: the send path, 5 to 7).
+ * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (src/README.md, "The send path", 7 to 11).
  * What an interrupted hand-over did is never guessed: it waits for evidence, and without any the draft ends failed, `unconfirmed`.
  */
 export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Process {

@@ -3,7 +3,7 @@ import type { Cause } from "#src/commands/handle.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { AcceptedDelivery } from "#streams/delivery/decider.ts";
 
-/** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed (design: the send path). */
+/** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed. */
 export async function endAccepted(
   deps: Dependencies,
   { draftId, attemptId, delivery }: { draftId: string; attemptId: string; delivery: AcceptedDelivery },

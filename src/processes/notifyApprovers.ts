@@ -59,7 +59,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       context,
     );
 
-  /** Those who were asked before cannot decide any more (decisions 2): without this the drafts would wait for ever. */
+  /** Those who were asked before cannot decide any more: without this the drafts would wait for ever. */
   async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<void> {
     const { changes } = event.data as { changes: Partial<IdentitySettings> };
     const slots = changedSlots(changes);

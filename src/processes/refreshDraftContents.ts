@@ -9,7 +9,7 @@ import type { Process } from "./process.ts";
 
 const shown = ["displayName", "replyToEmail", "signatureText", "signatureHtml"];
 
-/** When an identity's name, reply-to or signature changes, its open drafts get a new version, and approved ones go back (decisions 3). */
+/** When an identity's name, reply-to or signature changes, its open drafts get a new version, and approved ones go back. */
 export const refreshDraftContents = (deps: Dependencies): Process => ({
   name: "refreshDraftContents",
   categories: ["identity"],

@@ -28,7 +28,7 @@ const retrySeconds = [5, 30, 120, 600];
 const sentWithinMs = 2_000;
 
 /**
- * A workspace's rules run on what happens to its mail and drafts (interface 4 and 6). A message's rules come before those of the drafts
+ * A workspace's rules run on what happens to its mail and drafts. A message's rules come before those of the drafts
  * that answer it: they share a key.
  */
 export function runRules(deps: Dependencies, provider: MailProvider): Process {

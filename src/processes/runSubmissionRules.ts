@@ -32,7 +32,7 @@ type Beside = {
   tellPeople(telling: Telling, acting: Acting): Promise<void>;
 };
 
-/** How long a draft's rules wait for the proof of the message it answers (decisions 8), and how often they look. */
+/** How long a draft's rules wait for the proof of the message it answers, and how often they look. */
 const proofWithinMs = 10_000;
 const lookEveryMs = 500;
 

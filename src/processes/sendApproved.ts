@@ -21,8 +21,8 @@ const rulesWithinMs = 30_000;
 const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn"];
 
 /**
- * An approval that means to send is carried out by this rule, so that a crash in between loses nothing (design: the send path). One by its
- * identity's setting alone comes after the rules of the draft's creation (decisions 9).
+ * An approval that means to send is carried out by this rule, so that a crash in between loses nothing. One by its
+ * identity's setting alone comes after the rules of the draft's creation.
  */
 export function sendApproved(deps: Dependencies): Process {
   async function send({ draftId, kind }: Meant, { cause, timers }: Acting): Promise<void> {

@@ -23,7 +23,7 @@ type News = { identityId: string; threadId: string; eventId: string; to: string;
 
 /**
  * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later
- * (design: the send path, 7), and that an identity under human approval is not, or not by them, approved any more (decisions 2).
+ * (src/README.md, "The send path", 11), and that an identity under human approval is not, or not by them, approved any more.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   async function tell(news: News, tries: number, { timers }: ProcessContext): Promise<void> {

@@ -1,6 +1,6 @@
 import { isAllowedHost, isPrivateHost } from "#src/publicWeb/hosts.ts";
 
-/** Where a webhook may point: https and public addresses, but for hosts that the operator allows (decisions 11). */
+/** Where a webhook may point: https and public addresses, but for hosts that the operator allows. */
 
 const maxUrlBytes = 2048;
 

@@ -17,7 +17,7 @@ export type DomainCommand =
   /** `gone`: identities known to be deleted, or never made. */
   | { type: "DeleteDomain"; gone: readonly string[]; at: string };
 
-/** So many failing checks in a row, and a verified domain is verified no more (decisions 7). */
+/** So many failing checks in a row, and a verified domain is verified no more. */
 const checksUntilLost = 3;
 
 function decide(command: DomainCommand, domain: Domain): DomainEvent[] {

@@ -1,6 +1,6 @@
 import type { Event } from "../event.ts";
 
-/** The five records a domain needs (interface 2): who owns it, who may send for it, what it signs with, the sending identity, where its mail goes. */
+/** The five records a domain needs: who owns it, who may send for it, what it signs with, the sending identity, where its mail goes. */
 export type DomainRecord = "ownership" | "spf" | "dkim" | "sending" | "mx";
 export const domainRecords: readonly DomainRecord[] = ["ownership", "spf", "dkim", "sending", "mx"];
 

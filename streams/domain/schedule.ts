@@ -1,7 +1,7 @@
 import type { Domain } from "./domain.ts";
 
 const hourMs = 3_600_000;
-/** A new domain is looked at often for so long, then seldom until it is given up (decisions 7). */
+/** A new domain is looked at often for so long, then seldom until it is given up. */
 const eagerMs = hourMs;
 export const pendingMs = hourMs + 72 * hourMs;
 

@@ -1,5 +1,5 @@
 /**
- * Exactly what would be sent, in the names of the contract (spec: decisions 3), so that the object that is hashed, shown, stored and
+ * Exactly what would be sent, in the names of the wire, so that the object that is hashed, shown, stored and
  * answered by `GET /v1/drafts/{id}/content` is one and the same. Absent values are null or [].
  */
 export type DraftContent = {

@@ -4,7 +4,7 @@ import type { DraftContent, Making } from "./content.ts";
 /** The content itself, or, where it is too large for an event, the blob that holds its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
 
-/** A mail that a key sends in one call (decisions 6). */
+/** A mail that a key sends in one call. */
 export type DirectKind = "send" | "reply" | "test_email";
 
 export type Decision = "approve" | "reject";
@@ -12,7 +12,7 @@ export type Decision = "approve" | "reject";
 /** One press of a button or link: only its hash is kept. Bound to the draft's version by the event that carries it. */
 export type DecisionToken = { sha256: string; decision: Decision };
 
-/** What authorised a send. Every queued draft has exactly one (invariant 2). */
+/** What authorised a send. Every queued draft has exactly one (streams/README.md, invariant 2). */
 export type Authorisation = { kind: "approval" | "api_key" | "auto"; approvedVersion: number };
 
 export type Asked = {
@@ -108,7 +108,7 @@ export type DraftEvent =
   | Event<"DraftMarkedStale", { newMessageId: string }>
   | Event<"DraftSent", { attemptId: string; rfcMessageId: string; sentAt: string }>
   | Event<"DraftFailed", { attemptId: string | null; code: string; message: string }>
-  /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed (design: the send path). */
+  /** Evidence that came after a draft had failed as `unconfirmed`: the draft stays failed. */
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
   /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` sent it back to a person before. */
   | Event<"DraftRulesApplied", { mode: "auto" | "manual" | null }>

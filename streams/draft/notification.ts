@@ -4,7 +4,7 @@ import { type Draft, requireStatus } from "./draft.ts";
 import type { Asked, DraftEvent } from "./events.ts";
 
 export type NotificationCommand =
-  /** `throttleSeconds` 0: no throttle. Counted between requests (decisions 4). */
+  /** `throttleSeconds` 0: no throttle. Counted between requests. */
   | { type: "RequestNotify"; at: string; throttleSeconds: number }
   /** Nobody decided about this version in time. */
   | { type: "EscalateDraft"; version: number; channelType: string }

@@ -4,7 +4,7 @@ import type { Making } from "./content.ts";
 import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 
-/** People deciding, and the agent editing. A decision is bound to the version and hash that were shown (decisions 3). */
+/** People deciding, and the agent editing. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
   | ({
       type: "EditDraft";

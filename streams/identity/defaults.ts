@@ -1,6 +1,6 @@
 import type { IdentitySettings } from "./events.ts";
 
-/** What an identity is as long as nobody says otherwise (interface 2, decisions 2). */
+/** What an identity is as long as nobody says otherwise. */
 export const defaultSettings: IdentitySettings = {
   assistantId: null,
   displayName: "",

@@ -4,7 +4,7 @@ import type { Event } from "../event.ts";
 /** Secrets inside `config` are sealed (src/secrets/keyRing.ts) before they come here. */
 export type ApprovalChannel = { type: "telegram" | "slack" | "email"; config: Record<string, string> };
 
-/** What can be set on an identity, in the contract's meaning (interface 2, decisions 2). */
+/** What can be set on an identity, in the contract's meaning. */
 export type IdentitySettings = {
   assistantId: string | null;
   displayName: string;

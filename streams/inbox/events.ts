@@ -5,7 +5,7 @@ export type MailHeaders = {
   messageId: string;
   /** True where the mail had no usable Message-ID and one was derived from its bytes. */
   messageIdDerived: boolean;
-  /** The ids it names as its thread: all of References, else the last of In-Reply-To (decisions 5). */
+  /** The ids it names as its thread: all of References, else the last of In-Reply-To. */
   threadIds: string[];
   inReplyTo: string | null;
   references: string[];
@@ -18,7 +18,7 @@ export type MailHeaders = {
   subject: string;
   date: string | null;
   classification: Classification;
-  /** Equal for "the same message again" (decisions 5). */
+  /** Equal for "the same message again". */
   contentDigest: string;
   /** In a bounce: the Message-IDs of the mail it reports. */
   reportedMessageIds: string[];

@@ -47,7 +47,7 @@ const reading: Record<RuleAction["type"], Read> = {
   },
 };
 
-/** As an identity's approval channel is configured (interface 2); `true`: required. */
+/** As an identity's approval channel is configured; `true`: required. */
 const configs: Record<"telegram" | "slack" | "email", Record<string, boolean>> = {
   telegram: { bot_token: true, chat_id: true },
   slack: { webhook_url: true, channel: false, signing_secret: false, bot_token: false },

@@ -2,7 +2,7 @@ import { type Field, fieldsOf, kindOf } from "./content.ts";
 import { type Group, type Leaf, type Operator, operators, type TriggerEvent } from "./events.ts";
 import { listAt, objectWith, oneOf, textAt, wrong } from "./judging.ts";
 
-/** Bounds of a tree (decisions 9). */
+/** Bounds of a tree. */
 const maxLeaves = 100;
 const maxNestedGroups = 8;
 

@@ -31,7 +31,7 @@ const ofDrafts = [
 ] as const;
 const ofSentMail = ["message.subject", "message.to_emails", ...ofDrafts] as const;
 
-/** The fields of each trigger (interface 4, decisions 9). */
+/** The fields of each trigger. */
 export const fieldsOf: Record<TriggerEvent, readonly Field[]> = {
   "email.received": ["message.from_email", "message.subject", "message.body_text", ...ofDrafts],
   "email.sent": ofSentMail,

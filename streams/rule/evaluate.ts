@@ -75,7 +75,7 @@ const tests: Record<Exclude<Positive, "equals" | "in">, (fact: string, one: stri
   ends_with: (fact, one) => fact.endsWith(one),
 };
 
-/** Addresses, domains and ids compare without case, everything else exactly; parts of a text always without case (decisions 9). */
+/** Addresses, domains and ids compare without case, everything else exactly; parts of a text always without case. */
 const comparable = (field: Field, text: string): string => (kindOf(field) === "caseless" ? folded(text) : text);
 const folded = (text: string): string => text.toLowerCase();
 

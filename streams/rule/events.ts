@@ -1,7 +1,7 @@
 import type { Event } from "../event.ts";
 import type { Priority, ThreadStatus } from "../thread/events.ts";
 
-/** What a rule can be triggered by (interface 6). */
+/** What a rule can be triggered by. */
 export const triggerEvents = [
   "email.received",
   "email.sent",

@@ -9,8 +9,8 @@ export type ThreadAuthentication = {
 };
 
 /**
- * Once per filing. A mail that joined a thread asks for review where DMARC does not pass (decisions 5), unless the domain has no policy
- * and its address is proven by SPF or DKIM all the same (decisions 13): else nearly every small domain's answers would. A machine's mail
+ * Once per filing. A mail that joined a thread asks for review where DMARC does not pass, unless the domain has no policy
+ * and its address is proven by SPF or DKIM all the same: else nearly every small domain's answers would. A machine's mail
  * is nobody's word, and asks for nothing; nor does a blocked contact's.
  */
 export function authenticateMessage({ message }: ThreadAuthentication, thread: Thread): ThreadEvent[] {

@@ -85,7 +85,7 @@ export type SendClaim = {
 
 export type AuthenticationResult = "pass" | "fail" | "none" | "neutral" | "softfail" | "temperror" | "permerror";
 
-/** What was found out about a mail's sender. `aligned`: the address in From is proven (decisions 13). */
+/** What was found out about a mail's sender. `aligned`: the address in From is proven. */
 export type Authentication = {
   spf: AuthenticationResult;
   dkim: AuthenticationResult;
@@ -157,7 +157,7 @@ export type ThreadEvent =
         needsReview: boolean;
         /** Filing numbers of its mails whose authentication is still to come. Absent in older events. */
         unauthenticated?: number[];
-        /** By draft: the machines that were answered (decisions 13). Absent in older events. */
+        /** By draft: the machines that were answered. Absent in older events. */
         machineAnswers?: Record<string, string[]>;
       }
     >;

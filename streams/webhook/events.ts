@@ -1,6 +1,6 @@
 import type { Event } from "../event.ts";
 
-/** The kinds of events that integrators are told of: webhooks and the event feed (decisions 11). */
+/** The kinds of events that integrators are told of: webhooks and the event feed. */
 export const publicEventTypes = [
   "email.received",
   "email.sent",

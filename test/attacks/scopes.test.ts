@@ -5,7 +5,7 @@ import type { Ask } from "#test/support/asking.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 
-/** The scopes that the contract itself has (interface 5); the others are decided beside it. */
+/** The scopes that the contract itself has; the others are of this service. */
 const ofContract = [
   ...["read:threads", "write:drafts", "write:emails", "read:identities", "write:identities"],
   ...["read:rules", "write:rules", "read:billing"],

@@ -1,5 +1,5 @@
 /**
- * Every row of the contract's sections 3 to 9 (interface.md), once, by hand. A test proves a row by carrying its id in square brackets in
+ * Every row of the contract's sections 3 to 9, once, by hand. A test proves a row by carrying its id in square brackets in
  * its own title or in that of a describe around it: `[7 409 stale_draft]`. Path parameters are written {id}.
  */
 export type ContractRow = {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
-/** The contract's tables of states (interface 3), each transition asked of the service over HTTP. */
+/** The contract's tables of states, each transition asked of the service over HTTP. */
 describe("states and transitions", function () {
   this.timeout(60_000);
   let service: InProcess;

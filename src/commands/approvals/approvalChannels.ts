@@ -7,7 +7,7 @@ import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events
 import type { Dependencies } from "../dependencies.ts";
 import { receivesMailHere } from "../domains/domainNames.ts";
 
-/** The parts of a channel's config that are secrets: sealed at rest, masked on the wire (decisions 7). */
+/** The parts of a channel's config that are secrets: sealed at rest, masked on the wire. */
 export const secretFields = ["bot_token", "webhook_url", "signing_secret"];
 
 /** An identity's channels, and what the wire calls them. */
@@ -22,7 +22,7 @@ type Owner = { workspaceId: string; slot: Slot };
 
 /**
  * Seals the secrets of the channels that are given. The shown, masked value sent back keeps the stored one. Throws Rejected
- * invalid_request for a mask of nothing stored, and for a webhook_url that is none of Slack's (decisions 7).
+ * invalid_request for a mask of nothing stored, and for a webhook_url that is none of Slack's.
  */
 export function sealChannels(
   deps: Dependencies,

@@ -36,7 +36,7 @@ export function readDomainNames(
   return { name, subdomain: relative, mailDomain };
 }
 
-/** The sandbox domain stands in every workspace already (decisions 7). */
+/** The sandbox domain stands in every workspace already. */
 function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
   if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
   throw invalid("domain_name", "this domain belongs to the service itself; name one of your own", { conflict: true });

@@ -167,7 +167,7 @@ export async function attachIdentity(deps: Dependencies, domainId: string, ident
   await deps.domains.handle(domainId, command, cause);
 }
 
-/** False for a domain above the plan's cap; the sandbox domain counts against none (decisions 7 and 10). */
+/** False for a domain above the plan's cap; the sandbox domain counts against none. */
 export const domainWorks = async (deps: Dependencies, workspaceId: string, domainId: string): Promise<boolean> =>
   domainId === sandboxDomainId(workspaceId) ||
   worksUnderPlan(deps, { workspaceId, kind: "domains", holderId: domainId }, (id) => stateOf(deps, id));

@@ -23,8 +23,7 @@ export const draftEvents = async (deps: Dependencies, draftId: string): Promise<
   (await readAll(deps, draftStream(draftId))) as unknown as Recorded<DraftEvent>[];
 
 /**
- * A draft's whole life, oldest first: its own events, the claims to send it, which stand on its thread, and what became of each attempt
- * (decisions 4).
+ * A draft's whole life, oldest first: its own events, the claims to send it, which stand on its thread, and what became of each attempt.
  */
 export async function draftHistory(deps: Dependencies, draftId: string): Promise<Recorded[]> {
   const own = (await draftEvents(deps, draftId)) as unknown as Recorded[];

@@ -11,7 +11,7 @@ import { changeDraft } from "./changeDraft.ts";
 import { contentSha256, loadContent, storeContent } from "./draftContents.ts";
 import { rewriteLetter } from "./letters.ts";
 
-/** What a PATCH may change; what is absent stays (interface 4). */
+/** What a PATCH may change; what is absent stays. */
 export type DraftChanges = {
   bodyText?: string | null;
   bodyHtml?: string | null;
@@ -70,7 +70,7 @@ export async function editDraft(
   return deps.drafts.handle(draftId, edit, cause);
 }
 
-/** Approves by key; does not send (interface 3). Throws Rejected human_approval_required, invalid_status, version_mismatch. */
+/** Approves by key; does not send. Throws Rejected human_approval_required, invalid_status, version_mismatch. */
 export async function approveDraft(
   deps: Dependencies,
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },

@@ -52,8 +52,8 @@ export async function requireDirectSend(
 }
 
 /**
- * Submits a draft that the calling key approves by the same act, and queues it; where the identity requires a person, it stays pending
- * (decisions 6). A refusal leaves a draft that never leaves.
+ * Submits a draft that the calling key approves by the same act, and queues it; where the identity requires a person, it stays pending.
+ * A refusal leaves a draft that never leaves.
  */
 export async function sendDirectly(
   deps: Dependencies,

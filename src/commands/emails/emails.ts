@@ -33,7 +33,7 @@ export type SendRequest = GivenLetter & {
 };
 
 /**
- * Writes to somebody first: opens a thread of its own (decisions 6). Throws Rejected not_found naming the field, cold_send_not_allowed,
+ * Writes to somebody first: opens a thread of its own. Throws Rejected not_found naming the field, cold_send_not_allowed,
  * and whatever refuses a send; then nothing leaves later.
  */
 export async function sendEmail(deps: Dependencies, request: SendRequest, cause: Cause): Promise<DirectlySent> {
@@ -97,7 +97,7 @@ export type ReplyRequest = GivenLetter & {
 };
 
 /**
- * Answers on a thread: recipients and headers are derived (decisions 6). Where no message was named and a newer one arrives in between,
+ * Answers on a thread: recipients and headers are derived. Where no message was named and a newer one arrives in between,
  * that one is answered; else Throws Rejected stale_draft. Also not_found naming the field, loop_guarded, and whatever refuses a send.
  */
 export async function replyEmail(deps: Dependencies, request: ReplyRequest, cause: Cause): Promise<DirectlySent> {

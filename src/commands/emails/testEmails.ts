@@ -4,7 +4,7 @@ import type { DirectlySent } from "./directSends.ts";
 import { loadIdentity, openByMail } from "./emails.ts";
 
 /**
- * Sends a test mail from an identity, by the same path as any other and counted like it (decisions 6). Its draft's id is the task's.
+ * Sends a test mail from an identity, by the same path as any other and counted like it. Its draft's id is the task's.
  * Throws Rejected identity_not_active, and whatever refuses a send.
  */
 export async function sendTestEmail(

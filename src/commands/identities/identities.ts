@@ -111,7 +111,7 @@ async function holderState(deps: Dependencies, identityId: string): Promise<Hold
   return identity.deleted ? "gone" : "alive";
 }
 
-/** False for an identity above the plan's cap, or on a domain above it: it can be read, and neither sends nor receives (decisions 10). */
+/** False for an identity above the plan's cap, or on a domain above it: it can be read, and neither sends nor receives. */
 export async function identityWorks(deps: Dependencies, workspaceId: string, identityId: string): Promise<boolean> {
   const { state: identity } = await deps.identities.load(identityId);
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
@@ -135,7 +135,7 @@ async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddre
 const addressInUse = (): Rejected =>
   invalid("local_part", "this address is already in use; choose another", { conflict: true });
 
-/** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals (decisions 2). */
+/** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals. */
 export async function updateIdentity(
   deps: Dependencies,
   {

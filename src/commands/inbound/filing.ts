@@ -22,8 +22,8 @@ const pageSize = 50;
 const maxDecisionBytes = 500_000;
 
 /**
- * Files everything received for an identity: decisions first, then what they say (design: filing). Safe to run twice at once and to be
- * cut off anywhere: whoever comes next carries out what is recorded. Throws Unavailable where storage is away.
+ * Files everything received for an identity: decisions first, then what they say (src/README.md, "Receiving and filing"). Safe to run
+ * twice at once and to be cut off anywhere: whoever comes next carries out what is recorded. Throws Unavailable where storage is away.
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   for (;;) {

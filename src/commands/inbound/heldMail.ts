@@ -18,7 +18,7 @@ export async function receivesNothing(
 
 /**
  * What of a page of decisions has to be held: all of an identity that receives nothing, and what the plan's inbound mails do not reach
- * for, which are counted here. A repeated delivery is neither stored nor counted (decisions 5 and 10).
+ * for, which are counted here. A repeated delivery is neither stored nor counted.
  */
 export async function holdWhereNeeded(
   deps: Dependencies,

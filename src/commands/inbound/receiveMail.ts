@@ -13,7 +13,7 @@ export const reception = (deps: Dependencies): Reception => ({
   accept: (delivery) => receive(deps, delivery),
 });
 
-/** The envelope decides: the exact address first, then without its +tag, whatever the case (decisions 5). */
+/** The envelope decides: the exact address first, then without its +tag, whatever the case. */
 async function resolveRecipient(deps: Dependencies, address: string): Promise<Recipient | undefined> {
   const exact = address.toLowerCase();
   if (exact === deps.settings.approvalsFrom.toLowerCase()) return { kind: "approvals" };

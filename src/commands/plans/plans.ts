@@ -17,7 +17,7 @@ export type CurrentPlan = {
   earlier: readonly string[];
 };
 
-/** Read from the workspace's own stream, never from the payment processor (interface 2). */
+/** Read from the workspace's own stream, never from the payment processor. */
 export async function currentPlan(deps: Dependencies, workspaceId: string): Promise<CurrentPlan> {
   const { state } = await deps.workspaces.load(workspaceId);
   const now = deps.clock.now();

@@ -26,7 +26,7 @@ const capOn = ({ betaOverride, limits }: CurrentPlan, direction: Direction): num
   return direction === "outbound" ? limits.emailsPerPeriod : limits.inboundPerPeriod;
 };
 
-/** What a lifetime's counters hold beside its own stream: the mail of all periods before (decisions 10). */
+/** What a lifetime's counters hold beside its own stream: the mail of all periods before. */
 async function countedBefore(
   deps: Dependencies,
   workspaceId: string,

@@ -49,7 +49,7 @@ export async function takeSlot(
 
 /**
  * Whether a thing may do its work under the plan of this moment: of those above a cap that became smaller, the newest stop first, and work
- * again when there is room (decisions 10). What holds no slot is not counted.
+ * again when there is room. What holds no slot is not counted.
  */
 export async function worksUnderPlan(
   deps: Dependencies,

@@ -111,7 +111,7 @@ function factsOf(trigger: TriggerEvent, known: Known): Facts {
   return facts;
 }
 
-/** Rules read the whole text part, not what a view makes of it (decisions 5). */
+/** Rules read the whole text part, not what a view makes of it. */
 async function textOf(deps: Dependencies, { body_text, body_blob }: MessageRow): Promise<string | null> {
   if (body_blob === null) return body_text;
   const bytes = await deps.blobs.get(body_blob);

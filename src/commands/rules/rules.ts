@@ -12,7 +12,7 @@ import { requireOutside, sealActions } from "./ruleSecrets.ts";
 
 export { warningsOf } from "#streams/ruleRun/grants.ts";
 
-/** Bytes of conditions, and of actions, as JSON.stringify writes them (interface 8, decisions 0). */
+/** Bytes of conditions, and of actions, as JSON.stringify writes them. */
 const maxJsonBytes = 10_240;
 
 /** A rule as a caller gave it, not judged yet. */
@@ -137,7 +137,7 @@ async function requireRule(deps: Dependencies, workspaceId: string, ruleId: stri
   return rule;
 }
 
-/** What a rule is limited to is this workspace's (decisions 0: else not_found naming the field). */
+/** What a rule is limited to is this workspace's; otherwise not_found naming the field. */
 export async function requireScope(
   deps: Dependencies,
   workspaceId: string,

@@ -7,7 +7,7 @@ const pollMs = 5;
 
 /**
  * Waits until everything acknowledged for this identity stands in its thread. A mail acknowledged but not filed yet is already the
- * customer's newer word, so no send may be judged before (invariant 3). Answers the inbox's revision up to which that holds (-1: nothing
+ * customer's newer word, so no send may be judged before (streams/README.md, invariant 3). Answers the inbox's revision up to which that holds (-1: nothing
  * was ever received), without waiting where it is still `known`. Throws Unavailable after the settings' bound.
  */
 export async function waitUntilFiled(deps: Dependencies, identityId: string, known = noStream): Promise<number> {

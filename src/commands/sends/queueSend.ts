@@ -26,7 +26,7 @@ const recoveryMs = 10_000;
 type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
 
 /**
- * Queues a draft for delivery (design: the send path, 1 to 4): barrier, claim on the thread, quota, queue. Whatever is refused on
+ * Queues a draft for delivery (src/README.md, "The send path", 2 to 6): barrier, claim on the thread, quota, queue. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
  * human_approval_required, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
  * end; each attempt is fenced by an id of its own.

@@ -18,7 +18,7 @@ export type ApprovalPagesOptions = ApprovalDecisions & {
 };
 
 /**
- * The pages behind an approval mail's links (decisions 3). GET and HEAD of `/a/:token` show and never change anything; POST decides, with
+ * The pages behind an approval mail's links. GET and HEAD of `/a/:token` show and never change anything; POST decides, with
  * the nonce of a page fetched within the hour.
  */
 export function approvalPages(options: ApprovalPagesOptions): Router {

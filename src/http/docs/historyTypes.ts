@@ -2,7 +2,7 @@ import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 
-/** What GET /v1/drafts/{id}/history can hold (decisions 4): a type without a line here does not compile. */
+/** What GET /v1/drafts/{id}/history can hold: a type without a line here does not compile. */
 type Shown =
   | DraftEvent["type"]
   | DeliveryEvent["type"]

@@ -2,10 +2,13 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { Router } from "express";
-import { html } from "#src/html/html.ts";
+import { html, type Markup } from "#src/html/html.ts";
 import type { Document } from "../framework/openapi/openapi.ts";
 import { type Reply, reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
+import { documents, documentText, pageOf, withTables } from "./documents.ts";
+import { renderMarkdown, titleOf } from "./markdown.ts";
+import { allTables, type Declared } from "./tables.ts";
 
 const { resolve } = createRequire(import.meta.url);
 const own = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
@@ -16,15 +19,23 @@ const files: Record<string, { path: string; type: string }> = {
   "swagger-ui.js": { path: resolve("swagger-ui-dist/swagger-ui-bundle.js"), type: "text/javascript; charset=utf-8" },
   "favicon.png": { path: resolve("swagger-ui-dist/favicon-32x32.png"), type: "image/png" },
   "docs.css": { path: own("browser.css"), type: "text/css; charset=utf-8" },
+  "document.css": { path: own("document.css"), type: "text/css; charset=utf-8" },
   "docs.js": { path: own("browser.js"), type: "text/javascript; charset=utf-8" },
 };
 
-/** /docs: the OpenAPI document in Swagger UI, readable without any network but the way here. */
-export function docsPages(document: Document): Router {
+/** /docs: the OpenAPI document in Swagger UI, and the pages beside it, readable without any network but the way here. */
+export function docsPages(document: Document, declared: Declared): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const page = docsPage(document.info.title);
   const read = new Map<string, Promise<Buffer>>();
   router.get("/docs", (_, response) => send(response, page));
+  for (const name of Object.keys(documents)) {
+    let made: Reply | undefined;
+    router.get(`/docs/${name}`, async (_, response) => {
+      made ??= documentPage(withTables(documentText(name), allTables(declared)));
+      await send(response, made);
+    });
+  }
   for (const [name, { path, type }] of Object.entries(files)) {
     router.get(`/docs/${name}`, async (_, response) => {
       if (!read.has(name)) read.set(name, readFile(path));
@@ -52,12 +63,33 @@ function docsPage(title: string): Reply {
   const page = html`<html lang="en"><head><meta charset="utf-8"><title>${title}: API</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="/docs/favicon.png"><link rel="stylesheet" href="/docs/swagger-ui.css"><link rel="stylesheet" href="/docs/docs.css"></head>
-<body><noscript>This page needs JavaScript; the document itself is <a href="/openapi.json">openapi.json</a>.</noscript>
+<body><nav class="documents">${documentLinks()}</nav>
+<noscript>This page needs JavaScript; the document itself is <a href="/openapi.json">openapi.json</a>.</noscript>
 <div id="docs"></div>
 <script src="/docs/swagger-ui.js"></script><script src="/docs/docs.js"></script>
 </body></html>
 `;
-  return reply({
+  return pageReply(page);
+}
+
+/** One of the pages beside the reference. */
+function documentPage(text: string): Reply {
+  return pageReply(html`<html lang="en"><head><meta charset="utf-8"><title>${titleOf(text)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="/docs/favicon.png"><link rel="stylesheet" href="/docs/document.css"></head>
+<body><nav class="documents">${documentLinks()}</nav>
+<main>${renderMarkdown(text, pageOf)}</main>
+</body></html>
+`);
+}
+
+const documentLinks = (): Markup =>
+  html`<a href="/docs">API reference</a>${Object.entries(documents).map(
+    ([name, says]) => html` <a href="/docs/${name}" title="${says}">${name}</a>`,
+  )}`;
+
+const pageReply = (page: Markup): Reply =>
+  reply({
     bytes: Buffer.from(`<!doctype html>\n${page}`),
     headers: {
       "Content-Type": "text/html; charset=utf-8",
@@ -67,4 +99,3 @@ function docsPage(title: string): Reply {
       "X-Frame-Options": "DENY",
     },
   });
-}

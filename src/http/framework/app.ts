@@ -5,6 +5,7 @@ import Type from "typebox";
 import type { Metrics } from "#src/metrics/metrics.ts";
 import { Rejected } from "#streams/decider.ts";
 import { docsPages } from "../docs/pages.ts";
+import type { DescribedSetting } from "../docs/tables.ts";
 import { healthRoutes, type ReadinessCheck } from "../health/health.ts";
 import { measureRequests, showMetrics } from "../health/metrics.ts";
 import { errorHandler } from "./errorHandler.ts";
@@ -23,6 +24,8 @@ export type AppOptions = Omit<ServeOptions, "inFlight"> & {
   logger: Logger;
   /** How the OpenAPI document introduces the service. */
   info: Info;
+  /** What /docs/operations tells of the settings. */
+  settings?: readonly DescribedSetting[];
   inFlight?: InFlight;
   /** What /readyz asks. */
   readiness?: readonly ReadinessCheck[];
@@ -55,7 +58,7 @@ export function createApp(options: AppOptions): Express {
     limits: options.limits !== undefined,
   });
   app.get("/openapi.json", (_, response) => send(response, reply({ json: document })));
-  app.use(docsPages(document));
+  app.use(docsPages(document, { routes: options.routes, settings: options.settings ?? [] }));
   app.use(healthRoutes(options.readiness ?? []));
   if (options.metrics) app.get("/metrics", showMetrics(options.metrics));
   for (const handler of options.beside ?? []) app.use(handler);

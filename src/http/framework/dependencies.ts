@@ -10,7 +10,7 @@ import type { Revocation } from "./keys/revocation.ts";
 export type HttpDependencies = Dependencies & {
   /**
    * Read your writes: resolves when the read models have reached the position of a write. Where they lag it throws an Unavailable that
-   * says that the write is recorded, and under which id (decisions 0).
+   * says that the write is recorded, and under which id.
    */
   readAfter(position: number, id?: string): Promise<void>;
   /** Of this instance: how requests under a revoked key come to their end everywhere. */

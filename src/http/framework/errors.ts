@@ -2,7 +2,7 @@ import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { invalid as invalidField, Rejected } from "#streams/decider.ts";
 import { Reply } from "./reply.ts";
 
-/** The HTTP status of every code of the contract (interface 7, decisions). The only place that knows both. */
+/** The HTTP status of every code of the contract. The only place that knows both. */
 export const statuses = {
   unauthorized: 401,
   insufficient_scope: 401,

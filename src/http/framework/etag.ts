@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
 import { invalid } from "./errors.ts";
 
-/** A version as an entity tag (decisions 3). */
+/** A version as an entity tag. */
 export const etag = (version: number): string => `"${version}"`;
 
 const entityTag = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;

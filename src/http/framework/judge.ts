@@ -32,7 +32,7 @@ export type Admitted = {
   bytes: () => Promise<Buffer>;
 };
 
-/** The rest of the order of decisions 0: the path, query and body, then whatever the handler finds out. */
+/** The rest of the order of judgement: the path, query and body, then what the handler finds out. */
 export async function judge(admitted: Admitted, checkResponses: boolean): Promise<Reply> {
   const { request, route } = admitted;
   const reached = { ...reach(admitted), ...callerOf(admitted) };
@@ -111,7 +111,7 @@ function callerOf({ request, key, callId, operation }: Admitted): Caller | undef
   return { workspaceId, apiKey: key, actor, cause, secretOnce };
 }
 
-/** The Idempotency-Key of a POST (decisions 0); undefined where there is none. */
+/** The Idempotency-Key of a POST; undefined where there is none. */
 export function idempotencyKeyOf(request: Request): string | undefined {
   const given = request.method === "POST" ? request.headersDistinct["idempotency-key"] : undefined;
   if (given === undefined) return undefined;

@@ -11,7 +11,7 @@ function requestIdOf(request: IncomingMessage): string {
   return given.length === 1 && sane.test(given[0]!) ? given[0]! : randomUUID();
 }
 
-/** Every response carries X-Request-Id, also those that no route makes (decisions 0). */
+/** Every response carries X-Request-Id, also those that no route makes. */
 export function nameRequest(request: IncomingMessage, response: ServerResponse, next: () => void): void {
   const id = requestIdOf(request);
   (request as Identified).id = id;

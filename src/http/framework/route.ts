@@ -7,7 +7,7 @@ import type { ApiKeyIdentity } from "./keys/authenticate.ts";
 import type { Scope } from "./keys/scopes.ts";
 import { compileAnswerCheck, compileCheck } from "./validation/validation.ts";
 
-/** The classes that rate limits are counted by (decisions 12). */
+/** The classes that rate limits are counted by. */
 export type LimitClass = "read" | "write" | "send" | "notify" | "test_email" | "auth";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -96,7 +96,7 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   /** It may answer 409 invalid_request; says when. */
   conflict?: string;
   /**
-   * Looks up what the path names, before query and body are judged (decisions 0): nothing found is 404. Whoever leaves it
+   * Looks up what the path names, before query and body are judged: nothing found is 404. Whoever leaves it
    * out has the handler find out, after 422.
    */
   load?: (reached: Reached<P> & WhoAsks<S>) => Promise<Loaded | undefined | null | false>;

@@ -30,10 +30,10 @@ export type ServeOptions = {
   checkResponses?: boolean;
 };
 
-/** Bytes (decisions 0). */
+/** Bytes. */
 const defaultBodyLimit = 1024 * 1024;
 
-/** One route, in the order of judgement of decisions 0. */
+/** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
   const limit = options.limits?.(route.limit);
 

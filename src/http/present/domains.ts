@@ -47,7 +47,7 @@ export function presentDomain(row: DomainRow, settings: RecordSettings): WireDom
   };
 }
 
-/** The sandbox domain stands verified in every workspace from the start, under an id of that workspace (decisions 7). */
+/** The sandbox domain stands verified in every workspace from the start, under an id of that workspace. */
 export const presentSandbox = (
   workspace: { id: string; created_at: Date },
   id: string,

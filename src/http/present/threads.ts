@@ -15,7 +15,7 @@ export const presentThread = (row: ThreadRow): WireThread => ({
   updated_at: timestamp(row.updated_at),
 });
 
-/** A merged thread answers with its own id and the content of the one it became part of (decisions 5). */
+/** A merged thread answers with its own id and the content of the one it became part of. */
 export const presentMerged = (own: ThreadRow, survivor: ThreadRow): WireThread => ({
   ...presentThread(survivor),
   id: own.id,

@@ -1,6 +1,6 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from "typebox";
 
-/** Schemas that several resources share. Sizes are UTF-8 bytes (decisions 0). */
+/** Schemas that several resources share. Sizes are UTF-8 bytes. */
 
 export const kilobyte = 1024;
 
@@ -56,7 +56,7 @@ export const ListQuery = <P extends TProperties>(filters: P) => Strict({ ...filt
 
 export const Paging = ListQuery({});
 
-/** A list's answer (interface 2). */
+/** A list's answer. */
 export const Envelope = <S extends TSchema>(item: S) =>
   Strict({
     data: Type.Array(item),

@@ -17,7 +17,7 @@ import {
 export const DraftStatus = Type.Enum(["pending", "approved", "rejected", "sending", "sent", "stale", "failed"]);
 const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 
-/** Bounds of what an agent writes (decisions 4). The subject has to fit one header line of RFC 5322. */
+/** Bounds of what an agent writes. The subject has to fit one header line of RFC 5322. */
 export const maxBody = 256 * kilobyte;
 const maxRationale = 8 * kilobyte;
 const maxMetadata = 8 * kilobyte;
@@ -26,7 +26,7 @@ export const maxSubject = 998;
 const maxAttachments = 10;
 const maxAttachmentBytes = 10 * kilobyte * kilobyte;
 
-/** Enough for the attachments in base64 and the rest of the request (decisions 0). */
+/** Enough for the attachments in base64 and the rest of the request. */
 export const attachmentBodyLimit = 36 * kilobyte * kilobyte;
 
 /** What HTML lost when it was reduced to what can be shown. */
@@ -40,7 +40,7 @@ export const DraftAttachment = Strict(
   { title: "DraftAttachment" },
 );
 
-/** Who decided, and about what (decisions 2). */
+/** Who decided, and about what. */
 export const DecidedBy = Strict(
   {
     decision: Type.Enum(["approve", "reject"]),
@@ -212,7 +212,7 @@ export const DraftStateQuery = Strict({
 
 export const ContentQuery = Strict({ version: Type.Optional(Type.Integer({ minimum: 1 })) });
 
-/** Exactly what is sent, and hashed as RFC 8785 JSON into content_sha256 (decisions 3). */
+/** Exactly what is sent, and hashed as RFC 8785 JSON into content_sha256. */
 export const DraftContent = Strict(
   {
     from: Strict({ name: Type.String(), address: Type.String() }),

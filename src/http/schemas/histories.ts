@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { ActorShown, Envelope, Nullable, Paging, Strict, Timestamp, Uuid } from "./common.ts";
 
-/** The state that an edit replaced (decisions 4). */
+/** The state that an edit replaced. */
 export const DraftVersion = Strict(
   {
     id: Uuid,

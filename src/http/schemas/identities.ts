@@ -20,7 +20,7 @@ const IdentityStatus = Type.Enum(["active", "disabled"]);
 const secret = Type.String({ minLength: 1, maxBytes: 2 * kilobyte });
 const masked = "Shown as **** and its last 4 characters; sending that back keeps the stored value.";
 
-/** How approvers are reached. Secrets are stored encrypted and shown masked (interface 2, decisions 7 and 13). */
+/** How approvers are reached. Secrets are stored encrypted and shown masked. */
 export const ApprovalChannel = OneOfBy(
   "type",
   [

@@ -41,7 +41,7 @@ export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
   return {
     messageId: ownId ?? derivedMessageId(rawSha256!),
     messageIdDerived: !ownId,
-    // Old clients put a person's address before the id into In-Reply-To: its last <…> is the id (decisions 5).
+    // Old clients put a person's address before the id into In-Reply-To: its last <…> is the id.
     threadIds: references.length > 0 ? references : inReplyTo ? [inReplyTo] : [],
     inReplyTo,
     references,

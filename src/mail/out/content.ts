@@ -26,7 +26,7 @@ const asSent = (content: DraftContent): DraftContent => ({
   attachments: content.attachments.map(({ filename, content_type, sha256 }) => ({ filename, content_type, sha256 })),
 });
 
-/** sha256 (lower-case hex) over the canonical JSON of exactly what would be sent (decisions 3). */
+/** sha256 (lower-case hex) over the canonical JSON of exactly what would be sent. */
 export const contentSha256 = (content: DraftContent): string =>
   createHash("sha256")
     .update(canonicalJson(asSent(content)))

@@ -1,4 +1,4 @@
--- Which instances of the API run, and how far each has come with revoked keys (invariant 7). Times are this server's.
+-- Which instances of the API run, and how far each has come with revoked keys (streams/README.md, invariant 7). Times are this server's.
 
 create table work.instances (
   id uuid primary key,

@@ -84,22 +84,14 @@ describe("the event feed [d11 feed]", function () {
       authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
     };
     const thread = threadStream(threadId);
+    const onThread = { workspaceId: workspace.id, stream: thread };
     const authenticated = (more: object) => ({ type: "MessageAuthenticated", data: { ...mail, ...more } });
-    await append(
-      deps,
-      { workspaceId: workspace.id, stream: thread },
-      authenticated({}),
-      authenticated({ classification: "list" }),
-    );
-    // These trigger nothing (decisions 5).
-    await append(deps, { workspaceId: workspace.id, stream: thread }, authenticated({ classification: "bounce" }));
-    await append(deps, { workspaceId: workspace.id, stream: thread }, authenticated({ classification: "auto_reply" }));
-    await append(deps, { workspaceId: workspace.id, stream: thread }, authenticated({ contactStatus: "blocked" }));
-    await append(
-      deps,
-      { workspaceId: workspace.id, stream: thread },
-      { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } },
-    );
+    await append(deps, onThread, authenticated({}), authenticated({ classification: "list" }));
+    // These trigger nothing.
+    await append(deps, onThread, authenticated({ classification: "bounce" }));
+    await append(deps, onThread, authenticated({ classification: "auto_reply" }));
+    await append(deps, onThread, authenticated({ contactStatus: "blocked" }));
+    await append(deps, onThread, { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } });
     const domain = [
       { type: "DomainAdded", data: { ...domainFacts, workspaceId: workspace.id, at: mailedAt } },
       { type: "DomainVerified", data: { at: mailedAt } },

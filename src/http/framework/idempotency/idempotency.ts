@@ -15,7 +15,7 @@ import { createAnswerRecords, type Kept, type Post } from "./idempotencyRecords.
 const sweepEveryMs = 600_000;
 
 /**
- * Idempotency-Key (decisions 0): the first POST under a key runs, under an operation that all its repetitions share; its status and body are
+ * Idempotency-Key: the first POST under a key runs, under an operation that all its repetitions share; its status and body are
  * given to the others. What came to no answer (401, 429, 5xx, a crash) runs again, under the same operation.
  */
 export function createIdempotency(deps: {

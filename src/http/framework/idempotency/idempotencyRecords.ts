@@ -29,7 +29,7 @@ export type Kept = {
 
 type Answer = Omit<Kept, "requestHash" | "operation" | "othersSecret">;
 
-/** After so long a run that has not answered is taken for cut off (design 7). Longer than any POST takes. */
+/** After so long a run that has not answered is taken for cut off. Longer than any POST takes. */
 const runMs = 60_000;
 
 export type AnswerRecords = {

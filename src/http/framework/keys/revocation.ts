@@ -5,7 +5,7 @@ import type { Database } from "#src/postgres/database.ts";
 import type { InFlight } from "./inFlight.ts";
 
 /**
- * Revoked keys across instances: once `drain` says true, no instance answers anything but 401 under the key (invariant 7).
+ * Revoked keys across instances: once `drain` says true, no instance answers anything but 401 under the key (streams/README.md, invariant 7).
  * Every instance shows that it lives by a heartbeat and acknowledges each revocation when nothing of the key runs there any more.
  * One that was suspended is not waited for: it knows by its own clock that it was, and answers nobody before it has caught up.
  */

@@ -1,4 +1,4 @@
-/** What a key may be allowed to do (interface 5, decisions 1), each with the words it has in the documentation. */
+/** What a key may be allowed to do, each with the words it has in the documentation. */
 export const scopes = {
   "read:threads": "read threads, messages, drafts and the inbound ledger",
   "write:drafts": "submit, edit, approve, reject drafts, ask approvers again, change threads",

@@ -10,7 +10,7 @@ export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefine
 
 export const windowMs = 60_000;
 
-/** What counts the requests of each class (decisions 12), and refuses those over its rate. Undefined for a class without one. */
+/** What counts the requests of each class, and refuses those over its rate. Undefined for a class without one. */
 export function createLimits({
   counter,
   rates,

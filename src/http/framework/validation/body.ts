@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
 import { invalid } from "../errors.ts";
 
-/** JSON deeper than this is refused (decisions 0). */
+/** JSON deeper than this is refused. */
 const maxDepth = 32;
 
 /**
@@ -81,7 +81,7 @@ function requirePlain(value: unknown, path: string, depth: number): void {
   }
 }
 
-/** Text that can be stored and sent anywhere: no NUL, no lone surrogate (decisions 0). */
+/** Text that can be stored and sent anywhere: no NUL, no lone surrogate. */
 export function requireText(text: string, path: string): void {
   if (text.includes("\0")) throw invalid(path, "expected text without NUL characters");
   if (/\p{Surrogate}/u.test(text)) throw invalid(path, "expected well-formed Unicode text");

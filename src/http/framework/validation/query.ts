@@ -6,7 +6,7 @@ type Typed = { type?: string; format?: string };
 
 /**
  * The query string as typed values: flat, each parameter at most once, none that the route does not know (a mistyped filter must
- * not return everything: decisions 0). What does not look like its type is left as text, for the schema to refuse.
+ * not return everything). What does not look like its type is left as text, for the schema to refuse.
  */
 export function readQuery(url: string, schema: TObject): Record<string, unknown> {
   const start = url.indexOf("?");

@@ -27,7 +27,7 @@ const usualTimeMs = 10_000;
 /** What is left for judging when the last look-up is given up. */
 const marginMs = 500;
 
-/** SPF, DKIM, DMARC and ARC by DNS, `timeMs` (10 s) in all: what could not be found out by then is `temperror` (design: filing). */
+/** SPF, DKIM, DMARC and ARC by DNS, `timeMs` (10 s) in all: what could not be found out by then is `temperror`. */
 export function createMailAuthenticator(
   resolver: Resolver,
   clock: Pick<Clock, "monotonic">,

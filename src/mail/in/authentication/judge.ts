@@ -8,7 +8,7 @@ export type ClaimedSender = { address: string | null; fromCount: number };
 
 /**
  * What the findings prove about the sender. Alignment is compared here, domain by domain: the library takes strict for relaxed
- * (decisions 13, RFC 7489 section 3.1). A mail with more than one From proves nothing, nor does one that another reader reads otherwise.
+ * (RFC 7489 section 3.1). A mail with more than one From proves nothing, nor does one that another reader reads otherwise.
  */
 export function judge({ address, fromCount }: ClaimedSender, findings: Findings, policy: DmarcPolicy): Authentication {
   const { spf, arc } = findings;

@@ -1,0 +1,34 @@
+import { readFileSync } from "node:fs";
+
+/** The pages beside the reference of the API, by their names in /docs. Each is a file of this folder. */
+export const documents = {
+  contract: "How the service fulfils its contract, section by section",
+  operations: "Running it: settings, commands, metrics, alarms, backup, and what to do when",
+} as const;
+
+export type DocumentName = keyof typeof documents;
+
+const fileOf = (name: string): URL => new URL(`${name}.md`, import.meta.url);
+
+export const documentText = (name: string): string => readFileSync(fileOf(name), "utf8");
+
+/** Where a link from one of these files to another leads once both are served; any other link leads where it says. */
+export const pageOf = (target: string): string =>
+  target.replace(/^introduction\.md/, "/docs").replace(/^(\w+)\.md/, "/docs/$1");
+
+/** The files whose tables are made from the code. */
+export const pageFiles: readonly URL[] = ["introduction", ...Object.keys(documents)].map(fileOf);
+
+const block = /<!-- table: (\w+) -->\n[\s\S]*?<!-- end of table -->/g;
+
+/**
+ * A page with its tables as the code has them now. In the file they stand between two comments, so that the file can be read as it is;
+ * `marked` keeps the comments, for writing the file. Throws where there is no table of a name.
+ */
+export function withTables(text: string, tables: Readonly<Record<string, string>>, marked = false): string {
+  return text.replaceAll(block, (_, name: string) => {
+    const made = tables[name];
+    if (made === undefined) throw new Error(`there is no table ${name}`);
+    return marked ? `<!-- table: ${name} -->\n${made}\n<!-- end of table -->` : made;
+  });
+}

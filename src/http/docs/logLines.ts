@@ -1,0 +1,139 @@
+/** A line of the log that tells of trouble, word for word, and what an operator does about it. test/documents.test.ts holds the list against the source. */
+export type LogLine = { level: "error" | "warn"; says: string; todo: string };
+
+const passes = "Nothing, unless it goes on for minutes: then see what is wrong with PostgreSQL.";
+
+export const logLines: readonly LogLine[] = [
+  {
+    level: "error",
+    says: "given up, and parked",
+    todo: "A process could not handle an event. Look at it with `npm run processes -- parked`, cure the cause, then `npm run processes -- retry ID`.",
+  },
+  {
+    level: "error",
+    says: "the last resort failed",
+    todo: "The same, and the draft it is about may still wait as `sending`. Retry it once the cause is cured.",
+  },
+  {
+    level: "error",
+    says: "a projection stands before events it cannot take: trying again",
+    todo: "A read model is behind, and answers that need it get 503 or lag. `err` names the fault: it is one of the code. Nothing is lost; deploy a version that can read the event.",
+  },
+  {
+    level: "error",
+    says: "read model not prepared: trying again",
+    todo: "Its tables could not be made or rebuilt. `err` says why: most often rights, a full disk, or PostgreSQL being away.",
+  },
+  {
+    level: "error",
+    says: "the event log is not the one that was read before: stopped",
+    todo: "The log was wiped, replaced or restored from before. Stop the instance and see 'Restore'.",
+  },
+  {
+    level: "error",
+    says: "the log cannot be read: trying again",
+    todo: "The event log is away, or is not the one that was read before (`err` says so): then see 'Restore'.",
+  },
+  {
+    level: "error",
+    says: "mail could not be taken, its sender will try again",
+    todo: "The sender was told 451 and keeps the mail. See whether PostgreSQL is up and its disk has room.",
+  },
+  {
+    level: "error",
+    says: "the embedded PostgreSQL is gone: starting it again",
+    todo: "It crashed or was killed. If it happens again, look for a lack of memory or of disk.",
+  },
+  {
+    level: "error",
+    says: "the embedded PostgreSQL could not be started again yet",
+    todo: "Look into the log of PostgreSQL in `DATA_DIR`: disk, rights, or another server on the same directory.",
+  },
+  {
+    level: "error",
+    says: "a request failed",
+    todo: "A fault of ours, or a dependency that was away; the answer was 5xx. `req` and `err` say which request and why.",
+  },
+  {
+    level: "error",
+    says: "an approval page failed",
+    todo: "As above: the approver saw an error page and can try again.",
+  },
+  {
+    level: "error",
+    says: "work under a lease failed",
+    todo: "A part of this instance stopped working and will be taken over. If the line comes again, restart the instance and report `err`.",
+  },
+  {
+    level: "error",
+    says: "stopping failed",
+    todo: "The stop was cut short. Nothing is lost: what was under way is taken up at the next start.",
+  },
+  {
+    level: "warn",
+    says: "one role owns and uses the tables: that the log is append-only rests on a trigger",
+    todo: "Set `DATABASE_URL` to a role that owns nothing, and `DATABASE_OWNER_URL` to the owner.",
+  },
+  {
+    level: "warn",
+    says: "a process failed: trying again",
+    todo: "Nothing yet. After five failures that are not the infrastructure's it is parked.",
+  },
+  { level: "warn", says: "cannot be recorded: trying again", todo: passes },
+  { level: "warn", says: "read models cannot be written: trying again", todo: passes },
+  { level: "warn", says: "checkpoints cannot be read: trying again", todo: passes },
+  { level: "warn", says: "leases cannot be seen to: trying again", todo: passes },
+  {
+    level: "warn",
+    says: "leases not released: they expire by themselves",
+    todo: "Nothing: another instance takes over within 5 s.",
+  },
+  {
+    level: "warn",
+    says: "lease lost",
+    todo: "Another instance took over because this one was silent for 5 s. If it comes often, this instance has too little CPU.",
+  },
+  { level: "warn", says: "timers cannot be looked up: trying again", todo: passes },
+  { level: "warn", says: "webhook deliveries cannot be looked up: trying again", todo: passes },
+  {
+    level: "warn",
+    says: "a webhook delivery failed on our side",
+    todo: "Nothing: it is tried again. `err` says what failed.",
+  },
+  {
+    level: "warn",
+    says: "a webhook's secret cannot be opened",
+    todo: "No key of `SECRETS_KEYS` opens it: put the missing key back, or have the webhook's secret rotated.",
+  },
+  {
+    level: "warn",
+    says: "the read model is another version's: left alone",
+    todo: "Two versions of the service run. Finish the upgrade; the newer one writes this read model.",
+  },
+  { level: "warn", says: "the event log cannot be read: trying again", todo: passes },
+  { level: "warn", says: "the event log cannot be watched: trying again", todo: passes },
+  {
+    level: "warn",
+    says: "an append's outcome is unknown: asking again",
+    todo: "Nothing: the same event ids are asked about until the answer is known.",
+  },
+  { level: "warn", says: "subscribing again", todo: "Nothing, unless it goes on: then EventStoreDB is not well." },
+  { level: "warn", says: "a connection to PostgreSQL was lost", todo: "Nothing: another one is opened." },
+  {
+    level: "warn",
+    says: "revocations could not be looked up",
+    todo: "This instance refuses requests while it cannot know which keys are revoked. See what is wrong with PostgreSQL.",
+  },
+  { level: "warn", says: "old counts could not be removed", todo: "Nothing: the next sweep does it." },
+  {
+    level: "warn",
+    says: "an answer could not be kept for repetitions",
+    todo: "Nothing: a repetition of that request finds its own effect in the log.",
+  },
+  { level: "warn", says: "a sender's connection failed", todo: "Nothing: a sender broke off." },
+  {
+    level: "warn",
+    says: "an answer broke off",
+    todo: "The client did not get the whole answer. Nothing, unless it is frequent.",
+  },
+];

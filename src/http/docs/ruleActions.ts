@@ -1,0 +1,14 @@
+import type { RuleAction } from "#streams/rule/events.ts";
+
+/** What a rule can do: an action without a line here does not compile. */
+export const ruleActions: Record<RuleAction["type"], { fields: readonly string[]; does: string }> = {
+  set_thread_status: { fields: ["status"], does: "Sets the status of the thread." },
+  set_approval_mode: {
+    fields: ["mode"],
+    does: "`auto` approves without a person, `manual` sends an automatic approval back to a person. At `email.received` it is about the next draft that is based on the message, at `draft.created` about that draft.",
+  },
+  skip_approval: { fields: [], does: "Approves the draft and sends it, without a person." },
+  notify_channel: { fields: ["channel", "config"], does: "Tells somebody by the channel that it configures." },
+  add_tag: { fields: ["tag"], does: "Tags the contact." },
+  set_priority: { fields: ["priority"], does: "Sets the priority of the thread." },
+};

@@ -1,0 +1,138 @@
+import { globalAttributes, keptAttributes, keptElements, keptProperties } from "#src/html/reduce/names.ts";
+import { measures } from "#src/metrics/metrics.ts";
+import { fieldsOf } from "#streams/rule/content.ts";
+import { operators, triggerEvents } from "#streams/rule/events.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
+import { statuses } from "../framework/errors.ts";
+import { namedScopes, scopes } from "../framework/keys/scopes.ts";
+import type { LimitClass, Route } from "../framework/route.ts";
+import { errorMeanings } from "./errorMeanings.ts";
+import { eventKinds } from "./eventKinds.ts";
+import { historyTypes } from "./historyTypes.ts";
+import { logLines } from "./logLines.ts";
+import { ruleActions } from "./ruleActions.ts";
+import { code, codes, table } from "./table.ts";
+
+/** A setting of the service, as src/settings.ts describes it. */
+export type DescribedSetting = {
+  name: string;
+  /** What it has to be. */
+  takes: string;
+  unit?: string;
+  /** As it would stand in `.env`, or in words. */
+  default: string;
+  meaning: string;
+};
+
+/** What the tables of the pages are made from, beside what is declared here. */
+export type Declared = { routes: readonly Route[]; settings: readonly DescribedSetting[] };
+
+/** The tables that need nothing but this service's own declarations. */
+export const fixedTables = (): Record<string, string> => ({
+  scopes: table(
+    ["scope", "may", "a new key has it"],
+    Object.entries(scopes).map(([name, may]) => [
+      code(name),
+      may,
+      isNamed(name) ? "if it is named" : "unless others are named",
+    ]),
+  ),
+  errors: table(
+    ["status", "error", "what it means"],
+    Object.entries(errorMeanings).map(([name, means]) => [statusesOf(name), code(name), means]),
+  ),
+  history: table(
+    ["type", "what happened"],
+    Object.entries(historyTypes).map(([type, says]) => [code(type), says]),
+  ),
+  events: table(
+    ["kind", "when", "`data`"],
+    Object.entries(eventKinds).map(([kind, { when, data }]) => [code(kind), when, codes(data)]),
+  ),
+  plans: table(
+    ["plan", "mails sent", "mails received", "identities", "rules", "domains", "counted"],
+    Object.entries(planLimits).map(([plan, { emailsPerPeriod, inboundPerPeriod, identities, rules, domains }]) => [
+      ...[code(plan), ...[emailsPerPeriod, inboundPerPeriod, identities, rules, domains].map(String)],
+      plan === "builder_pack" ? "once, for the life of the workspace" : "in each period",
+    ]),
+  ),
+  html: table(
+    ["what", "which"],
+    [
+      ["elements", codes(keptElements)],
+      ["attributes of any element", codes(globalAttributes)],
+      ...[...keptAttributes].map(([element, attributes]) => [`attributes of ${code(element)}`, codes(attributes)]),
+      ["style properties", codes(keptProperties)],
+    ],
+  ),
+  ruleFields: table(
+    ["trigger", "fields of its conditions"],
+    triggerEvents.map((trigger) => [code(trigger), codes(fieldsOf[trigger])]),
+  ),
+  ruleOperators: table(["operators"], [[codes(operators)]]),
+  ruleActions: table(
+    ["action", "fields", "does"],
+    Object.entries(ruleActions).map(([type, { fields, does }]) => [code(type), codes(fields) || "none", does]),
+  ),
+  metrics: table(
+    ["metric", "kind", "labels", "meaning"],
+    Object.values(measures).map(({ name, kind, labels, help }) => [code(name), kind, codes(labels) || "none", help]),
+  ),
+  logLines: table(
+    ["level", "`msg`", "what to do"],
+    logLines.map(({ level, says, todo }) => [level, code(says), todo]),
+  ),
+});
+
+/** All of them. */
+export const allTables = ({ routes, settings }: Declared): Record<string, string> => ({
+  ...fixedTables(),
+  routes: table(
+    ["route", "scope", "rate class", "what it does"],
+    routes.map(({ method, path, scope, limit, options }) => [
+      ...[code(`${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`), scope === null ? "no key" : code(scope)],
+      ...[limit, options.summary],
+    ]),
+  ),
+  limits: table(
+    ["class", "requests a minute", "counted by", "routes"],
+    Object.entries(limitClasses)
+      .map(([name, { setting, countedBy }]) => {
+        const defaultRate = settings.find((each) => each.name === setting)?.default ?? "";
+        return [code(name), `${defaultRate} (${code(setting)})`, countedBy, routesOf(routes, name as LimitClass)];
+      })
+      .filter(([, , , its]) => its !== ""),
+  ),
+  settings: table(
+    ["setting", "default", "takes", "meaning"],
+    settings.map(({ name, default: value, takes, unit, meaning }) => [
+      ...[code(name), value, unit && !takes.includes(unit) ? `${takes} (${unit})` : takes, meaning],
+    ]),
+  ),
+});
+
+const isNamed = (scope: string): boolean => (namedScopes as string[]).includes(scope);
+
+/** invalid_request has two: 409 when a name is taken. */
+const statusesOf = (error: string): string =>
+  error === "invalid_request" ? "422, 409" : String(statuses[error as keyof typeof statuses]);
+
+/** The setting of each class, and what its requests are counted by. */
+const limitClasses: Record<LimitClass, { setting: string; countedBy: string }> = {
+  read: { setting: "RATE_LIMIT_READ", countedBy: "API key" },
+  write: { setting: "RATE_LIMIT_WRITE", countedBy: "API key" },
+  send: { setting: "RATE_LIMIT_SEND", countedBy: "API key" },
+  notify: { setting: "RATE_LIMIT_NOTIFY", countedBy: "workspace" },
+  test_email: { setting: "RATE_LIMIT_TEST_EMAIL", countedBy: "API key" },
+  auth: { setting: "RATE_LIMIT_AUTH", countedBy: "address" },
+};
+
+/** The two large classes are named by their methods, with the routes that are in them beside; the others by their routes. */
+function routesOf(routes: readonly Route[], limit: LimitClass): string {
+  const usual = ({ method }: Route) => (method === "GET" ? "read" : "write");
+  const beside = routes.filter((route) => route.limit === limit && usual(route) !== limit);
+  const named = beside.map(({ method, path }) => code(`${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`));
+  if (limit === "read") return ["every `GET`", ...named].join(", ");
+  if (limit === "write") return ["every `POST`, `PATCH` and `DELETE` of no other class", ...named].join(", ");
+  return named.join(", ");
+}

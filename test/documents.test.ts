@@ -1,0 +1,231 @@
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { expect } from "chai";
+import { pino } from "pino";
+import { crashPoints } from "#src/crashPoints.ts";
+import { documents, pageFiles, withTables } from "#src/http/docs/documents.ts";
+import { logLines } from "#src/http/docs/logLines.ts";
+import { anchorsOf, renderMarkdown } from "#src/http/docs/markdown.ts";
+import { allTables } from "#src/http/docs/tables.ts";
+import { createApp } from "#src/http/framework/app.ts";
+import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
+import { settingDescriptions } from "#src/settings.ts";
+import { sourceFiles, textOf } from "#test/support/imports.ts";
+import { realRoutes } from "#test/support/realRoutes.ts";
+
+const elsewhere = new Set(["node_modules", "data", "data-test"]);
+
+/** Every document of the project, by its path from the root. */
+function documentsIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return elsewhere.has(entry.name) || entry.name.startsWith(".") ? [] : documentsIn(path);
+    return entry.name.endsWith(".md") ? [path] : [];
+  });
+}
+
+const text = (path: string): string => readFileSync(path, "utf8");
+
+/** Without blocks of code: what stands in them is an example. */
+const proseOf = (path: string): string => text(path).replaceAll(/^```[^\n]*\n[\s\S]*?^```/gm, "");
+
+type Link = { target: string; anchor: string };
+const linksOf = (path: string): Link[] =>
+  [...proseOf(path).matchAll(/\[[^\]]+\]\(([^)#\s]*)(?:#([^)\s]+))?\)/g)]
+    .map(([, target = "", anchor = ""]) => ({ target, anchor }))
+    .filter(({ target }) => !/^(https?:|mailto:)/.test(target));
+
+/** A file or a folder of the project that a document names in code: `src/main.ts`, `handle.ts`, `projections/`. */
+const isPath = (code: string): boolean =>
+  /^[\w.-]+(\/[\w.-]+)*\.(ts|mjs|md|sql|json|js|css|yml)$/.test(code) || /^([\w-]+\/)+$/.test(code);
+const pathsOf = (path: string): string[] =>
+  [...proseOf(path).matchAll(/`([^`\n]+)`/g)].map((match) => match[1] as string).filter(isPath);
+
+/** `test/x.test.ts` *a title*, *another one*. */
+const testsNamedIn = (document: string): { file: string; title: string }[] =>
+  [...document.matchAll(/`(test\/[\w./-]+\.test\.ts)`((?:,? \*[^*\n]+\*)+)/g)].flatMap(([, file = "", titles = ""]) =>
+    [...titles.matchAll(/\*([^*]+)\*/g)].map((match) => ({ file, title: match[1] as string })),
+  );
+
+const files = documentsIn(".");
+const routes = realRoutes();
+
+describe("the documents", () => {
+  it("are there for every room", () => {
+    const rooms = ["streams", "projections", "src", "scripts", "test"].map((room) => `${room}/README.md`);
+    expect(files).to.include.members(["README.md", ...rooms]);
+  });
+
+  for (const file of files) {
+    it(`${file} leads nowhere that is not there`, () => {
+      const dead = linksOf(file).filter(({ target, anchor }) => {
+        const path = target === "" ? file : join(dirname(file), target);
+        if (!existsSync(path)) return true;
+        return anchor !== "" && !(path.endsWith(".md") && anchorsOf(text(path)).includes(anchor));
+      });
+      expect(dead).to.deep.equal([]);
+    });
+
+    it(`${file} names no file that is not there`, () => {
+      const folder = dirname(file);
+      const below = readdirSync(folder, { recursive: true, encoding: "utf8" });
+      const isThere = (path: string): boolean =>
+        existsSync(path) ||
+        existsSync(join(folder, path)) ||
+        (folder !== "." && below.some((each) => `/${each}`.endsWith(`/${path.replace(/\/$/, "")}`)));
+      expect(pathsOf(file).filter((path) => !isThere(path))).to.deep.equal([]);
+    });
+  }
+
+  it("name tests by titles that they have", () => {
+    const named = files.flatMap((file) => testsNamedIn(text(file)));
+    expect(named.length).to.be.above(15);
+    expect(named.filter(({ file, title }) => !text(file).includes(title))).to.deep.equal([]);
+  });
+
+  it("have the tables that the code makes (npm run documents writes them)", () => {
+    const tables = allTables({ routes, settings: settingDescriptions });
+    for (const file of pageFiles) {
+      const written = readFileSync(file, "utf8");
+      expect(withTables(written, tables, true) === written, file.pathname).to.equal(true);
+    }
+    expect(() => withTables("<!-- table: nonsense -->\n<!-- end of table -->", tables)).to.throw("nonsense");
+  });
+
+  it("say of every line of trouble in the log what it means, and of none that there is not", () => {
+    const source = sourceFiles("src")
+      .filter((file) => !file.includes("/docs/"))
+      .map(textOf)
+      .join("\n");
+    const said = [...source.matchAll(/\b(?:log|logger)\.(error|warn)\((?:[^;]*?, )?"([^"]+)"/g)];
+    expect(said.length).to.be.above(25);
+    const known = logLines.map(({ says }) => says);
+    expect(said.map((match) => match[2]).filter((says) => !known.includes(says as string))).to.deep.equal([]);
+    expect(known.filter((says) => !source.includes(`"${says}"`))).to.deep.equal([]);
+    for (const [, level, says] of said) {
+      expect(
+        logLines.some((line) => line.level === level && line.says === says),
+        `${level}: ${says}`,
+      ).to.equal(true);
+    }
+  });
+
+  it("name every command and every crash point", () => {
+    const { scripts } = JSON.parse(text("package.json")) as { scripts: Record<string, string> };
+    const operations = text("src/http/docs/operations.md");
+    for (const name of Object.keys(scripts)) {
+      expect(operations, name).to.match(new RegExp(`\`npm (run (-s )?)?${name}\\b`));
+    }
+    for (const point of crashPoints) expect(text("test/README.md"), point).to.include(`\`${point}\``);
+  });
+});
+
+describe("comments", () => {
+  const sources = ["streams", "projections", "src", "scripts", "test"]
+    .flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
+    .filter((path) => /\.(ts|mjs|sql)$/.test(path) && path !== "test/documents.test.ts")
+    .map((path) => [path, text(path)] as const);
+
+  it("cite no numbered document that nobody has", () => {
+    const cited = /\b(decisions|interface|design) \d|\(design: |\b(interface|design)\.md\b/;
+    expect(sources.filter(([, source]) => cited.test(source)).map(([path]) => path)).to.deep.equal([]);
+  });
+
+  it("name documents, sections and invariants that there are", () => {
+    const named = sources.flatMap(([path, source]) =>
+      [...source.matchAll(/((?:[\w]+\/)*\w+\.md)(?:, (?:"([^"\n]+)"|invariant (\d+)))/g)].map(
+        ([, file = "", section, invariant]) => ({
+          ...{ path, file, section, invariant },
+        }),
+      ),
+    );
+    expect(named.length).to.be.above(8);
+    const missing = named.filter(({ file, section, invariant }) => {
+      if (!existsSync(file)) return true;
+      return section
+        ? !new RegExp(`^#+ ${section}`, "m").test(text(file))
+        : !new RegExp(`^${invariant}\\. \\*\\*`, "m").test(text(file));
+    });
+    expect(missing).to.deep.equal([]);
+  });
+});
+
+describe("the pages under /docs", () => {
+  let server: Server;
+  let url: string;
+  before(async () => {
+    const app = createApp({
+      routes,
+      settings: settingDescriptions,
+      info: { title: "Countersign", version: "1", description: "", serverUrl: "http://localhost:8080" },
+      logger: pino({ level: "silent" }),
+      authenticate: async () => {
+        throw unauthorized();
+      },
+    });
+    server = createServer(app).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => server.close());
+
+  const page = async (path: string) => {
+    const answer = await fetch(url + path);
+    return { status: answer.status, headers: answer.headers, html: await answer.text() };
+  };
+  const hrefs = (html: string): string[] => [...html.matchAll(/\b(?:href|src)="([^"]+)"/g)].map((match) => match[1]!);
+
+  for (const path of ["/docs", ...Object.keys(documents).map((name) => `/docs/${name}`)]) {
+    it(`${path} needs no key, loads nothing from elsewhere, and has no dead link`, async () => {
+      const { status, headers, html } = await page(path);
+      expect(status).to.equal(200);
+      expect(headers.get("content-security-policy")).to.contain("default-src 'none'");
+      expect(html).not.to.contain("{{").and.not.to.contain("undefined").and.not.to.contain("table:");
+      const own = hrefs(html).filter((href) => !href.startsWith("https://www.standardwebhooks.com"));
+      for (const name of Object.keys(documents)) expect(own).to.include(`/docs/${name}`);
+      for (const href of own) {
+        const [target = "", anchor] = href.split("#");
+        const found = await page(target === "" ? path : target);
+        expect(found.status, href).to.equal(200);
+        if (anchor) expect(found.html, href).to.contain(`id="${anchor}"`);
+      }
+    });
+  }
+
+  it("show every route, setting and scope", async () => {
+    const { html: contract } = await page("/docs/contract");
+    for (const { method, path } of routes) {
+      expect(contract).to.contain(`<code>${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}</code>`);
+    }
+    const { html: operations } = await page("/docs/operations");
+    for (const { name } of settingDescriptions) expect(operations).to.contain(`<td><code>${name}</code></td>`);
+  });
+});
+
+describe("the renderer of the pages", () => {
+  const made = (markdown: string): string => renderMarkdown(markdown).markup.trim();
+
+  it("escapes everything, and makes links only of what is one", () => {
+    expect(made("a <b>&</b> `<i>` **x**")).to.equal(
+      "<p>a &lt;b&gt;&amp;&lt;/b&gt; <code>&lt;i&gt;</code> <strong>x</strong></p>",
+    );
+    expect(made('[a](javascript:x) [b](//evil) [c](/docs/c#d) [e](#f"g)')).to.equal(
+      '<p>a b <a href="/docs/c#d">c</a> <a href="#f&quot;g">e</a></p>',
+    );
+    expect(made("```html\n<script>\n```")).to.equal("<pre><code>&lt;script&gt;</code></pre>");
+  });
+
+  it("knows headings, lists in lists, and tables with bars in code", () => {
+    expect(made("## A `b`, c\n\n## A b c")).to.equal(
+      '<h2 id="a-b-c">A <code>b</code>, c</h2>\n<h2 id="a-b-c-1">A b c</h2>',
+    );
+    expect(made("- one\n  more\n  - in\n- two")).to.equal(
+      "<ul><li>one more<ul><li>in</li>\n</ul>\n</li>\n<li>two</li>\n</ul>",
+    );
+    expect(made("1. a\n2. b")).to.equal("<ol><li>a</li>\n<li>b</li>\n</ol>");
+    expect(made("| a | b |\n|---|---|\n| `x|y` | z \\| w |")).to.contain("<td><code>x|y</code></td><td>z | w</td>");
+  });
+});
