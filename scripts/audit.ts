@@ -10,12 +10,12 @@ import type { Recorded } from "#streams/event.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
-const usage = `For auditors: what happened, from the event log itself.
+const usage = `For auditors: what happened, read from the event log itself.
 
-  npm run audit -- draft ID [--at TIME]          a draft's life in words, up to a moment
-  npm run -s audit -- export --workspace ID      every event of a workspace, one JSON line each, hash-chained;
-                                                 -s, so that npm adds no lines of its own
-  npm run audit -- verify FILE                   checks such an export: nothing changed, left out or put in`;
+  npm run audit -- draft ID [--at TIME]          a draft's history in words, up to TIME if given
+  npm run -s audit -- export --workspace ID      every event of a workspace, one JSON line each, hash-chained
+                                                 (-s keeps npm's own lines out of the file)
+  npm run audit -- verify FILE                   checks such an export: no event was changed, removed or added`;
 
 /** What an export's chain begins with, and what every line's hash is taken over. */
 const chainStart = "0".repeat(64);
@@ -23,12 +23,12 @@ const link = (previous: string, event: unknown): string =>
   createHash("sha256").update(previous).update(canonicalJson(event)).digest("hex");
 
 async function tellDraft(id: string, at: string | undefined): Promise<void> {
-  if (!isUuid(id)) throw new Misuse("draft: expected a draft's id.");
+  if (!isUuid(id)) throw new Misuse("draft: expected a draft id.");
   const until = at === undefined ? Number.POSITIVE_INFINITY : Date.parse(at);
   if (Number.isNaN(until)) throw new Misuse("--at: expected a time such as 2026-01-31T12:00:00Z.");
   const history = await besideService(({ deps }) => draftHistory(deps, id.toLowerCase()));
   const told = history.filter((event) => Date.parse(event.metadata.at) <= until);
-  if (told.length === 0) throw new StartError("There is no such draft, or not yet at that time.");
+  if (told.length === 0) throw new StartError("This draft does not exist, or did not exist yet at that time.");
   for (const event of told) console.log(sentence(event));
 }
 
@@ -68,7 +68,7 @@ const told = [
 ];
 
 async function exportWorkspace(workspaceId: string | undefined): Promise<void> {
-  if (workspaceId === undefined || !isUuid(workspaceId)) throw new Misuse("--workspace: expected a workspace's id.");
+  if (workspaceId === undefined || !isUuid(workspaceId)) throw new Misuse("--workspace: expected a workspace id.");
   await besideService(async ({ store }) => {
     let chain = chainStart;
     let count = 0;
@@ -78,7 +78,7 @@ async function exportWorkspace(workspaceId: string | undefined): Promise<void> {
       count += 1;
       process.stdout.write(`${JSON.stringify({ event, chain })}\n`);
     }
-    process.stderr.write(`${count} events; the last hash, to be kept apart from the file: ${chain}\n`);
+    process.stderr.write(`${count} events exported. Keep the last hash apart from the file: ${chain}\n`);
   });
 }
 
@@ -94,7 +94,7 @@ async function* wholeLog(store: EventStore): AsyncGenerator<Recorded> {
 }
 
 async function verifyFile(file: string | undefined): Promise<void> {
-  if (file === undefined) throw new Misuse("verify: expected a file.");
+  if (file === undefined) throw new Misuse("verify: expected a file name.");
   let chain = chainStart;
   let count = 0;
   for await (const line of linesOf(file)) {
@@ -102,16 +102,20 @@ async function verifyFile(file: string | undefined): Promise<void> {
     const { event, chain: claimed } = entryOf(line, count);
     chain = link(chain, event);
     if (chain !== claimed)
-      throw new StartError(`Line ${count} (position ${event?.position}) does not follow from the lines before it.`);
+      throw new StartError(
+        `Line ${count} (position ${event?.position}) does not match the lines before it: the file was altered.`,
+      );
   }
-  console.log(`${count} events, unbroken; the last hash is ${chain}`);
+  console.log(`${count} events, chain unbroken; the last hash is ${chain}`);
 }
 
 function entryOf(line: string, number: number): { event: Recorded; chain: string } {
   try {
     return JSON.parse(line);
   } catch {
-    throw new StartError(`Line ${number} is none of an export's. Was it made by: npm run -s audit -- export … > FILE?`);
+    throw new StartError(
+      `Line ${number} is not a line of an export. Create the file with: npm run -s audit -- export … > FILE`,
+    );
   }
 }
 
@@ -130,5 +134,5 @@ await runCommand(usage, async () => {
   if (command === "draft") await tellDraft(subject ?? "", values.at);
   else if (command === "export") await exportWorkspace(values.workspace);
   else if (command === "verify") await verifyFile(subject);
-  else throw new Misuse(command === undefined ? "Say what to do." : `There is no command ${command}.`);
+  else throw new Misuse(command === undefined ? "Give a command." : `Unknown command: ${command}.`);
 });

@@ -21,7 +21,7 @@ for (const name of readdirSync("test", { recursive: true, encoding: "utf8" }).so
 const unproven = rows.filter((row) => !proofs.has(row.id) && row.later === undefined);
 console.log(table());
 for (const { id } of unproven) console.error(`no test: [${id}]`);
-for (const stray of strays) console.error(`names no row: ${stray}`);
+for (const stray of strays) console.error(`no such row: ${stray}`);
 console.error(
   `${rows.length} rows: ${rows.filter(({ id }) => proofs.has(id)).length} proven, ${unproven.length} without a test, ${rows.filter(({ id, later }) => later !== undefined && !proofs.has(id)).length} left to later; ${strays.length} stray tags`,
 );

@@ -33,7 +33,7 @@ const customer = "ada@customer.example";
 async function story(client: Client): Promise<void> {
   chapter(1, "An agent gets an address");
   const identity = await client.identity({ local_part: "support", display_name: "Ellis from Support" });
-  done(`${identity.email_address}: drafts for it are shown to approver@example.com before anything is sent`);
+  done(`${identity.email_address}: drafts for it go to approver@example.com before anything is sent`);
 
   chapter(2, "A customer writes");
   const question = await client.mail({
@@ -43,7 +43,7 @@ async function story(client: Client): Promise<void> {
     text: "Hello,\n\nmy order 1843 was due on Monday. Where is it?\n\nAda",
   });
   quote("From: Ada Byron\nSubject: Where is my parcel?\n\nmy order 1843 was due on Monday. Where is it?");
-  done("told 250: from here on the mail cannot be lost");
+  done("answered 250: from now on the mail cannot be lost");
 
   chapter(3, "The agent reads the thread over REST and submits a draft");
   const thread = await openThread(client, "Where is my parcel?");
@@ -62,7 +62,7 @@ async function story(client: Client): Promise<void> {
   const sent = await reachStatus(client, first.id, "sent");
   done(`approved by ${sent.decided_by.id}, status ${green(sent.status)}`);
 
-  chapter(5, "The reply leaves, exactly once");
+  chapter(5, "The reply is sent, exactly once");
   const replies = (await client.outbox()).filter((mail) => mail.to.includes(customer));
   const [reply] = replies as [OutboxMail];
   quote(
@@ -70,7 +70,7 @@ async function story(client: Client): Promise<void> {
   );
   done(`${replies.length} mail in the outbox for Ada, threaded under ${question}`);
 
-  chapter(6, "The customer writes again while a draft waits: it is stopped");
+  chapter(6, "The customer writes again while a draft waits: the draft is stopped");
   await client.mail({
     from: customer,
     to: identity.email_address,
@@ -94,7 +94,7 @@ async function story(client: Client): Promise<void> {
   });
   await client.press(approvalLink(secondMail, "approve"), "approve");
   const stale = await reachStatus(client, second.id, "stale");
-  stopped(`the approver pressed Approve, but Ada had written: status ${red(stale.status)}, nothing was sent`);
+  stopped(`the approver pressed Approve, but Ada had written again: status ${red(stale.status)}, nothing was sent`);
 
   chapter(7, "A person says no");
   const third = await submit(client, await wordAfter(client, thread.id, 4), {

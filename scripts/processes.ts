@@ -6,12 +6,12 @@ import { type Parked, requestRetry } from "#src/subscriptions/parked.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
-const usage = `The processes: who runs them, how far they are, and what they gave up on. Works beside a running service.
+const usage = `The processes: which instance runs each, how far it has got, and what it gave up on. Works beside a running service.
 
   npm run processes -- status
-  npm run processes -- parked [--process NAME]           what was given up on, with its error
-  npm run processes -- retry ID                          one of them again, or
-  npm run processes -- retry --all [--process NAME]      all of them (of one process); done by the instance that runs the process`;
+  npm run processes -- parked [--process NAME]           lists the items that a process gave up on, with their errors
+  npm run processes -- retry ID                          retries one item
+  npm run processes -- retry --all [--process NAME]      retries all items (of one process); the instance that runs the process does it`;
 
 type Run = (composition: Composition) => Promise<void>;
 
@@ -37,7 +37,7 @@ const showParked =
   async ({ database }) => {
     const found = await parkedOf(database, process);
     for (const parked of found) console.log(describe(parked));
-    console.log(found.length === 0 ? "nothing is parked" : `${found.length} parked`);
+    console.log(found.length === 0 ? "no parked items" : `${found.length} parked`);
   };
 
 async function parkedOf(sql: Sql, process: string | undefined): Promise<Parked[]> {
@@ -71,8 +71,8 @@ const retry =
   (which: { id?: number; process?: string }): Run =>
   async ({ database, deps }) => {
     const count = await requestRetry(database, which, deps.clock.now());
-    if (count === 0) throw new StartError("There is nothing parked like that.");
-    console.log(`${count} to be tried again by the instance that runs the process`);
+    if (count === 0) throw new StartError("No such parked item.");
+    console.log(`${count} scheduled for retry by the instance that runs the process`);
   };
 
 function read(args: string[]): Run {
@@ -81,20 +81,20 @@ function read(args: string[]): Run {
   if (command === "parked" && !id && !all) return showParked(process);
   if (command === "retry" && all && !id) return retry({ process });
   if (command === "retry" && id && !all && !process) return retry({ id: idFrom(id) });
-  throw new Misuse(command === undefined ? "Say what to do." : "It is not typed like that.");
+  throw new Misuse(command === undefined ? "Give a command." : "Wrong arguments.");
 }
 
 function options(args: string[]) {
   const known = { all: { type: "boolean" }, process: { type: "string" } } as const;
   const { values, positionals } = parseArgs({ args, options: known, allowPositionals: true });
   const [command, id, ...rest] = positionals;
-  if (rest.length > 0) throw new Misuse(`${rest.join(" ")} is too much.`);
+  if (rest.length > 0) throw new Misuse(`Unexpected argument: ${rest.join(" ")}.`);
   return { command, id, ...values };
 }
 
 function idFrom(text: string): number {
   const id = Number(text);
-  if (!Number.isSafeInteger(id) || id < 1) throw new Misuse("ID: expected the number that `parked` shows.");
+  if (!Number.isSafeInteger(id) || id < 1) throw new Misuse("ID: expected the number that the `parked` command shows.");
   return id;
 }
 

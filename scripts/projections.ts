@@ -14,8 +14,8 @@ import { progressBar } from "./support/progress.ts";
 const usage = `The read models. Works beside a running service.
 
   npm run projections -- status            how far each has got
-  npm run projections -- rebuild [NAME]    fills one (or all) anew from the log beside the live tables, then swaps them
-  npm run projections -- verify [NAME]     replays one (or all) and compares every row; exit code 1 where any differs`;
+  npm run projections -- rebuild [NAME]    rebuilds one (or all) from the log beside the live tables, then swaps them
+  npm run projections -- verify [NAME]     replays one (or all) and compares every row; exit code 1 if any row differs`;
 
 const interrupted = new AbortController();
 
@@ -23,7 +23,9 @@ function chosen(name: string | undefined): readonly Projection[] {
   if (name === undefined) return projections;
   const found = projections.filter((projection) => projection.name === name);
   if (found.length > 0) return found;
-  throw new Misuse(`There is no projection ${name}: ${projections.map((projection) => projection.name).join(", ")}.`);
+  throw new Misuse(
+    `Unknown projection ${name}: expected one of ${projections.map((projection) => projection.name).join(", ")}.`,
+  );
 }
 
 async function status({ database, store }: Composition): Promise<void> {
@@ -31,9 +33,9 @@ async function status({ database, store }: Composition): Promise<void> {
   const [stored, head] = [await loadCheckpoints(database, names), await store.head()];
   const shown = projections.map(({ name, version }) => {
     const checkpoint = stored.get(name);
-    if (!checkpoint) return { projection: name, version, position: 0, head, lag: head, state: "not made yet" };
+    if (!checkpoint) return { projection: name, version, position: 0, head, lag: head, state: "not created yet" };
     const { position } = checkpoint;
-    const state = checkpoint.version === version ? "" : `tables of version ${checkpoint.version}`;
+    const state = checkpoint.version === version ? "" : `tables have version ${checkpoint.version}`;
     return { projection: name, version, position, head, lag: Math.max(0, head - position), state };
   });
   console.table(shown);
@@ -88,20 +90,18 @@ async function requireTables({ database }: Composition, wanted: readonly Project
   const unlike = wanted.filter(({ name, version }) => stored.get(name)?.version !== version).map(({ name }) => name);
   if (unlike.length === 0) return;
   throw new StartError(
-    `There are no tables of this version yet for ${unlike.join(", ")}: start the service, or rebuild.`,
+    `The tables of ${unlike.join(", ")} do not exist in this version yet: start the service, or run rebuild.`,
   );
 }
 
 function read(args: string[]): (composition: Composition) => Promise<void> {
   const [command, name, ...rest] = parseArgs({ args, options: {}, allowPositionals: true }).positionals;
-  if (rest.length > 0) throw new Misuse(`One projection at most: ${rest.join(" ")} is too much.`);
+  if (rest.length > 0) throw new Misuse(`Expected at most one projection; unexpected: ${rest.join(" ")}.`);
   const wanted = chosen(name);
   if (command === "status" && name === undefined) return status;
   if (command === "rebuild") return (composition) => rebuildAll(composition, wanted);
   if (command === "verify") return (composition) => verifyAll(composition, wanted);
-  throw new Misuse(
-    command === undefined ? "Say what to do." : `There is no command ${[command, name].join(" ").trim()}.`,
-  );
+  throw new Misuse(command === undefined ? "Give a command." : `Unknown command: ${[command, name].join(" ").trim()}.`);
 }
 
 process.once("SIGINT", () => interrupted.abort(new StartError("Interrupted: nothing was changed.")));

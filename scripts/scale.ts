@@ -14,9 +14,9 @@ import { besideService } from "./support/beside.ts";
 import { catchUp } from "./support/catchUp.ts";
 import { makeScaleLog } from "./support/scaleLog.ts";
 
-const usage = `A workspace with a year of mail, for trying out how lists and search do at scale. Stop the service first.
+const usage = `Creates a workspace with a year of mail, to try lists and search at scale. Stop the service first.
 
-  npm run scale -- [--threads 200000]    some five messages a thread: 1,000,000 in all`;
+  npm run scale -- [--threads 200000]    about five messages a thread, so 1,000,000 by default`;
 
 const { values } = parseArgs({ options: { threads: { type: "string", default: "200000" } } });
 const threads = Number(values.threads);

@@ -5,13 +5,13 @@ import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { progressBar } from "./support/progress.ts";
 
-const usage = `The secrets that are kept sealed: channels' tokens, webhooks' and rules' secrets, domains' signing keys. Works beside a running service.
+const usage = `The encrypted secrets: channel tokens, webhook and rule secrets, domain signing keys. Works beside a running service.
 
-  npm run secrets -- status     how many stand under each key of SECRETS_KEYS
-  npm run secrets -- rotate     all of them under its first key
+  npm run secrets -- status     how many are encrypted with each key of SECRETS_KEYS
+  npm run secrets -- rotate     encrypts all of them with the first key
 
-To replace a key: put a new one first (SECRETS_KEYS=new:…,old:…), restart every instance, rotate. A day later, when no Idempotency-Key of
-before is kept any more, the old one can go. Answers to mail that was sent under it are then found by what else they refer to.`;
+To replace a key: put a new one first (SECRETS_KEYS=new:…,old:…), restart every instance, and run rotate. Wait a day, until no older Idempotency-Key
+is kept any more, then remove the old key. Replies to mail sent under the old key are then matched by their other references.`;
 
 type Run = (composition: Composition) => Promise<unknown>;
 
@@ -47,6 +47,6 @@ async function shown<T>(
 await runCommand(usage, async () => {
   const [command = "", ...rest] = process.argv.slice(2);
   const run = Object.hasOwn(commands, command) && rest.length === 0 ? commands[command] : undefined;
-  if (!run) throw new Misuse("Say what to do.");
+  if (!run) throw new Misuse("Give a command.");
   console.log(JSON.stringify(await besideService(run), null, 2));
 });

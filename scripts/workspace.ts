@@ -13,7 +13,7 @@ import type { Plan, PlanStatus, WorkspaceEvent } from "#streams/workspace/events
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
-const usage = `Workspaces, for the operator. Works beside a running service.
+const usage = `Manages workspaces, for the operator. Works beside a running service.
 
   npm run workspace -- create --name NAME [--plan builder_pack|pro|agency] [--beta]
   npm run workspace -- set-plan --workspace ID [--plan builder_pack|pro|agency]
@@ -21,8 +21,8 @@ const usage = `Workspaces, for the operator. Works beside a running service.
                                 [--trial-ends TIME|none] [--period-start TIME|none] [--period-end TIME|none]
   npm run workspace -- list
 
-Times are ISO 8601. Without a period the calendar months since the workspace was made count.
-It prints JSON; the API key of a new workspace is shown this once.`;
+Times are ISO 8601. If no period is set, calendar months since the workspace was created apply.
+The output is JSON. The API key of a new workspace is shown only once.`;
 
 type Run = (deps: Dependencies) => Promise<unknown>;
 
@@ -51,7 +51,7 @@ function read([command, ...rest]: string[]): Run {
       options(rest, {});
       return ({ store }) => list(store);
     default:
-      throw new Misuse(command === undefined ? "Say what to do." : `There is no command ${command}.`);
+      throw new Misuse(command === undefined ? "Give a command." : `Unknown command: ${command}.`);
   }
 }
 
@@ -69,7 +69,7 @@ function oneOf<T extends string>(name: string, value: unknown, allowed: readonly
 }
 
 function create({ name, plan: givenPlan, beta }: Given): Run {
-  if (typeof name !== "string" || name.trim() === "") throw new Misuse("--name is needed.");
+  if (typeof name !== "string" || name.trim() === "") throw new Misuse("--name is required.");
   if (Buffer.byteLength(name) > maxNameBytes) throw new Misuse(`--name: expected at most ${maxNameBytes} bytes.`);
   const plan = oneOf("plan", givenPlan, plans) ?? "builder_pack";
   return async (deps) => {
@@ -81,7 +81,7 @@ function create({ name, plan: givenPlan, beta }: Given): Run {
 }
 
 function changePlan({ workspace, plan: givenPlan, status, beta, ...times }: Given): Run {
-  if (typeof workspace !== "string" || !isUuid(workspace)) throw new Misuse("--workspace: expected a workspace's id.");
+  if (typeof workspace !== "string" || !isUuid(workspace)) throw new Misuse("--workspace: expected a workspace id.");
   const workspaceId = workspace.toLowerCase();
   const plan = oneOf("plan", givenPlan, plans);
   const planStatus = oneOf("status", status, statuses);
@@ -92,7 +92,7 @@ function changePlan({ workspace, plan: givenPlan, status, beta, ...times }: Give
   const currentPeriodEnd = time("period-end", times);
   const given = { plan, planStatus, betaOverride, trialEndsAt, currentPeriodStart, currentPeriodEnd };
   if (Object.values(given).every((value) => value === undefined)) {
-    throw new Misuse("Say what to set: --plan, --status, --beta or one of the times.");
+    throw new Misuse("Give something to set: --plan, --status, --beta or one of the times.");
   }
   if (currentPeriodStart && currentPeriodEnd && currentPeriodStart >= currentPeriodEnd) {
     throw new Misuse("--period-end: expected a time after --period-start.");

@@ -54,7 +54,7 @@ export function compose(
   { logger, clock = systemClock }: { logger: Logger; clock?: Clock },
 ): Composition {
   const database = connectDatabase(urls, {
-    onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),
+    onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
   });
   const unmeasured = upcasting(createStore(config, urls, logger));
   const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));

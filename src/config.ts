@@ -68,17 +68,17 @@ function inconsistencies({ nodeEnv, mailProvider }: Settings, given: Environment
   const production = nodeEnv === "production";
   const rules: [broken: boolean, sentence: string][] = [
     [mailProvider === "smtp" && !given.SMTP_URL, "SMTP_URL has to be set with MAIL_PROVIDER=smtp."],
-    [!!given.DATABASE_OWNER_URL && !given.DATABASE_URL, "DATABASE_OWNER_URL needs DATABASE_URL beside it."],
+    [!!given.DATABASE_OWNER_URL && !given.DATABASE_URL, "DATABASE_OWNER_URL is set without DATABASE_URL: set both."],
     [
       production && !given.SECRETS_KEYS,
-      "SECRETS_KEYS has to be set in production: its keys are not made in DATA_DIR there.",
+      "SECRETS_KEYS has to be set in production: the service creates keys in DATA_DIR only in development.",
     ],
     [
       production && !given.MAIL_PROVIDER,
-      "MAIL_PROVIDER has to be set in production: mail is caught in the outbox only if that is asked for.",
+      "MAIL_PROVIDER has to be set in production: choose smtp, or outbox if mail should only be caught.",
     ],
-    [production && !!given.CRASH_AT, "CRASH_AT is refused in production: take it out."],
-    [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: take it out."],
+    [production && !!given.CRASH_AT, "CRASH_AT is refused in production: remove it."],
+    [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: remove it."],
   ];
   return rules.filter(([broken]) => broken).map(([, sentence]) => sentence);
 }

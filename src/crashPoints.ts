@@ -33,7 +33,7 @@ let armed: { point: CrashPoint; passesLeft: number } | undefined;
 export function armCrashPoint(spec: string): void {
   const match = /^(.*?)(?::(\d+))?$/.exec(spec);
   const point = crashPoints.find((known) => known === match?.[1]);
-  if (!point) throw new Error(`CRASH_AT: there is no crash point "${spec}"; known: ${crashPoints.join(", ")}`);
+  if (!point) throw new Error(`CRASH_AT: "${spec}" is not a crash point; use one of ${crashPoints.join(", ")}`);
   armed = { point, passesLeft: Number(match?.[2] ?? 1) };
 }
 

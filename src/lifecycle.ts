@@ -57,7 +57,7 @@ function untilAsked({ endWithParent }: LifecycleOptions, hurry: AbortController)
       ask(name);
     });
   }
-  if (endWithParent) whenParentEnds(() => ask("the process that started this one has ended"));
+  if (endWithParent) whenParentEnds(() => ask("the parent process has ended"));
   return { asked, ask };
 }
 
@@ -69,12 +69,12 @@ async function stopInOrder(
   let inOrder = true;
   const failed = (error: unknown): void => {
     inOrder = false;
-    logger.error({ err: error }, "stopping failed");
+    logger.error({ err: error }, "shutdown failed");
   };
   // Not AbortSignal.timeout: it neither keeps a process alive nor, behind AbortSignal.any, reliably fires.
   let bound: NodeJS.Timeout | undefined;
   const cut = new Promise<never>((_, reject) => {
-    const cutShort = (): void => reject(new Error("draining was cut short"));
+    const cutShort = (): void => reject(new Error("shutdown timed out before everything was drained"));
     bound = setTimeout(cutShort, drainMs);
     if (hurry.aborted) cutShort();
     hurry.addEventListener("abort", cutShort);

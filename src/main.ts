@@ -26,7 +26,10 @@ async function main(config: Config): Promise<void> {
       if (!config.databaseUrl) embedded = await startEmbeddedPostgres({ dataDir: config.dataDir, logger });
       const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
       const { oneRole } = await prepareDatabase(urls);
-      if (oneRole) logger.warn("one role owns and uses the tables: that the log is append-only rests on a trigger");
+      if (oneRole)
+        logger.warn(
+          "the service's role owns its tables, so only a trigger keeps the event log append-only: set DATABASE_OWNER_URL to use a separate owner",
+        );
       composition = compose(config, urls, { logger });
       service = await startService(config, composition, { instanceId: randomUUID(), logger });
       const first = config.production ? undefined : await firstWorkspace(composition.deps);

@@ -7,12 +7,12 @@ export function welcome(config: Config, { url, smtpPort }: Service, apiKey: stri
   const lines = ["", "  Countersign is ready."];
   if (url) lines.push(`    API      ${url}/v1`, `    Docs     ${url}/docs`);
   if (url && config.mailProvider === "outbox")
-    lines.push(`    Outbox   ${url}/outbox   (mail is caught here, not sent)`);
+    lines.push(`    Outbox   ${url}/outbox   (outgoing mail is caught here, not sent)`);
   if (smtpPort) lines.push(`    Mail in  ${config.smtpInHost}:${smtpPort} (SMTP)`);
   if (apiKey !== undefined && url) {
     lines.push(
       "",
-      `  Your first API key, shown this once:  ${apiKey}`,
+      `  Your first API key (shown only once):  ${apiKey}`,
       "",
       "  Try it:",
       `    curl -s -H "Authorization: Bearer ${apiKey}" ${url}/v1/domains`,

@@ -113,7 +113,7 @@ describe("the service as a process", function () {
     );
     const beyondTheLog = error.message.split("\n").filter((line) => line.startsWith('{"msg"'));
     expect(beyondTheLog).to.deep.equal([
-      `{"msg":"Port ${port} on 127.0.0.1 is in use by another program: stop it, or set PORT to another one."}`,
+      `{"msg":"Port ${port} on 127.0.0.1 is in use by another program: stop that program, or set PORT to another port."}`,
     ]);
     const [, postmaster] = /"postmaster":(\d+)/.exec(error.message) ?? [];
     expect(postmaster).to.match(/^\d+$/);

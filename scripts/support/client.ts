@@ -123,7 +123,7 @@ export async function until<T>(
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    if (Date.now() > deadline) throw new Error(`gave up after ${timeoutMs} ms, waiting for: ${what}`);
     await sleep(50);
   }
 }

@@ -26,12 +26,12 @@ type Rule = (view: ApprovalView, letter: Letter, shown: (words: string) => strin
 
 const newerMessage: Rule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
-  return `${shortLine(newerMessage.fromName || newerMessage.fromEmail, nameLength)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. It will not be sent as it is.`;
+  return `${shortLine(newerMessage.fromName || newerMessage.fromEmail, nameLength)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. This draft will not be sent.`;
 };
 
 const unverifiedSender: Rule = ({ answers }) =>
   answers?.authentication && !answers.authentication.aligned
-    ? `It could not be verified that the message really comes from ${visibleLine(answers.fromEmail)}.`
+    ? `We could not verify that the message really comes from ${visibleLine(answers.fromEmail)}.`
     : undefined;
 
 /** One address that is right does not silence the others. */
@@ -40,7 +40,7 @@ const notTheSender: Rule = ({ answers, content }) => {
   if (!answers || others.length === 0) return undefined;
   const sender = visibleLine(answers.fromEmail);
   return others.length < content.to.length
-    ? `The reply goes to ${listed(others)} too, not only to ${sender}, who wrote the message.`
+    ? `The reply also goes to ${listed(others)}, not only to ${sender}, who wrote the message.`
     : `The reply goes to ${listed(others)}, not to ${sender}, who wrote the message.`;
 };
 
@@ -48,7 +48,7 @@ const newcomers: Rule = ({ answers, participants, content: { to, cc, bcc } }) =>
   const known = new Set(participants.map((address) => address.toLowerCase()));
   const strangers = [...to, ...cc, ...bcc].filter((address) => !known.has(address.toLowerCase()));
   return answers && strangers.length > 0
-    ? `Somebody who never took part in this conversation gets it: ${listed(strangers)}.`
+    ? `It goes to people who have not taken part in this conversation: ${listed(strangers)}.`
     : undefined;
 };
 
@@ -59,7 +59,7 @@ const recipients: Rule = ({ content }) => {
 
 const hiddenRecipients: Rule = ({ content }) =>
   content.bcc.length > 0
-    ? `${content.bcc.length === 1 ? "One hidden recipient (Bcc) gets" : `${content.bcc.length} hidden recipients (Bcc) get`} a copy.`
+    ? `${content.bcc.length === 1 ? "1 hidden recipient (Bcc) gets" : `${content.bcc.length} hidden recipients (Bcc) get`} a copy.`
     : undefined;
 
 const lookalikes: Rule = ({ content }) => {
@@ -67,14 +67,14 @@ const lookalikes: Rule = ({ content }) => {
   const odd = [...content.to, ...content.cc, ...content.bcc].find((address) => /[^\x00-\x7f]/.test(address));
   return odd === undefined
     ? undefined
-    : `The address ${visibleLine(odd)} has letters outside the plain Latin alphabet: read it closely.`;
+    : `The address ${visibleLine(odd)} has letters outside the plain Latin alphabet: check it carefully.`;
 };
 
 const twoVersions: Rule = (_, { difference }, shown) =>
   difference === null
     ? undefined
     : [
-        "Its HTML and its plain text do not say the same words. Readers see one of the two: read both.",
+        "Its HTML and its plain text do not say the same. Recipients see only one of the two: read both.",
         ...differences(difference).map(shown),
       ].join(" ");
 
@@ -96,14 +96,14 @@ const examplesOf = (found: string[]): string =>
     .join(", ")}${found.length > 3 ? " and more" : ""}`;
 
 const unreadableHtml: Rule = (_, letter) =>
-  letter.html === "unreadable" ? "It has HTML that is too large or too deeply nested to be shown here." : undefined;
+  letter.html === "unreadable" ? "Its HTML is too large or too deeply nested to be shown here." : undefined;
 
 const unseenCharacters: Rule = ({ content }, { html, text }) => {
   const written = [content.subject, content.from.name, text].some(hasUnseen);
   // HTML can spell such a character as an entity, so it is looked for after the reading.
   const inHtml = html !== null && html !== "unreadable" && /\[U\+[0-9A-F]{4,6}(?: ×\d+)?\]/.test(html.asText);
   return written || inHtml
-    ? "It has characters that cannot be seen, or that change the order of letters. They are shown by their number, like [U+202E]."
+    ? "It has invisible characters, or characters that change the order of letters. They are shown as their code, like [U+202E]."
     : undefined;
 };
 

@@ -40,8 +40,8 @@ export async function createApiKey(
   const command = { type: "CreateApiKey" as const, ...created };
   const { state, position } = await deps.apiKeys.handle(id, command, { ...cause, workspaceId });
   if (state.hash !== created.hash) {
-    const what = `API key ${id} was made under this Idempotency-Key and cannot be shown any more`;
-    throw new Rejected("idempotency_mismatch", `${what}: revoke it, and ask under a new Idempotency-Key`);
+    const what = `API key ${id} was created under this Idempotency-Key and can no longer be shown`;
+    throw new Rejected("idempotency_mismatch", `${what}: revoke it, and retry with a new Idempotency-Key`);
   }
   return { id, key, prefix, position };
 }
@@ -81,7 +81,10 @@ async function takeKeySlot(
     await takeSlot(deps, { workspaceId, kind: "apiKeys", holderId: id }, maxLiveKeys, stateOf, cause);
   } catch (error) {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw new Rejected("invalid_request", `a workspace has at most ${maxLiveKeys} live API keys: revoke one first`);
+    throw new Rejected(
+      "invalid_request",
+      `this workspace already has ${maxLiveKeys} API keys, which is the limit: revoke one first`,
+    );
   }
 }
 

@@ -40,14 +40,14 @@ export async function deleteAssistant(
   await loadAssistant(deps, { workspaceId, assistantId });
   if (!(await deps.projected(await deps.store.head()))) throw new Unavailable("the read models lag behind");
   const identityId = await identityOfAssistant(deps.reads, workspaceId, assistantId);
-  if (identityId !== undefined) throw inUse(`identity ${identityId} names`);
+  if (identityId !== undefined) throw inUse(`identity ${identityId} uses`);
   const ruleId = await ruleOfAssistant(deps.reads, workspaceId, assistantId);
   if (ruleId !== undefined) throw inUse(`rule ${ruleId} is limited to`);
   return deps.assistants.handle(assistantId, { type: "DeleteAssistant" }, cause);
 }
 
 const inUse = (user: string): Rejected =>
-  new Rejected("invalid_request", `${user} this assistant: give it another assistant_id, or delete it, first`, {
+  new Rejected("invalid_request", `${user} this assistant: change its assistant_id or delete it first`, {
     conflict: true,
   });
 
@@ -72,7 +72,10 @@ export async function requireAssistantActive(
   if (assistantId === null) return;
   const { state } = await deps.assistants.load(assistantId);
   if (state.status === "active") return;
-  throw new Rejected("assistant_disabled", "the assistant of this identity is disabled: set its status to active");
+  throw new Rejected(
+    "assistant_disabled",
+    "this identity's assistant is disabled: set the assistant's status to active",
+  );
 }
 
 async function loadAssistant(

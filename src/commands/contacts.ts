@@ -53,5 +53,5 @@ const domainOf = (email: string): string => email.slice(email.lastIndexOf("@") +
 
 function requireTag(tag: string): void {
   if (tag.trim() !== "" && tag.length <= maxTagLength && !/\p{Cc}/u.test(tag)) return;
-  throw invalid("tag", `expected 1 to ${maxTagLength} characters without control characters, not only spaces`);
+  throw invalid("tag", `expected 1 to ${maxTagLength} characters without control characters, not blank`);
 }

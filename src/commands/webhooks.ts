@@ -153,6 +153,9 @@ async function takeWebhookSlot(
     await takeSlot(deps, { workspaceId, kind: "webhooks", holderId: webhookId }, maxWebhooks, stateOf, cause);
   } catch (error) {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw new Rejected("invalid_request", `a workspace has at most ${maxWebhooks} webhooks: delete one first`);
+    throw new Rejected(
+      "invalid_request",
+      `this workspace already has ${maxWebhooks} webhooks, which is the limit: delete one first`,
+    );
   }
 }

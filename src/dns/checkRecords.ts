@@ -41,8 +41,8 @@ const faultOfText = (found: readonly string[], value: string): string | null =>
 /** Two SPF records are as good as none (RFC 7208, 4.5). */
 function faultOfSpf(found: readonly string[], mechanism: string): string | null {
   const records = found.filter((text) => /^v=spf1(\s|$)/i.test(text.trim()));
-  if (records.length === 0) return `no SPF record among what was found: ${quoted(found)}`;
-  if (records.length > 1) return `found ${records.length} SPF records, but there may be only one: ${quoted(records)}`;
+  if (records.length === 0) return `no SPF record; found ${quoted(found)}`;
+  if (records.length > 1) return `found ${records.length} SPF records, but only one is allowed: ${quoted(records)}`;
   const terms = (records[0] as string).trim().toLowerCase().split(/\s+/);
   const wanted = mechanism.toLowerCase();
   if (terms.includes(wanted) || terms.includes(`+${wanted}`)) return null;
@@ -57,11 +57,11 @@ const keyOf = (record: string): string | undefined => {
 
 function faultOfDkim(found: readonly string[], value: string): string | null {
   const keys = found.filter((text) => keyOf(text) !== undefined);
-  if (keys.length === 0) return `no DKIM key among what was found: ${quoted(found)}`;
-  if (keys.length > 1) return `found ${keys.length} DKIM keys, but there may be only one`;
+  if (keys.length === 0) return `no DKIM key; found ${quoted(found)}`;
+  if (keys.length > 1) return `found ${keys.length} DKIM keys, but only one is allowed`;
   const [key] = keys as [string];
   if (keyOf(key) === "") return "the DKIM key is empty, which means revoked";
-  if (keyOf(key) !== keyOf(value)) return `another DKIM key: ${quoted(keys)}`;
+  if (keyOf(key) !== keyOf(value)) return `found another DKIM key: ${quoted(keys)}`;
   const type = /(?:^|;)\s*k\s*=\s*([^;\s]*)/.exec(key)?.[1];
   return type === undefined || type === "rsa" ? null : `the DKIM record says k=${type}, not k=rsa`;
 }

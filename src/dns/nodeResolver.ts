@@ -56,7 +56,7 @@ const words: Record<string, string> = {
   EREFUSED: "the DNS server refused to answer",
   ETIMEOUT: "the DNS server did not answer in time",
   ECONNREFUSED: "the DNS server cannot be reached",
-  EBADNAME: "the name cannot be asked for",
+  EBADNAME: "the name cannot be looked up",
 };
 
 const inWords = (code: string): string => words[code] ?? `the DNS look-up failed (${code})`;

@@ -82,17 +82,17 @@ function keepRunning(
   let recovery: Promise<void> = Promise.resolve();
 
   async function recover(): Promise<void> {
-    logger.error({ postmaster: server.pid }, "the embedded PostgreSQL is gone: starting it again");
+    logger.error({ postmaster: server.pid }, "the embedded PostgreSQL has stopped, restarting it");
     onAvailable(false);
     while (!stopping) {
       try {
         Object.assign(server, await hold(place, dataDir, server.port));
         watch();
-        logger.info({ postmaster: server.pid }, "the embedded PostgreSQL runs again");
+        logger.info({ postmaster: server.pid }, "the embedded PostgreSQL is running again");
         onAvailable(true);
         return;
       } catch (error) {
-        logger.error({ err: error }, "the embedded PostgreSQL could not be started again yet");
+        logger.error({ err: error }, "cannot restart the embedded PostgreSQL yet, retrying");
         await sleep(1_000);
       }
     }
@@ -124,11 +124,11 @@ async function hold(place: Place, dataDir: string, port?: number): Promise<Held>
     if (!("heldBy" in guard)) return { ...server, guard };
     if (Date.now() - since > handOverMs)
       throw new StartError(
-        `Another service (${guard.heldBy}) runs on DATA_DIR ${dataDir}: stop it, or give this one a DATA_DIR of its own. Several instances share a server through DATABASE_URL.`,
+        `Another service (${guard.heldBy}) is using DATA_DIR ${dataDir}: stop it, or set a different DATA_DIR for this one. To run several instances, share one server with DATABASE_URL.`,
       );
   }
   throw new StartError(
-    `The embedded PostgreSQL in ${place.directory} did not come up in ${patienceMs / 1000} s: its log is ${place.logFile}.`,
+    `The embedded PostgreSQL in ${place.directory} did not start within ${patienceMs / 1000} s: see its log ${place.logFile}.`,
   );
 }
 
@@ -148,7 +148,7 @@ async function requireSameMajor(place: Place): Promise<void> {
   if (found === undefined) return initialise(place);
   if (found.trim() !== place.major)
     throw new StartError(
-      `${place.pgdata} was made by PostgreSQL ${found.trim()}, and this service brings PostgreSQL ${place.major}: move the data with pg_upgrade or a dump, or set DATA_DIR to a new directory.`,
+      `${place.pgdata} was made by PostgreSQL ${found.trim()}, but this service uses PostgreSQL ${place.major}: migrate the data with pg_upgrade or a dump, or set DATA_DIR to a new directory.`,
     );
 }
 
@@ -166,10 +166,14 @@ async function inWords<T>(dataDir: string, work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     const { code, path = dataDir } = error as NodeJS.ErrnoException;
-    if (code === "ENOSPC" || code === "EDQUOT") throw new StartError(`The disk is full: ${path} cannot be written.`);
+    if (code === "ENOSPC" || code === "EDQUOT")
+      throw new StartError(`The disk is full, so ${path} cannot be written: free some space.`);
     if (code === "EACCES" || code === "EPERM" || code === "EROFS")
-      throw new StartError(`${path} cannot be written: check who owns it, or set DATA_DIR to a directory of your own.`);
-    if (code === "ENOTDIR" || code === "EEXIST") throw new StartError(`DATA_DIR ${dataDir} is not a directory.`);
+      throw new StartError(
+        `${path} cannot be written: check its owner and permissions, or set DATA_DIR to a directory that you can write.`,
+      );
+    if (code === "ENOTDIR" || code === "EEXIST")
+      throw new StartError(`DATA_DIR ${dataDir} is not a directory: set it to a directory.`);
     throw error;
   }
 }

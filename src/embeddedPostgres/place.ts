@@ -36,7 +36,7 @@ export async function preparePlace(dataDir: string): Promise<Place> {
   const known = await readKept(keptFile);
   if (!known && (await exists(join(inside, "pgdata"))))
     throw new StartError(
-      `${keptFile} is missing, and with it the password of the database in ${inside}: put it back, or move that database away.`,
+      `${keptFile} is missing, and it holds the password of the database in ${inside}: restore the file, or move that database away.`,
     );
 
   const runAs = await chooseUser(join(known?.directory ?? inside, "pgdata"));
@@ -66,7 +66,7 @@ async function readKept(file: string): Promise<Kept | undefined> {
     return JSON.parse(await readFile(file, "utf8"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    if (error instanceof SyntaxError) throw new StartError(`${file} is damaged: put it back from a backup.`);
+    if (error instanceof SyntaxError) throw new StartError(`${file} is damaged: restore it from a backup.`);
     throw error;
   }
 }

@@ -88,7 +88,7 @@ export async function launch(place: Place, port: number): Promise<Postmaster | "
       const running = await readPostmaster(place);
       if (running?.ready && running.pid === child.pid) return running;
       const gone = await Promise.race([ended, sleep(10)]);
-      if (gone instanceof Error) throw new StartError(`The embedded PostgreSQL cannot be run: ${gone.message}.`);
+      if (gone instanceof Error) throw new StartError(`The embedded PostgreSQL cannot be started: ${gone.message}.`);
       if (gone) return whyEnded(place);
     }
   } finally {
@@ -171,15 +171,17 @@ async function commandOf(pid: number): Promise<string> {
 /** One sentence for what PostgreSQL's own words mean to the person who starts the service. */
 function startFailure(place: Place, said: string): StartError {
   if (/No space left|Disk quota exceeded/i.test(said))
-    return new StartError(`The disk of ${place.directory} is full: the embedded PostgreSQL cannot start.`);
+    return new StartError(
+      `The disk of ${place.directory} is full, so the embedded PostgreSQL cannot start: free some space.`,
+    );
   if (/Read-only file system|Permission denied/i.test(said))
     return new StartError(
-      `${place.directory} cannot be written by the embedded PostgreSQL: check who owns it, or set DATA_DIR.`,
+      `The embedded PostgreSQL cannot write to ${place.directory}: check its owner and permissions, or set DATA_DIR.`,
     );
   if (/shared libraries/i.test(said))
     return new StartError(
       "The embedded PostgreSQL is incomplete: install again with install scripts allowed (npm install without --ignore-scripts).",
     );
   const reason = /(?:FATAL|PANIC|error):\s*(.+)/i.exec(said)?.[1] ?? said.trim().split("\n").at(-1);
-  return new StartError(`The embedded PostgreSQL did not start: ${reason}. Its log is ${place.logFile}.`);
+  return new StartError(`The embedded PostgreSQL did not start: ${reason}. See its log ${place.logFile}.`);
 }

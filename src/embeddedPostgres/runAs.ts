@@ -20,7 +20,7 @@ export async function chooseUser(pgdata: string): Promise<RunAs | undefined> {
   const user = (await find("postgres")) ?? (await find(ownName)) ?? (await create()) ?? (await find("nobody"));
   if (!user)
     throw new StartError(
-      "PostgreSQL cannot run as root, and this machine has no other user for it: start the service as a plain user.",
+      "PostgreSQL cannot run as root, and this machine has no other user for it: start the service as an ordinary user.",
     );
   return user;
 }

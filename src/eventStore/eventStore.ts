@@ -65,7 +65,7 @@ export class StreamMoved extends Error {
   readonly expectedRevision: number;
   readonly actualRevision: number;
   constructor(stream: string, expectedRevision: number, actualRevision: number) {
-    super(`${stream} stands at revision ${actualRevision}, not ${expectedRevision}`);
+    super(`${stream} is at revision ${actualRevision}, not ${expectedRevision}`);
     this.name = "StreamMoved";
     this.stream = stream;
     this.expectedRevision = expectedRevision;

@@ -18,13 +18,13 @@ export function validateAppend(stream: string, expectedRevision: number, events:
   if (events.length === 0) throw new InvalidAppend(`nothing to append to ${stream}`);
   const valid = events.map(validateEvent);
   if (new Set(valid.map((event) => event.id)).size < valid.length)
-    throw new InvalidAppend(`an event id stands twice in one append to ${stream}`);
+    throw new InvalidAppend(`an append to ${stream} has the same event id twice`);
   const bytes = valid.reduce(
     (sum, event) => sum + Buffer.byteLength(event.data) + Buffer.byteLength(event.metadata),
     0,
   );
   if (bytes > maxAppendBytes)
-    throw new InvalidAppend(`${bytes} bytes in one append to ${stream}: at most ${maxAppendBytes} are stored together`);
+    throw new InvalidAppend(`an append to ${stream} has ${bytes} bytes: at most ${maxAppendBytes} are allowed`);
   return valid;
 }
 
@@ -33,26 +33,26 @@ export const isStreamName = (stream: string): boolean => streamName.test(stream)
 
 /** Throws InvalidAppend. */
 export function validateStream(stream: string): void {
-  if (!isStreamName(stream)) throw new InvalidAppend(`${JSON.stringify(stream)} is no stream name`);
+  if (!isStreamName(stream)) throw new InvalidAppend(`${JSON.stringify(stream)} is not a stream name`);
 }
 
 /** An explicit revision, or noStream: never "any". Throws InvalidAppend. */
 export function validateRevision(revision: number): void {
-  if (!Number.isSafeInteger(revision) || revision < noStream) throw new InvalidAppend(`${revision} is no revision`);
+  if (!Number.isSafeInteger(revision) || revision < noStream) throw new InvalidAppend(`${revision} is not a revision`);
 }
 
 function validateEvent(event: NewEvent): ValidEvent {
   const { id, type, schemaVersion = 1 } = event;
-  if (!uuid.test(id)) throw new InvalidAppend(`${JSON.stringify(id)} is no event id: a UUID is expected`);
-  if (!eventType.test(type)) throw new InvalidAppend(`${JSON.stringify(type)} is no event type`);
+  if (!uuid.test(id)) throw new InvalidAppend(`${JSON.stringify(id)} is not an event id: expected a UUID`);
+  if (!eventType.test(type)) throw new InvalidAppend(`${JSON.stringify(type)} is not an event type`);
   if (!Number.isInteger(schemaVersion) || schemaVersion < 1 || schemaVersion > maxSchemaVersion) {
-    throw new InvalidAppend(`${type}: ${schemaVersion} is no schema version`);
+    throw new InvalidAppend(`${type}: ${schemaVersion} is not a schema version`);
   }
   const data = jsonObject(event.data, `${type}'s data`);
   const bytes = Buffer.byteLength(data);
   if (bytes > maxEventBytes)
     throw new InvalidAppend(
-      `${type}'s data has ${bytes} bytes: at most ${maxEventBytes}, larger things go to the blob store`,
+      `the data of ${type} has ${bytes} bytes: at most ${maxEventBytes} are allowed; put larger content in the blob store`,
     );
   const metadata = jsonObject(event.metadata, `${type}'s metadata`);
   return { id: id.toLowerCase(), type, schemaVersion, data, metadata };
@@ -60,13 +60,13 @@ function validateEvent(event: NewEvent): ValidEvent {
 
 function jsonObject(value: unknown, what: string): string {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new InvalidAppend(`${what} is no JSON object`);
+    throw new InvalidAppend(`${what} is not a JSON object`);
   let json: string | undefined;
   try {
     json = JSON.stringify(value);
   } catch (error) {
     throw new InvalidAppend(`${what} cannot be written as JSON: ${(error as Error).message}`);
   }
-  if (!json?.startsWith("{")) throw new InvalidAppend(`${what} is no JSON object`);
+  if (!json?.startsWith("{")) throw new InvalidAppend(`${what} is not a JSON object`);
   return json;
 }

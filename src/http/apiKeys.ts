@@ -32,7 +32,7 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
       scope: "write:keys",
       limit: "send",
       summary: "Create an API key",
-      description: "The key is in this answer and nowhere else: a lost one is revoked and replaced.",
+      description: "The key is shown only in this response. If you lose it, revoke it and create a new one.",
       body: CreateApiKey,
       answers: ApiKeyCreated,
       secretAnswer: true,
@@ -70,9 +70,9 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "write:keys",
       limit: "write",
-      summary: "Revoke an API key, at once and for ever",
+      summary: "Revoke an API key, immediately and permanently",
       description:
-        "Once this has answered, no request under the key gets anything but 401, also one that was under way. A 503 says that the key is dead but such a request may still be ending: ask again.",
+        "After this response, every request with the key gets 401, including requests in flight. A 503 means that the key is revoked but such a request may still be running: retry.",
       answers: Deleted,
       load: ({ workspaceId, params }) => apiKeyState(deps, { workspaceId, id: params.key_id }),
     },
@@ -92,7 +92,11 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
 function grantable(asked: readonly Scope[] | undefined, own: readonly string[]): Scope[] {
   if (asked === undefined) return defaultScopes(own);
   const excess = asked.find((scope) => !own.includes(scope));
-  if (excess !== undefined) throw invalid("scopes", `this key lacks ${excess} and cannot give it to another`);
+  if (excess !== undefined)
+    throw invalid(
+      "scopes",
+      `your API key does not have the scope ${excess}, so it cannot give it to a new key: leave it out, or use a key that has it`,
+    );
   return allScopes.filter((scope) => asked.includes(scope));
 }
 
@@ -108,7 +112,7 @@ class StillEnding extends Unavailable {
   readonly recorded = true;
   readonly id: string;
   constructor(id: string) {
-    super("requests of a revoked key are still ending");
+    super("requests under the revoked key are still running");
     this.id = id;
   }
 }

@@ -54,7 +54,7 @@ export function assistantRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Change an assistant",
         description:
-          "Only what is given changes. While it is disabled, its identities take no new drafts and sends (422 assistant_disabled).",
+          "Only the given fields change. While an assistant is disabled, its identities accept no new drafts or sends (422 assistant_disabled).",
         body: UpdateAssistant,
         answers: Assistant,
         load,
@@ -71,9 +71,10 @@ export function assistantRoutes(deps: HttpDependencies): Route[] {
         scope: "write:assistants",
         limit: "write",
         summary: "Delete an assistant",
-        description: "Only one that no identity and no rule names any more: the refusal tells one that does.",
+        description:
+          "An assistant can be deleted only when no identity and no rule refers to it. The error names one that does.",
         answers: Deleted,
-        conflict: "an identity or a rule names it",
+        conflict: "an identity or a rule refers to it",
         load,
       },
       async ({ workspaceId, params, cause }) => {

@@ -14,8 +14,9 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "read:billing",
       limit: "read",
-      summary: "Read the plan, its limits and what of them is used",
-      description: "From stored data alone. On builder_pack the counters are lifetime totals, and there is no period.",
+      summary: "Read the plan, its limits and their usage",
+      description:
+        "The data comes from the service's own records only. On builder_pack the counters are lifetime totals, and there is no period.",
       answers: Subscription,
     },
     ({ workspaceId }) => shownSubscription(deps, workspaceId),
@@ -27,7 +28,7 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
       scope: "write:billing",
       limit: "send",
       summary: "Start a checkout for another plan",
-      description: "Without a payment processor set up, 502 stripe_error: the operator sets plans then.",
+      description: "If no payment processor is set up, this answers 502 stripe_error, and the operator sets the plan.",
       body: CreateCheckout,
       answers: Checkout,
       errors: ["invalid_plan", "invalid_interval", "stripe_error"],
@@ -45,7 +46,7 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
       scope: "write:billing",
       limit: "send",
       summary: "Open the page for payment method, plan and invoices",
-      description: "Without a payment processor set up, 502 stripe_error.",
+      description: "If no payment processor is set up, this answers 502 stripe_error.",
       answers: Portal,
       errors: ["stripe_error"],
     },
@@ -90,5 +91,5 @@ function requireOneOf(
 const notConnected = (): Rejected =>
   new Rejected(
     "stripe_error",
-    "this installation is not connected to a payment processor: ask its operator to set the plan",
+    "this service is not connected to a payment processor: ask its operator to change the plan",
   );

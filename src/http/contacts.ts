@@ -16,8 +16,8 @@ export function contactRoutes(deps: HttpDependencies): Route[] {
       {
         scope: "read:contacts",
         limit: "read",
-        summary: "List contacts: everybody who wrote",
-        description: "Whoever wrote last comes first. A contact is made by its first mail.",
+        summary: "List contacts: everyone who has written",
+        description: "The contact who wrote most recently comes first. A contact is created by its first mail.",
         query: ContactQuery,
         answers: ContactList,
       },
@@ -34,7 +34,7 @@ export function contactRoutes(deps: HttpDependencies): Route[] {
         scope: "write:contacts",
         limit: "write",
         summary: "Change a contact's name, status or tags",
-        description: "Only what is given changes. Trust and blocking count from the next mail on.",
+        description: "Only the given fields change. Trusting or blocking takes effect with the next mail.",
         body: UpdateContact,
         answers: Contact,
         load,
@@ -43,7 +43,7 @@ export function contactRoutes(deps: HttpDependencies): Route[] {
         const { position } = await updateContact(deps, { workspaceId, email: loaded.email, changes: body }, cause);
         await deps.readAfter(position, params.id);
         const row = await contactById(deps.reads, workspaceId, params.id);
-        if (!row) throw new Rejected("not_found", "this contact was deleted a moment ago");
+        if (!row) throw new Rejected("not_found", "this contact has just been deleted");
         return row;
       },
     ),
@@ -53,7 +53,8 @@ export function contactRoutes(deps: HttpDependencies): Route[] {
         scope: "write:contacts",
         limit: "write",
         summary: "Delete a contact",
-        description: "With its status and tags. Its mail stays; the next mail from that address makes it anew.",
+        description:
+          "Its status and tags are deleted too. Its mail stays. The next mail from that address creates a new contact.",
         answers: Deleted,
         load,
       },

@@ -27,11 +27,11 @@ export function domainRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Add a domain",
         description:
-          "The answer's dns_records have to be put in place at whoever runs the domain's DNS; they are looked up at once, then every 30 seconds. With inbound_subdomain, mail goes to that name below the domain, and the domain's own mail stays where it is.",
+          "Add the dns_records of the response at the domain's DNS provider. The service checks them immediately, then every 30 seconds. With inbound_subdomain, mail goes to that subdomain, and the domain's own mail is not affected.",
         body: CreateDomain,
         answers: Domain,
         errors: ["plan_limit_reached"],
-        conflict: "the name is in this workspace already, verified in another one, or the service's own",
+        conflict: "the name is already in this workspace, verified in another one, or the service's own",
       },
       async ({ workspaceId, body, cause }) => {
         const { domain_name: domainName, inbound_subdomain: inboundSubdomain = null } = body;
@@ -69,8 +69,9 @@ export function domainRoutes(deps: HttpDependencies): Route[] {
       {
         scope: "write:domains",
         limit: "send",
-        summary: "Have a domain's DNS records looked up now",
-        description: "It runs on its own: read the domain again for what it found. A failed domain is pending again.",
+        summary: "Check a domain's DNS records now",
+        description:
+          "The check runs in the background: read the domain again for the result. A failed domain becomes pending again.",
         answers: Domain,
         load: find,
       },
@@ -88,14 +89,14 @@ export function domainRoutes(deps: HttpDependencies): Route[] {
         scope: "write:domains",
         limit: "write",
         summary: "Delete a domain",
-        description: "Only one without identities: else 409 invalid_request.",
+        description: "A domain can be deleted only when it has no identities: otherwise 409 invalid_request.",
         answers: Deleted,
         conflict: "the domain has identities, or is the sandbox domain",
         load: find,
       },
       async ({ workspaceId, params, loaded, cause }) => {
         if (loaded.sandbox) {
-          throw new Rejected("invalid_request", "the sandbox domain stands in every workspace and cannot be deleted", {
+          throw new Rejected("invalid_request", "the sandbox domain belongs to every workspace and cannot be deleted", {
             conflict: true,
           });
         }

@@ -23,7 +23,7 @@ export const refusals: ErrorCode[] = [
 ];
 
 const underApproval =
-  "Inside it is a draft, approved by the calling key, with the same history, hash, quota and send path. Where the identity has require_human_approval it stays pending (queued_at null) and its approvers are asked.";
+  "The mail is stored as a draft approved by the calling key, with the same history, hash, quota and send path. If the identity has require_human_approval, the draft stays pending (queued_at null) and its approvers are asked.";
 
 export const emailRoutes = (deps: HttpDependencies): Route[] => [
   route(
@@ -31,8 +31,8 @@ export const emailRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "write:emails",
       limit: "send",
-      summary: "Send a new mail, on a thread of its own",
-      description: `The identity needs can_send_cold, which is given when it is created.\n\n${underApproval}`,
+      summary: "Send a new mail, in a new thread",
+      description: `The identity needs can_send_cold, which is set when it is created.\n\n${underApproval}`,
       body: SendEmail,
       bodyLimit: attachmentBodyLimit,
       answers: EmailAccepted,
@@ -56,8 +56,8 @@ export const emailRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "write:emails",
       limit: "send",
-      summary: "Answer on a thread",
-      description: `Recipients and headers are those of the message that is answered. Name the message you read as based_on_message_id, and a newer one answers 409 stale_draft (the draft inside stays, stale); leave it out, and the newest one is answered: a person's before a machine's. A machine is answered once (422 loop_guarded).\n\n${underApproval}`,
+      summary: "Reply on a thread",
+      description: `Recipients and headers come from the message that is answered. If you give the message you read as based_on_message_id, a newer message leads to 409 stale_draft (the stored draft stays, as stale). If you leave it out, the newest message is answered, a person's before a machine's. A machine is answered only once (422 loop_guarded).\n\n${underApproval}`,
       body: ReplyEmail,
       bodyLimit: attachmentBodyLimit,
       answers: EmailAccepted,

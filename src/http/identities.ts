@@ -29,7 +29,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Create an identity: an address that receives and sends",
         description:
-          "While the workspace has require_human_approval, naming an approval channel or covered recipients needs the scope write:approvals.",
+          "While the workspace has require_human_approval, setting an approval channel or covered_recipients needs the scope write:approvals.",
         body: CreateIdentity,
         answers: Identity,
         status: 201,
@@ -75,7 +75,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Change an identity",
         description:
-          "Only what is given changes. While require_human_approval is on, turning it off or changing an approval channel needs the scope write:approvals.",
+          "Only the given fields change. While require_human_approval is on, turning it off or changing an approval channel needs the scope write:approvals.",
         body: UpdateIdentity,
         answers: Identity,
         load: find,
@@ -96,7 +96,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Delete an identity",
         description:
-          "Its threads, messages and drafts stay. Its address neither sends nor receives any more, and is free again once nothing of it is on its way out.",
+          "Its threads, messages and drafts stay. Its address can no longer send or receive, and becomes available again when none of its mail is still being sent.",
         answers: Deleted,
         load: find,
       },

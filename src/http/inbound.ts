@@ -22,7 +22,7 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
         scope: "read:threads",
         limit: "read",
         summary: "List the ledger of received mail",
-        description: "Every delivery has an entry, whatever became of it; newest first.",
+        description: "Every delivery has an entry, whatever its outcome. Newest first.",
         query: InboundQuery,
         answers: InboundList,
       },
@@ -41,9 +41,9 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
       {
         scope: "read:threads",
         limit: "read",
-        summary: "Download a delivery as it came",
+        summary: "Download a delivery as it arrived",
         description:
-          "An answer to an approval mail quotes its links, and whoever has them can decide: its bytes need the scope write:approvals.",
+          "A reply to an approval mail quotes its links, and anyone who has them can decide. Downloading such a reply needs the scope write:approvals.",
         answers: { mediaType: "message/rfc822", description: "The original message" },
         load,
       },
@@ -51,7 +51,7 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
         if (disposition === "approval_reply" && !apiKey.scopes.includes("write:approvals")) {
           throw new Rejected(
             "insufficient_scope",
-            "this mail may quote approval links: reading it needs write:approvals",
+            "this mail may quote approval links: reading it needs the scope write:approvals",
           );
         }
         const bytes = await storedBytes(deps, raw_sha256);

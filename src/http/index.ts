@@ -94,9 +94,14 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const { clock } = deps;
   const inFlight = createInFlight();
   const warn = (sentence: string) => (error: unknown) => logger.warn({ err: error }, sentence);
-  const onError = warn("revocations could not be looked up");
+  const onError = warn("cannot look up revoked API keys, retrying");
   const revocation = createRevocation({ database, instanceId, inFlight, clock, onError });
-  const counter = createHitCounter({ database, clock, windowMs, onError: warn("old counts could not be removed") });
+  const counter = createHitCounter({
+    database,
+    clock,
+    windowMs,
+    onError: warn("cannot delete expired rate-limit counts"),
+  });
   const closing = new AbortController();
   // As many listen to it as there are streams open.
   setMaxListeners(0, closing.signal);
@@ -112,7 +117,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     limits: createLimits({ counter, rates: options.rateLimits }),
     idempotency: createIdempotency({
       ...{ database, clock, hours: options.idempotencyHours },
-      onError: warn("an answer could not be kept for repetitions"),
+      onError: warn("cannot store the response for its Idempotency-Key"),
     }),
     checkResponses: options.checkResponses,
     upgradeUrl: `${publicUrl}/billing`,
@@ -131,7 +136,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         ...approvalDecisions(deps),
         nonceKey: deps.keyRing.deriveKey("approval-nonce"),
         clock: deps.clock,
-        onError: (error) => logger.error({ err: error }, "an approval page failed"),
+        onError: (error) => logger.error({ err: error }, "approval page failed"),
       }),
       frontPage({ readiness: checks, hasOutbox: outbox !== undefined }),
       ...(outbox ? [outboxPages({ outbox })] : []),

@@ -11,15 +11,19 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "read:threads",
       limit: "read",
-      summary: "Download a message as it came, or as it was handed over",
+      summary: "Download a message as it arrived, or as it was handed over",
       description:
-        "Byte for byte what followed DATA; of a message of ours, what the delivery provider was given (404 before that).",
+        "An inbound message is returned byte for byte as it followed DATA. An outbound message is returned as the delivery provider got it (404 before that).",
       answers: { mediaType: "message/rfc822", description: "The original message" },
       load: ({ workspaceId, params }) => messageById(deps.reads, workspaceId, params.id),
     },
     async ({ loaded: message }) => {
       const sha256 = message.raw_sha256 ?? (await mimeOf(deps, message));
-      if (sha256 === undefined) throw new Rejected("not_found", "this message was not handed over yet");
+      if (sha256 === undefined)
+        throw new Rejected(
+          "not_found",
+          "this message has no raw content yet: it has not been handed to the delivery provider",
+        );
       return fileReply({
         bytes: await storedBytes(deps, sha256),
         contentType: "message/rfc822",

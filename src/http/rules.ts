@@ -39,7 +39,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Create a rule",
         description:
-          "Rules run in the background when their trigger event happens, in ascending priority, and each walk is recorded. What a rule does never sets itself in motion again.",
+          "Rules run in the background when their trigger event happens, in ascending priority, and each evaluation is recorded. A rule's own actions never trigger it again.",
         body: CreateRule,
         answers: Rule,
         errors: ["validation", "plan_limit_reached", "not_found"],
@@ -77,7 +77,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         scope: "write:rules",
         limit: "write",
         summary: "Change a rule",
-        description: "Only what is given changes; conditions are judged against the trigger as it is then.",
+        description: "Only the given fields change. Conditions are checked against the resulting trigger_event.",
         body: UpdateRule,
         answers: Rule,
         errors: ["validation"],
@@ -107,7 +107,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         limit: "read",
         summary: "List a rule's evaluations, newest first",
         description:
-          "Each names the version that was walked, what it was about, and what became of each action. refused: its subject did not allow it any more.",
+          "Each evaluation shows the rule's version, its subject and the outcome of each action. refused: the subject no longer allowed the action.",
         query: RuleEvaluationQuery,
         answers: RuleEvaluationList,
         load: find,
@@ -120,8 +120,8 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
       {
         scope: "read:rules",
         limit: "read",
-        summary: "Try a rule on what happened before",
-        description: `Says what the rule would have done about the newest ${maxTested} events of its trigger (since a moment, where one is given), or as many of them as five seconds are enough for, newest first, and does nothing. Mails and drafts are looked at as they were, the thread's status and the contact as they are now.`,
+        summary: "Test a rule on past events",
+        description: `Shows what the rule would have done for the newest ${maxTested} events of its trigger (since \`since\`, if given), or for as many as fit into five seconds, newest first. It changes nothing. Mails and drafts are judged as they were then, the thread's status and the contact as they are now.`,
         body: TestRule,
         answers: RuleTest,
         errors: ["validation", "not_found"],

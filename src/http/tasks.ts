@@ -17,7 +17,7 @@ export const taskRoutes = (deps: HttpDependencies): Route[] => [
       limit: "test_email",
       summary: "Send a test mail from an identity",
       description:
-        "It goes the way of every mail and counts as one. Its thread is not listed, unless somebody answers it. Where the identity has require_human_approval a person decides about it as well.",
+        "A test mail takes the same path as any mail and counts as one. Its thread is not listed unless somebody replies. If the identity has require_human_approval, a person has to approve it too.",
       body: TestEmail,
       answers: TaskAccepted,
       status: 202,
@@ -36,7 +36,7 @@ export const taskRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "read:identities",
       limit: "read",
-      summary: "Read what became of a task",
+      summary: "Read the outcome of a task",
       answers: Task,
       load: async ({ workspaceId, params }) => {
         const draft = await draftById(deps.reads, workspaceId, params.task_id);
@@ -69,6 +69,6 @@ function presentTask(draft: ReadDraft): Static<typeof Task> {
 
 function errorOf(draft: ReadDraft): string {
   if (draft.status === "rejected") return `rejected: ${draft.reason ?? "without a reason"}`;
-  if (draft.status === "stale") return "the recipient wrote before it left";
-  return draft.failure_message ?? draft.failure_code ?? "it could not be sent";
+  if (draft.status === "stale") return "the recipient wrote before the mail was sent";
+  return draft.failure_message ?? draft.failure_code ?? "the mail could not be sent";
 }

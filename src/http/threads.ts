@@ -42,7 +42,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         scope: "read:threads",
         limit: "read",
         summary: "List threads",
-        description: "Newest message first. A merged thread is listed as the one it became part of.",
+        description: "Newest message first. A merged thread is listed as the thread that it was merged into.",
         query: ThreadQuery,
         answers: ThreadList,
       },

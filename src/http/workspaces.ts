@@ -18,9 +18,9 @@ export const workspaceRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "write:workspace",
       limit: "write",
-      summary: "Rename the workspace, pause or resume its sending, have people approve everything",
+      summary: "Rename the workspace, pause or resume its sending, or require human approval",
       description:
-        "Only what is given changes; a name of null is no change. Turning require_human_approval off needs the scope write:approvals.",
+        "Only the given fields change; a name of null changes nothing. Turning require_human_approval off needs the scope write:approvals.",
       body: UpdateWorkspace,
       answers: Workspace,
     },

@@ -20,10 +20,12 @@ export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): P
   const service = await lookAt("DATABASE_URL", serviceUrl);
   const owner = serviceUrl === ownerUrl ? service : await lookAt("DATABASE_OWNER_URL", ownerUrl);
   if (Math.floor(service.number / 10_000) < oldestMajor)
-    throw new StartError(`DATABASE_URL is a PostgreSQL ${service.version}: ${oldestMajor} or newer is needed.`);
+    throw new StartError(
+      `DATABASE_URL is PostgreSQL ${service.version}, but the service needs PostgreSQL ${oldestMajor} or newer.`,
+    );
   if (owner.database !== service.database)
     throw new StartError(
-      `DATABASE_URL and DATABASE_OWNER_URL are two databases (${service.database}, ${owner.database}): they have to be one.`,
+      `DATABASE_URL and DATABASE_OWNER_URL are two databases (${service.database}, ${owner.database}): set both to the same database.`,
     );
   try {
     await migrate(ownerUrl, service.role);
@@ -32,7 +34,7 @@ export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): P
     // insufficient_privilege
     if (code === "42501")
       throw new StartError(
-        `The role ${owner.role} may not create the tables (${message}): set DATABASE_OWNER_URL to one that may.`,
+        `The role ${owner.role} may not create the tables (${message}): set DATABASE_OWNER_URL with a role that may.`,
       );
     throw error;
   }

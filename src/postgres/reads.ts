@@ -63,7 +63,7 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
   });
   return {
     of(workspaceId) {
-      if (!uuid.test(workspaceId)) throw new TypeError("rows were asked for without saying whose");
+      if (!uuid.test(workspaceId)) throw new TypeError("rows were requested without a workspace");
       return carrying(workspaceId);
     },
     ofNone,

@@ -31,7 +31,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     if (delivery.phase !== "none") return conclude(draftId, draft, delivery, cause, context);
     const allowed = await sendingState(deps, draft);
     if (allowed === "identity_deleted") {
-      const message = "the identity was deleted before the mail left";
+      const message = "the identity was deleted before the mail was sent";
       return failUnsent(draftId, draft, "identity_deleted", message, cause, context);
     }
     if (allowed !== "allowed") {
@@ -175,13 +175,13 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       const every = Math.min(settleEveryMs, Math.max(200, settings.confirmSeconds * 1000 - waitedMs));
       return timers.set({ key: draftId, name: "settle", dueAt: later(every), payload });
     }
-    const evidence = found ? `the provider's record says ${found}` : `no evidence within ${settings.confirmSeconds} s`;
+    const evidence = found ? `the provider's log says ${found}` : `no evidence within ${settings.confirmSeconds} s`;
     const command = { type: "SettleDelivery", outcome: found ?? "unconfirmed", evidence } as const;
     await deps.deliveries.handle(attemptId, command, cause);
   }
 
   async function cutOff(attemptId: string, cause: Cause): Promise<void> {
-    const message = "the hand-over was interrupted: whether the provider took the mail is not known";
+    const message = "the hand-over was interrupted: it is unknown whether the provider accepted the mail";
     const outcome = { type: "DeliveryUnknown", data: { message } } as const;
     await deps.deliveries.handle(attemptId, { type: "RecordOutcome", outcome }, cause);
   }
@@ -228,7 +228,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     if (phase === "accepted" && delivery.phase === phase)
       return endAccepted(deps, { draftId, attemptId: draft.attemptId, delivery }, cause);
     if (phase !== "started" && phase !== "unknown" && phase !== "unconfirmed") {
-      return fail(draftId, draft, "internal", "an internal error kept this mail from being sent", cause);
+      return fail(draftId, draft, "internal", "an internal error prevented this mail from being sent", cause);
     }
     if (phase === "started") await cutOff(attemptId, cause);
     const unconfirmed = { type: "SettleDelivery", outcome: "unconfirmed", evidence: "an internal error" } as const;

@@ -73,7 +73,7 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
         taken = await takeOn();
         await prune();
       } catch (error) {
-        log.warn({ err: error }, "webhook deliveries cannot be looked up: trying again");
+        log.warn({ err: error }, "cannot look up webhook deliveries, retrying");
       }
       if (taken === 0) await nap();
     }
@@ -92,7 +92,7 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
     const { webhook_id } = claim;
     busy.set(webhook_id, (busy.get(webhook_id) ?? 0) + 1);
     const done = deliver(claim, askedAt)
-      .catch((error) => log.warn({ err: error, delivery: claim.id }, "a webhook delivery failed on our side"))
+      .catch((error) => log.warn({ err: error, delivery: claim.id }, "webhook delivery failed on our side"))
       .finally(() => {
         running.delete(done);
         const left = busy.get(webhook_id)! - 1;
@@ -125,8 +125,8 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
     try {
       secrets = signingSecrets(deps, claim.webhook_id, webhook, at);
     } catch (error) {
-      log.warn({ err: error, webhook: claim.webhook_id }, "a webhook's secret cannot be opened");
-      return { status: null, error: "the secret cannot be read: rotate it" };
+      log.warn({ err: error, webhook: claim.webhook_id }, "cannot decrypt a webhook's secret");
+      return { status: null, error: "the webhook's secret cannot be decrypted: rotate it" };
     }
     return sender.post({ url: webhook.settings.url, id, body, secrets, at }, cutting.signal);
   }
@@ -185,4 +185,4 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
   };
 }
 
-const gone = "the receiver answered 410: it wants no more";
+const gone = "the receiver answered 410 Gone";

@@ -97,7 +97,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return error instanceof CredentialsRefused
-        ? { code: "provider_credentials", message: "the mail provider does not take the service's credentials" }
+        ? { code: "provider_credentials", message: "the mail provider rejects the service's credentials" }
         : { code: "provider_unavailable", message: "the mail provider cannot be reached" };
     }
   }

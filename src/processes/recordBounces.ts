@@ -14,7 +14,7 @@ export const recordBounces = (deps: Dependencies): Process => ({
     FilingDecided: async (event) => {
       const { bouncedAttemptId: attemptId, deliveryId } = event.data as FilingDecision;
       if (attemptId === null) return;
-      const evidence = `a report of failure came back, delivery ${deliveryId}`;
+      const evidence = `a bounce came back (delivery ${deliveryId})`;
       await reportDelivery(deps, { attemptId, outcome: "bounced", evidence }, causedBy(event, "recordBounces"));
     },
   },

@@ -41,7 +41,7 @@ export const recoverClaims = (deps: Dependencies): Process => ({
       deps,
       draftId,
       { attemptId: attemptId as string, threadId: thread.threadId, ...reservation },
-      "its sender was cut off",
+      "the send was interrupted",
       cause,
     );
   },

@@ -20,7 +20,7 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
   async function reduceSignature(event: Recorded): Promise<void> {
     const identityId = idOf(event.stream);
     const changed = await reduceStoredSignature(deps, identityId, cause(event));
-    if (changed) says({ identityId }, "its signature is reduced to what can be shown");
+    if (changed) says({ identityId }, "its signature HTML was reduced to what can be shown");
   }
 
   async function reduceDraft(event: Recorded): Promise<void> {
@@ -30,7 +30,7 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
     if (draft.status !== "pending" && draft.status !== "approved") return;
     if (isReduced(draft)) return;
     const changed = await refreshContent(deps, draftId, draft, cause(event)).catch(unlessDecided);
-    if (changed) says({ draftId }, "its HTML is reduced to what can be shown: the new version waits for a decision");
+    if (changed) says({ draftId }, "its HTML was reduced to what can be shown: the new version waits for a decision");
   }
 
   return {

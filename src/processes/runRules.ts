@@ -67,7 +67,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {
       const message = await messageById(deps.reads, workspaceId, messageId);
-      if (!message) throw new Error(`message ${messageId} is in no read model`);
+      if (!message) throw new Error(`message ${messageId} is missing from the read models`);
       return aboutMessage(deps, message);
     };
     const runId = receivedRunId(messageId);

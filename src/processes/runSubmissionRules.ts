@@ -100,7 +100,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     (await rulesFor(deps, workspaceId, "email.received")).some((rule) => rule.actions.some(isAboutApproval));
 
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
-    const command = { type: "GiveUpOnRules", because: "the rules of the message could not be run in time" } as const;
+    const command = { type: "GiveUpOnRules", because: "the message's rules could not be run in time" } as const;
     await deps.drafts.handle(draftId, command, cause);
   }
 

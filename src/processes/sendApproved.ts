@@ -83,7 +83,7 @@ export function sendApproved(deps: Dependencies): Process {
   }
 
   async function giveUpOnRules(draftId: string, cause: Cause): Promise<void> {
-    const command = { type: "GiveUpOnRules", because: "rules could not be run" } as const;
+    const command = { type: "GiveUpOnRules", because: "the rules could not be run" } as const;
     await deps.drafts.handle(draftId, command, cause);
   }
 

@@ -60,8 +60,8 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const what = loosened(changes);
     if (what.length === 0) return;
     const address = shortLine(before.emailAddress, 100);
-    const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, look into it: drafts of this address may be approved elsewhere now.`;
-    const subject = `Approval of ${address} changed`;
+    const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, check it: drafts from this address may now be approved elsewhere.`;
+    const subject = `Approval settings of ${address} changed`;
     for (const to of mailboxesOf(before)) {
       await tell({ identityId, threadId: noThread, eventId: event.id, to, subject, text }, 0, context);
     }
@@ -71,9 +71,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
   async function onWaived(event: Recorded, context: ProcessContext): Promise<void> {
     await caughtUp(deps, event.position);
     const told = new Set<string>();
-    const subject = "Human approval is not required any more";
+    const subject = "Human approval is no longer required";
     const text =
-      "Your workspace does not require human approval any more: API keys, rules and settings may approve drafts now. If you did not expect this, look into it.";
+      "Your workspace no longer requires human approval: API keys, rules and settings may now approve drafts. If you did not expect this, check it.";
     for (const { id: identityId } of await livingIdentities(deps.reads, idOf(event.stream))) {
       const { state: identity } = await deps.identities.load(identityId);
       for (const to of identity.requireHumanApproval ? [] : mailboxesOf(identity)) {
@@ -91,13 +91,13 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     on: {
       DraftFailed: aboutDraft(({ code }) =>
         code === "unconfirmed"
-          ? "Nobody knows whether an approved reply was sent: the mail provider gave no answer. It will not be sent again by itself. Please find out, and write anew where it was not."
+          ? "We do not know whether an approved reply was sent: the mail provider did not answer. We will not send it again automatically. Please check whether it arrived. If it did not, have the agent write a new one."
           : null,
       ),
       LateEvidence: aboutDraft(({ outcome }) =>
         outcome === "accepted"
-          ? "A reply of which nobody knew whether it was sent has been taken by the mail provider after all."
-          : "A reply of which nobody knew whether it was sent was refused by the mail provider: it was not sent.",
+          ? "We told you that we did not know whether a reply was sent. It was sent: the mail provider has now confirmed that it accepted it."
+          : "We told you that we did not know whether a reply was sent. It was not sent: the mail provider refused it.",
       ),
       IdentityUpdated: onIdentityUpdated,
       HumanApprovalWaived: onWaived,
@@ -107,10 +107,12 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
 }
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
-  ...(changes.requireHumanApproval === false ? ["human approval is not required any more"] : []),
+  ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),
   ...("approvalChannel" in changes ? ["the approval channel was changed"] : []),
   ...("secondaryApprovalChannel" in changes ? ["the secondary approval channel was changed"] : []),
-  ...("coveredRecipients" in changes ? ["the list of recipients that a proof need not cover was changed"] : []),
+  ...("coveredRecipients" in changes
+    ? ["the list of recipients who may be answered automatically without proof was changed"]
+    : []),
 ];
 
 const mailboxesOf = (identity: Identity): string[] => {

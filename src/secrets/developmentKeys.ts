@@ -10,7 +10,7 @@ export function developmentKeys(dataDir: string): string {
     return stored(file) ?? make(dataDir, file);
   } catch (error) {
     throw new StartError(
-      `The keys of this install cannot be kept in ${file}: ${(error as Error).message}. Set DATA_DIR to a directory that can be written, or SECRETS_KEYS.`,
+      `The keys of this install cannot be kept in ${file}: ${(error as Error).message}. Set DATA_DIR to a writable directory, or set SECRETS_KEYS.`,
     );
   }
 }

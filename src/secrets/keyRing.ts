@@ -36,7 +36,10 @@ const derive = (secret: Buffer, purpose: string): Buffer =>
 
 function parseKey(entry: string): RingKey {
   const [, kid, encoded] = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/_-]+={0,2})$/.exec(entry.trim()) ?? [];
-  if (!kid || !encoded) throw new Error("a key ring is kid:base64, comma separated; kid is 1 to 32 of A-Z a-z 0-9 _ -");
+  if (!kid || !encoded)
+    throw new Error(
+      "a key ring is a comma-separated list of kid:base64, where kid has 1 to 32 characters of A-Z a-z 0-9 _ -",
+    );
   const secret = Buffer.from(encoded, "base64");
   if (secret.length !== keyBytes) throw new Error(`key ${kid} has ${secret.length} bytes, not ${keyBytes}`);
   return { kid, secret, sealing: createSecretKey(derive(secret, "seal")) };
@@ -55,7 +58,7 @@ export function createKeyRing(spec: string): KeyRing {
   const [first] = keys;
   if (!first) throw new Error("the key ring is empty");
   const byKid = new Map(keys.map((key) => [key.kid, key]));
-  if (byKid.size !== keys.length) throw new Error("the key ring names a kid twice");
+  if (byKid.size !== keys.length) throw new Error("the key ring has the same kid twice");
 
   return {
     seal(plain, owner) {
@@ -69,7 +72,8 @@ export function createKeyRing(spec: string): KeyRing {
     open(sealed, owner) {
       const [kid = "", iv = "", text, tag = "", ...rest] = sealed.split(".");
       const key = byKid.get(kid);
-      if (!key || text === undefined || rest.length > 0) throw new CannotOpen("no key of this ring sealed that");
+      if (!key || text === undefined || rest.length > 0)
+        throw new CannotOpen("none of this ring's keys encrypted this value");
       try {
         const decipher = createDecipheriv("aes-256-gcm", key.sealing, Buffer.from(iv, "base64url"), {
           authTagLength: tagBytes,
@@ -77,7 +81,7 @@ export function createKeyRing(spec: string): KeyRing {
         decipher.setAAD(additionalData(kid, owner)).setAuthTag(Buffer.from(tag, "base64url"));
         return Buffer.concat([decipher.update(Buffer.from(text, "base64url")), decipher.final()]).toString("utf8");
       } catch {
-        throw new CannotOpen("sealed for another owner, or altered");
+        throw new CannotOpen("the value was encrypted for another owner, or altered");
       }
     },
     isNewest: (sealed) => sealed.startsWith(`${first.kid}.`),

@@ -31,7 +31,7 @@ export async function attempt(
       if (!passing) failures += 1;
       const error = asError(thrown);
       if (failures === maxFailures && !never) return { how: "failed", error, tries };
-      log.warn({ ...describe, err: error, tries }, "a process failed: trying again");
+      log.warn({ ...describe, err: error, tries }, "process failed, retrying");
       await slot.without(() => pause(backoff(passing ? Math.min(tries, 4) : failures), held.signal));
     }
   }

@@ -107,7 +107,7 @@ async function moveCheckpoints(tx: Sql, places: readonly Place[], to: number): P
       to,
     ],
   );
-  if (rowCount !== places.length) throw new CheckpointMoved(`not all checkpoints are where they were left`);
+  if (rowCount !== places.length) throw new CheckpointMoved(`some checkpoints were moved by another writer`);
 }
 
 export type Checkpoint = { name: string; version: number; position: number; tables: string[]; updated_at: Date };

@@ -76,7 +76,7 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
 
   function lose(hand: Hand): void {
     hand.lost = true;
-    hand.controller.abort(new Error("another instance has taken over"));
+    hand.controller.abort(new Error("another instance has taken over this lease"));
     log.warn({ lease: hand.held.name, epoch: hand.held.epoch }, "lease lost");
     void hand.done.then(() => hands.delete(hand.held.name));
   }
@@ -91,7 +91,7 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
         }
         await take();
       } catch (error) {
-        log.warn({ reason: asError(error).message }, "leases cannot be seen to: trying again");
+        log.warn({ reason: asError(error).message }, "cannot renew or acquire leases, retrying");
       }
       await pause(takeEveryMs, stopping.signal);
     }
@@ -107,7 +107,7 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
       await Promise.all(all.map((hand) => hand.done));
       const mine = all.filter((hand) => !hand.lost).map((hand) => hand.held);
       await releaseLeases(database, mine, holder).catch((error) =>
-        log.warn({ reason: asError(error).message }, "leases not released: they expire by themselves"),
+        log.warn({ reason: asError(error).message }, "cannot release leases; they will expire on their own"),
       );
     },
   };

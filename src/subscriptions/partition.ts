@@ -70,7 +70,7 @@ export function createPartition(options: PartitionOptions): Partition {
           held.position = progress.checkpoint();
         }
       } catch (error) {
-        log.error({ err: error, process: process.name }, "the log cannot be read: trying again");
+        log.error({ err: error, process: process.name }, "cannot read the event log, retrying");
         await pause(backoff(++failures), held.signal);
       }
     }
@@ -157,7 +157,7 @@ export function createPartition(options: PartitionOptions): Partition {
   /** True where nothing more is to be done about it: it is handled, or parked. */
   async function finish(slot: Slot, { key, item }: Work, ended: Ended): Promise<boolean> {
     if (ended.how !== "failed") return ended.how === "handled";
-    log.error({ err: ended.error, process: process.name, key, tries: ended.tries }, "given up, and parked");
+    log.error({ err: ended.error, process: process.name, key, tries: ended.tries }, "gave up and parked the item");
     const lastWords = await lastResort(slot, item, ended.error);
     const error = [ended.error.stack ?? ended.error.message, ...lastWords].join("\n");
     return insist(slot, () => park(holding, { key, item, error, tries: ended.tries, at: clock.now() }));
@@ -173,7 +173,7 @@ export function createPartition(options: PartitionOptions): Partition {
         await givingUp(item, error);
       } catch (failure) {
         if (isPassing(failure)) throw failure;
-        log.error({ err: failure, process: process.name }, "the last resort failed");
+        log.error({ err: failure, process: process.name }, "the process's last resort failed");
         words.push(`the last resort failed: ${asError(failure).message}`);
       }
     });
@@ -188,7 +188,7 @@ export function createPartition(options: PartitionOptions): Partition {
         return true;
       } catch (error) {
         if (held.signal.aborted) return false;
-        log.warn({ err: error, process: process.name }, "cannot be recorded: trying again");
+        log.warn({ err: error, process: process.name }, "cannot record progress, retrying");
         await slot.without(() => pause(backoff(failures), held.signal));
       }
     }

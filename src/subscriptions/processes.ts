@@ -77,7 +77,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
         await handOutTimers();
         await handOutParked();
       } catch (error) {
-        log.warn({ reason: asError(error).message }, "timers cannot be looked up: trying again");
+        log.warn({ reason: asError(error).message }, "cannot look up timers, retrying");
       }
       await nap.sleep(pollEveryMs);
     }

@@ -94,7 +94,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   }
 
   function settle(member: Member, reader: Reader, caughtUp: boolean): void {
-    if (member.error) log.info({ projection: member.projection.name }, "projection goes on");
+    if (member.error) log.info({ projection: member.projection.name }, "projection has recovered");
     delete member.error;
     const follows = reader === front && (caughtUp || member.state === "following");
     member.state = follows ? "following" : "catchingUp";
@@ -116,8 +116,8 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     const culprit = error instanceof ProjectorFailed ? error.projection : undefined;
     const concerned = [...reader.members].filter(({ projection }) => !culprit || projection.name === culprit);
     const details = { err: error, projections: concerned.map(({ projection }) => projection.name), failures };
-    if (isPassing(error)) log.warn(details, "read models cannot be written: trying again");
-    else log.error(details, "a projection stands before events it cannot take: trying again");
+    if (isPassing(error)) log.warn(details, "cannot write read models, retrying");
+    else log.error(details, "a projection fails on these events, retrying");
     for (const member of concerned) {
       member.error = asError(error);
       if (!isPassing(error)) member.state = "failing";
@@ -140,7 +140,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     const stored = await loadCheckpoints(reading.database, names(asked)).catch(() => undefined);
     for (const member of stored ? asked : []) adopt(member, stored?.get(member.projection.name), reader);
     reading.onMoved();
-    log.info({ projections: names(asked) }, "checkpoints had moved: going on from where they are");
+    log.info({ projections: names(asked) }, "checkpoints have moved, continuing from their current positions");
     await pause(50 + Math.random() * 200, signal);
   }
 
@@ -152,7 +152,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     member.state = "outdated";
     reader.members.delete(member);
     const details = { projection: member.projection.name, version: member.projection.version, stored: stored?.version };
-    log.warn(details, "the read model is another version's: left alone");
+    log.warn(details, "the read model belongs to another version of the service, leaving it alone");
   }
 
   return {

@@ -81,7 +81,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
 
   async function rebuildOther(member: Member): Promise<void> {
     const { name, version } = member.projection;
-    log.info({ projection: name, version }, "read model is of another version: rebuilding it beside the live one");
+    log.info({ projection: name, version }, "the read model has another version, rebuilding it beside the live one");
     const stored = async (): Promise<number | undefined> =>
       (await loadCheckpoints(database, [name])).get(name)?.version;
     if ((await stored()) !== version) {
@@ -102,7 +102,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       } catch (error) {
         if (stopping.signal.aborted) return;
         member.error = asError(error);
-        log.error({ err: error, projection: member.projection.name }, "read model not prepared: trying again");
+        log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
         await pause(backoffMs(failures), stopping.signal);
       }
     }
@@ -114,7 +114,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
         await beginReading(signal);
         break;
       } catch (error) {
-        log.warn({ err: error }, "checkpoints cannot be read: trying again");
+        log.warn({ err: error }, "cannot read checkpoints, retrying");
         await pause(backoffMs(failures), signal);
       }
     }

@@ -21,7 +21,7 @@ export async function readModelsStandStill(
     return now >= head || now > first;
   };
   if (first >= head || (await soon(moves))) return undefined;
-  return `they stand still at ${now}, and the log goes to ${head}`;
+  return `they are stuck at ${now}, but the log ends at ${head}`;
 }
 
 /** Why processes do not run: nobody holds their leases any more. One that was never held is only just being started. */
@@ -35,7 +35,7 @@ export async function processesWithoutHolder(sql: Sql, processes: readonly strin
     missing = rows.map(({ name }) => name.slice(leaseOf("").length));
     return missing.length === 0;
   };
-  return (await soon(allHeld)) ? undefined : `nobody runs ${missing.join(", ")}`;
+  return (await soon(allHeld)) ? undefined : `no instance runs ${missing.join(", ")}`;
 }
 
 async function soon(isSo: () => Promise<boolean>): Promise<boolean> {

@@ -30,7 +30,7 @@ export function createTimers(
            set due_at = excluded.due_at, payload = excluded.payload, revision = excluded.revision`,
         [lease.name, lease.epoch, holder, process, key, name, dueAt, JSON.stringify(payload)],
       );
-      if (rowCount === 0) throw new LeaseLost(`${process} is run by another instance now`);
+      if (rowCount === 0) throw new LeaseLost(`another instance now runs ${process}`);
       onSet(dueAt);
     },
     async cancel(key, name) {

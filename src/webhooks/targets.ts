@@ -4,8 +4,9 @@ import { isAllowedHost, isPrivateHost } from "#src/publicWeb/hosts.ts";
 
 const maxUrlBytes = 2048;
 
-const orAllowed = "or one that the operator names in WEBHOOK_ALLOWED_HOSTS";
-const notHttps = "expected an https URL; http is for hosts that the operator names in WEBHOOK_ALLOWED_HOSTS";
+const orAllowed = "or one that the operator lists in WEBHOOK_ALLOWED_HOSTS";
+const notHttps =
+  "expected an https URL; http is allowed only for hosts that the operator lists in WEBHOOK_ALLOWED_HOSTS";
 
 /** What is wrong with a URL as a webhook's target, as the end of a sentence that begins with the field; undefined where nothing is. */
 export function targetFault(text: string, allowedHosts: readonly string[]): string | undefined {
@@ -13,7 +14,7 @@ export function targetFault(text: string, allowedHosts: readonly string[]): stri
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol)) return notHttps;
   if (url.username !== "" || url.password !== "") {
-    return "expected a URL without user name and password; check the signature instead";
+    return "expected a URL without a user name and password; verify the signature instead";
   }
   if (isAllowedHost(url, allowedHosts)) return undefined;
   if (url.protocol !== "https:") return notHttps;

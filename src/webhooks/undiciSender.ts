@@ -17,7 +17,8 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
     async post({ url: text, ...signed }, signal) {
       const url = new URL(text);
       const dispatcher = agents.agentFor(url);
-      if (!dispatcher) return { status: null, error: "the URL does not point to the public internet by https" };
+      if (!dispatcher)
+        return { status: null, error: "the URL is not https, or its host is not on the public internet" };
       const cut = cutAfter(timeoutMs, signal);
       try {
         const answer = await request(url, {
@@ -46,7 +47,11 @@ export function createUndiciSender(options: SenderOptions): WebhookSender {
 
 function answered(status: number): WebhookAnswer {
   if (status >= 300 && status < 400)
-    return { status, error: "a redirect: webhooks are delivered to their own URL alone" };
+    return {
+      status,
+      error:
+        "the receiver answered with a redirect, and redirects are not followed: set the webhook's url to the final one",
+    };
   return { status, error: status >= 200 && status < 300 ? null : `the receiver answered ${status}` };
 }
 

@@ -51,7 +51,7 @@ function decide(command: ContactCommand, contact: Contact): ContactEvent[] {
     case "TagContact":
       if (contact.tags.includes(command.tag)) return [];
       if (contact.tags.length >= maxTags) {
-        throw invalid("tags", `this contact has ${maxTags} already; remove one first`);
+        throw invalid("tags", `this contact already has ${maxTags} tags, which is the limit: remove one first`);
       }
       return [{ type: "ContactTagged", data: { workspaceId, email, tag: command.tag } }];
     case "DeleteContact":

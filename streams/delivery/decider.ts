@@ -122,7 +122,7 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
 function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
   if (delivery.phase === "started") {
     const reported = outcome.type === "DeliveryUnknown" && delivery.reports.length > 0;
-    return reported ? [outcome, settled("accepted", "what became of the mail was reported before")] : [outcome];
+    return reported ? [outcome, settled("accepted", "the outcome of this mail was already reported")] : [outcome];
   }
   if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
   if (outcome.type === "DeliveryAccepted") return [settled("accepted", outcome.data.response)];

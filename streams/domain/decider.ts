@@ -56,7 +56,7 @@ function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdenti
 /** Throws Rejected invalid_request where no identity may be made on it. */
 export function requireVerified({ status, name }: Pick<Domain, "status" | "name">): void {
   if (status === "verified") return;
-  const remedy = "put its DNS records in place, and wait until its status is verified";
+  const remedy = "add its DNS records, and wait until its status is verified";
   throw invalid("domain_id", `${name} is not verified: ${remedy}`);
 }
 
@@ -74,7 +74,7 @@ function consequences(domain: Domain, { at, records }: Checked): DomainEvent[] {
     return [
       {
         type: "DomainLost",
-        data: { domainName: domain.name, at, because: `${checksUntilLost} failing checks in a row: ${failing}` },
+        data: { domainName: domain.name, at, because: `${checksUntilLost} checks in a row failed: ${failing}` },
       },
     ];
   }

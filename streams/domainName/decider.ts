@@ -30,7 +30,7 @@ function decide(command: DomainNameCommand, { registered, verified }: DomainName
       const held = registered[workspaceId];
       if (held === domainId) return [];
       if (held !== undefined && held !== gone) {
-        throw conflict("this domain is in this workspace already: use that one, or delete it first");
+        throw conflict("this domain is already in this workspace: use it, or delete it first");
       }
       return [{ type: "NameRegistered", data: { name, domainId, workspaceId } }];
     }

@@ -117,7 +117,7 @@ export const isUndecidedChange = ({ version, authoredVersion, approvedVersion }:
 export function contentChanged({ version, contentSha256 }: Pick<Draft, "version" | "contentSha256">): Rejected {
   return new Rejected(
     "content_changed",
-    `the service made a new version after this draft was approved, because its identity changed or its HTML was reduced: review version ${version}, then approve it, or send it with If-Match: "${version}" under a new Idempotency-Key`,
+    `the service created a new version after this draft was approved, because its identity changed or its HTML was reduced: review version ${version}, then approve it, or send it with If-Match: "${version}" and a new Idempotency-Key`,
     { version, content_sha256: contentSha256 },
   );
 }

@@ -42,7 +42,7 @@ function requestNotify(command: Extract<NotificationCommand, { type: "RequestNot
   const waitMs = readyAt - Date.parse(command.at);
   if (waitMs > 0) {
     const retryAfter = Math.ceil(waitMs / 1000);
-    throw new Rejected("rate_limited", `this draft's approvers were notified a moment ago: wait ${retryAfter} s`, {
+    throw new Rejected("rate_limited", `this draft's approvers have just been notified: wait ${retryAfter} s`, {
       retryAfter,
     });
   }

@@ -18,7 +18,7 @@ type Named = {
 export function recipientsOfReply(message: Pick<Named, "from_email" | "reply_to">, identity: OwnAddresses): string[] {
   const named = repliesGoTo(message, identity);
   const to = named.length === 1 ? named : [message.from_email].filter((address) => address !== "");
-  if (to.length === 0) throw invalid("based_on_message_id", "that message has no sender to answer");
+  if (to.length === 0) throw invalid("based_on_message_id", "this message has no sender to reply to");
   return to;
 }
 
@@ -55,7 +55,7 @@ const maxCopies = 50;
 /** A message to very many is not answered to all of them unseen. Throws Rejected invalid_request. */
 export function requireFewCopies({ cc }: Pick<DraftContent, "cc">): void {
   if (cc.length <= maxCopies) return;
-  throw invalid("reply_all", `that message has more than ${maxCopies} other recipients; name the ones you mean in cc`);
+  throw invalid("reply_all", `this message has more than ${maxCopies} other recipients: list the ones you want in cc`);
 }
 
 /** No address twice across to, cc and bcc, whatever its case: providers refuse it. Throws Rejected invalid_request. */
@@ -65,7 +65,7 @@ export function requireDistinctRecipients(content: Pick<DraftContent, "to" | "cc
     for (const address of content[field]) {
       const folded = address.toLowerCase();
       if (seen.has(folded)) {
-        throw invalid(field, `${address} is a recipient already; name each address once`);
+        throw invalid(field, `${address} is already a recipient: list each address once across to, cc and bcc`);
       }
       seen.add(folded);
     }

@@ -30,7 +30,7 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
       if (draft.attemptId === command.attemptId) return [];
       requireStatus(draft, "queued again", "sending");
       if (draft.attemptId !== command.replaces) {
-        throw new Rejected("send_in_progress", "another attempt took this one's place");
+        throw new Rejected("send_in_progress", "another attempt has replaced this one");
       }
       return [
         {
@@ -91,13 +91,13 @@ function queue(
   if (draft.attemptId === queued.attemptId) return [];
   requireStatus(draft, "sent", "pending", "approved");
   if (draft.abandoned.includes(queued.attemptId)) {
-    throw new Rejected("send_in_progress", "this attempt was given up");
+    throw new Rejected("send_in_progress", "this attempt was abandoned");
   }
   requireDecided(draft, decides);
   requireClaimed(queued, draft);
   const approved = draft.status === "approved";
   if (queued.authorisation.kind !== "api_key" && !approved) {
-    throw new Rejected("invalid_status", "this draft is not approved any more", { status: draft.status });
+    throw new Rejected("invalid_status", "this draft is no longer approved", { status: draft.status });
   }
   return [{ type: "DraftQueued", data: queued }];
 }
@@ -107,10 +107,10 @@ function requireClaimed(queued: Extract<DraftEvent, { type: "DraftQueued" }>["da
   if (queued.version === draft.version && queued.contentSha256 === draft.contentSha256) return;
   if (queued.version < draft.version && draft.authoredVersion <= queued.version) {
     // Nobody edited it: the send is for this draft as its identity is now, and is judged anew on that.
-    throw new Rejected("send_in_progress", "the service brought this draft up to date a moment ago");
+    throw new Rejected("send_in_progress", "the service has just updated this draft");
   }
   const { version, contentSha256 } = draft;
-  throw new Rejected("content_changed", `this draft changed a moment ago: review version ${version}`, {
+  throw new Rejected("content_changed", `this draft has just changed: review version ${version}`, {
     version,
     content_sha256: contentSha256,
   });

@@ -40,7 +40,7 @@ function claim(
     command.sandbox && address.lastWorkspaceId !== null && address.lastWorkspaceId !== command.workspaceId;
   const held = address.identityId !== null && address.identityId !== command.displaced;
   if (held || anothers) {
-    throw invalid("local_part", "this address is already in use; choose another", { conflict: true });
+    throw invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });
   }
   const { identityId, workspaceId } = command;
   return [{ type: "AddressClaimed", data: { address: command.address, identityId, workspaceId } }];

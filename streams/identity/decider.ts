@@ -84,7 +84,7 @@ function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, i
   const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];
   if (isGuarded(command, identity) && loosens(changes)) {
-    throw needsApprovalsScope("changing its approval channels, its covered recipients or that switch");
+    throw needsApprovalsScope("changing its approval channels, covered_recipients or require_human_approval");
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
 }

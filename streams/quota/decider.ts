@@ -59,9 +59,12 @@ function reserve(command: Extract<QuotaCommand, { type: "ReserveQuota" }>, quota
   const { reservationId } = command;
   const known = quota.reservations.get(reservationId);
   if (known === "reserved") return [];
-  if (known === "released") throw new Rejected("send_in_progress", "this send was given up");
+  if (known === "released") throw new Rejected("send_in_progress", "this send was abandoned");
   if (command.cap !== null && quota.used + (command.elsewhere ?? 0) >= command.cap) {
-    throw new Rejected("plan_limit_reached", `the plan's ${command.cap} outbound mails are used up: upgrade the plan`);
+    throw new Rejected(
+      "plan_limit_reached",
+      `your plan allows ${command.cap} outbound mails, and all of them are used: upgrade the plan`,
+    );
   }
   return [{ type: "QuotaReserved", data: { reservationId } }];
 }

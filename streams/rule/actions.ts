@@ -66,6 +66,6 @@ function readConfig(value: unknown, path: string, channel: keyof typeof configs)
     config[name] = lineAt(given[name], `${path}.${name}`, maxSecret);
   }
   if (config.to !== undefined && !plainAddress.test(config.to))
-    throw wrong(`${path}.to`, "expected one plain e-mail address");
+    throw wrong(`${path}.to`, "expected one plain email address");
   return config;
 }

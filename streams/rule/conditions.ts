@@ -18,7 +18,7 @@ type Count = { leaves: number };
 
 function readGroup(trigger: TriggerEvent, value: unknown, path: string, depth: number, count: Count): Group {
   const given = objectWith(value, path, ["operator", "conditions"]);
-  if (depth > maxNestedGroups) throw wrong(path, `expected at most ${maxNestedGroups} groups inside each other`);
+  if (depth > maxNestedGroups) throw wrong(path, `expected groups nested at most ${maxNestedGroups} levels deep`);
   if (Object.keys(given).length === 0) return {};
   const operator = oneOf(given.operator, `${path}.operator`, ["AND", "OR"]);
   const items = listAt(given.conditions, `${path}.conditions`);
@@ -32,7 +32,7 @@ function readItem(trigger: TriggerEvent, value: unknown, path: string, depth: nu
   const isLeaf = typeof value === "object" && value !== null && ["field", "op", "value"].some((name) => name in value);
   if (!isLeaf) return readGroup(trigger, value, path, depth, count);
   count.leaves += 1;
-  if (count.leaves > maxLeaves) throw wrong(path, `expected at most ${maxLeaves} conditions in all`);
+  if (count.leaves > maxLeaves) throw wrong(path, `expected at most ${maxLeaves} conditions in total`);
   const given = objectWith(value, path, ["field", "op", "value"]);
   const field = oneOf(given.field, `${path}.field`, fieldsOf[trigger]);
   const op = oneOf(given.op, `${path}.op`, operatorsOf(field));
@@ -46,6 +46,7 @@ function readValue(field: Field, op: Operator, value: unknown, path: string): st
   const one = (given: unknown, at: string): string =>
     typeof kind === "string" ? textAt(given, at) : oneOf(given, at, kind);
   if (op !== "in" && op !== "not_in") return one(value, path);
-  if (!Array.isArray(value)) throw wrong(path, `expected a list of strings, as ${op} compares with several`);
+  if (!Array.isArray(value))
+    throw wrong(path, `expected a list of strings, because ${op} compares with several values`);
   return value.map((item, index) => one(item, `${path}[${index}]`));
 }

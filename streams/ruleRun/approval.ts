@@ -82,12 +82,12 @@ function askPerson(
     ruleId: id,
     ruleName: name,
     version,
-    reason: reason ?? `the rule ${name} asks for a person's approval`,
+    reason: reason ?? `the rule ${name} requires a person's approval`,
   };
 }
 
 const unprovenManual = ({ name }: WalkedRule): string =>
-  `the rule ${name} asks for a person's approval where somebody else wrote, and nothing proves who did`;
+  `the rule ${name} requires a person's approval unless a certain sender wrote, and nothing proves who wrote`;
 
 /**
  * Rules with a `manual` that did not come to it, but would for another sender. What the message's rules may have done to the thread's status

@@ -97,26 +97,30 @@ export function refusalOf({ needsProof, fromAlone }: Basis, exchange: Exchange):
   if (needsProof) {
     const covered = folded([...coveredBy(mail as AnsweredMail), ...exchange.coveredRecipients]);
     const stranger = everybody.find((address) => !covered.has(address.toLowerCase()));
-    if (stranger !== undefined) return notCovered(`the proof of the message does not cover ${stranger}`);
+    if (stranger !== undefined) return notCovered(`the message's sender proof does not cover ${stranger}`);
   }
   if (!fromAlone) return null;
-  if (mail === null) return notCovered("the draft answers no message");
+  if (mail === null) return notCovered("the draft does not reply to a message");
   const from = folded(mail.from === null ? [] : [mail.from]);
   const other = recipients.to.find((address) => !from.has(address.toLowerCase()));
   if (other !== undefined) {
-    return notCovered(`what a stranger wrote grants an answer to the message's From alone, not to ${other}`);
+    return notCovered(
+      `a condition on what the sender wrote can only approve a reply to the message's From, not to ${other}`,
+    );
   }
   const took = folded([...from, ...mail.to, ...mail.cc]);
   const added = [...recipients.cc, ...recipients.bcc].find((address) => !took.has(address.toLowerCase()));
   if (added === undefined) return null;
-  return notCovered(`what a stranger wrote grants nothing to ${added}, who neither sent nor got the message`);
+  return notCovered(
+    `a condition on what the sender wrote cannot approve a reply to ${added}, who neither sent nor received the message`,
+  );
 }
 
 const unprovenSender = "unproven_sender";
 const notCovered = (sentence: string): string => `recipient_not_covered: ${sentence}`;
 
 function unproven(mail: AnsweredMail | null): string {
-  if (mail === null) return `${unprovenSender}: the draft answers no message`;
+  if (mail === null) return `${unprovenSender}: the draft does not reply to a message`;
   return mail.proof === "list"
     ? `${unprovenSender}: the message came through a mailing list`
     : `${unprovenSender}: the message did not pass DMARC with alignment`;

@@ -58,14 +58,15 @@ function plan(action: RuleAction, walking: Walking, circumstances: Circumstances
 }
 
 function suppression(action: RuleAction, { rule, basis }: Walking, at: Circumstances): string | null {
-  if (at.ranBefore.has(rule.id)) return "this rule already ran here: an action's event does not trigger it again";
-  if (at.chainEnded) return "too many rules set each other in motion";
+  if (at.ranBefore.has(rule.id))
+    return "this rule has already run on this chain of events: its own actions do not trigger it again";
+  if (at.chainEnded) return "too many rules triggered each other in a row";
   if (action.type === "add_tag" && !at.facts.has("contact.domain")) return "there is no contact to tag";
   if (action.type === "skip_approval" && at.trigger === "email.received") {
     return "there is no draft yet: use set_approval_mode";
   }
   if (action.type === "set_approval_mode" && at.trigger !== "email.received" && at.trigger !== "draft.created") {
-    return "set_approval_mode has an effect at email.received and draft.created only";
+    return "set_approval_mode only works at email.received and draft.created";
   }
   if (!grants(action)) return null;
   if (at.humanRequired) return "this identity requires human approval";

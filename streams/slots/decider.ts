@@ -34,7 +34,7 @@ function take(
   if (holdsSlot(slots, holderId)) return [];
   const vacated = gone.filter((id) => holdsSlot(slots, id));
   if (cap !== null && slotsTaken(slots) - vacated.length >= cap) {
-    throw new Rejected("plan_limit_reached", `all ${cap} are taken`);
+    throw new Rejected("plan_limit_reached", `all ${cap} are in use`);
   }
   return [{ type: "SlotTaken", data: { holderId, takenAt, vacated } }];
 }

@@ -24,7 +24,9 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
     // A thread is frozen only once everything decided before stands in it: whoever files here now repeats what was done.
     const repeatable = ["OpenThread", "FreezeThread", "FileMessage", "HoldMessage", "AbsorbThread"];
     if (repeatable.includes(command.type)) return [];
-    throw new Rejected("thread_merged", "this thread was merged into another", { survivorId: thread.mergedInto });
+    throw new Rejected("thread_merged", "this thread was merged into another one: see merged_into", {
+      survivorId: thread.mergedInto,
+    });
   }
   if (command.type === "OpenThread") {
     return thread.exists ? [] : [{ type: "ThreadOpened", data: command.opened }];

@@ -15,7 +15,7 @@ export function requireNoLoop(
   if (again === undefined) return;
   throw new Rejected(
     "loop_guarded",
-    `the automatic mail of ${again} was answered once on this thread: write to a person`,
+    `automatic mail from ${again} has already been answered once on this thread, which is the limit: write to a person instead`,
   );
 }
 

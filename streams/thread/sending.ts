@@ -31,7 +31,7 @@ export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>
   const held = thread.claims[claim.draftId];
   if (held && held.attemptId === claim.attemptId) return [];
   if ((held?.attemptId ?? null) !== replaces || thread.drafts[claim.draftId]?.status === "sent") {
-    throw new Rejected("send_in_progress", "this draft is being sent already");
+    throw new Rejected("send_in_progress", "this draft is already being sent");
   }
   requireNoLoop(thread, claim);
   return [{ type: "SendClaimed", data: { ...claim, replaces } }];

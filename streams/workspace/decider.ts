@@ -125,7 +125,8 @@ function update(command: WorkspaceChanges, workspace: Workspace): WorkspaceEvent
   const { requireHumanApproval: required, mayLoosen = false } = command;
   if (required !== undefined && required !== workspace.requireHumanApproval) {
     if (!required && !mayLoosen) {
-      const sentence = "this workspace requires human approval: turning that off needs the scope write:approvals";
+      const sentence =
+        "this workspace requires human approval: turning require_human_approval off needs the scope write:approvals";
       throw new Rejected("insufficient_scope", sentence);
     }
     events.push({ type: required ? "HumanApprovalRequired" : "HumanApprovalWaived", data: {} });

@@ -102,7 +102,7 @@ describe("attacks by mail", function () {
       const { thread, draft } = await answered();
       expect([201, 422], draft.text.slice(0, 300)).to.include(draft.status);
       expect(JSON.stringify(thread).length).to.be.below(200_000);
-      if (draft.status !== 201) return expect(draft.json.message).to.include("no sender to answer");
+      if (draft.status !== 201) return expect(draft.json.message).to.include("no sender to reply to");
       const { id } = draft.json;
       await until(async () => (await tenant.ask(`GET /v1/drafts/${id}`)).json.notification_status.state === "sent");
       const asked = ((await (await fetch(`${service.url}/outbox.json`)).json()) as any[]).at(-1);

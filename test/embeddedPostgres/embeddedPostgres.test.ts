@@ -227,7 +227,7 @@ describe("the embedded PostgreSQL", () => {
     const { pgdata } = await preparePlace(old);
     await mkdir(pgdata);
     await writeFile(join(pgdata, "PG_VERSION"), "15\n");
-    expect(await refusal(start(old))).to.match(/made by PostgreSQL 15, and this service brings PostgreSQL 18/);
+    expect(await refusal(start(old))).to.match(/made by PostgreSQL 15, but this service uses PostgreSQL 18/);
   });
 
   it("says in one sentence that DATA_DIR is not a directory", async () => {

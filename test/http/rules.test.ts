@@ -205,11 +205,13 @@ describe("rules over REST", function () {
     const other = { ...masked, config: { ...masked.config, bot_token: "****nope" } };
     expect((await patch([other])).json.message).to.match(/^actions\[0\]\.config\.bot_token:/);
     const slack = { type: "notify_channel", channel: "slack", config: { webhook_url: "https://evil.example/x" } };
-    expect((await patch([slack])).json.message).to.match(/^actions\[0\]\.config\.webhook_url: expected a URL/);
+    expect((await patch([slack])).json.message).to.match(
+      /^actions\[0\]\.config\.webhook_url: expected an https:\/\/ URL on /,
+    );
     const hosted = (await service.identity(ours.id)).address;
     const inside = { type: "notify_channel", channel: "email", config: { to: hosted.toUpperCase() } };
     expect((await patch([masked, inside])).json.message).to.match(
-      /^actions\[1\]\.config\.to: an address hosted by this/,
+      /^actions\[1\]\.config\.to: this address is hosted by this service/,
     );
   });
 

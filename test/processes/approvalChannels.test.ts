@@ -60,7 +60,7 @@ describe("approval channels of pending drafts", function () {
       await until(async () => (await draftOf(draftId)).notification_status.state === "failed");
       const { notification_status: status, status: state } = await draftOf(draftId);
       expect(status.channel).to.equal(channel.type);
-      expect(status.error).to.contain("nobody was notified").and.to.contain(channel.type);
+      expect(status.error).to.contain("no approver was notified").and.to.contain(channel.type);
       expect(state).to.equal("pending");
     });
   }

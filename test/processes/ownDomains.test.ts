@@ -106,7 +106,7 @@ describe("a domain of one's own", function () {
     const draft = await answered(identity);
     const refused = await workspace.ask(`POST /v1/drafts/${draft.id}/send`);
     expect([refused.status, refused.json.error]).to.deep.equal([422, "identity_not_active"]);
-    expect(refused.json.message).to.match(/not verified any more/);
+    expect(refused.json.message).to.match(/no longer verified/);
     expect((await identityOn(domain, "another")).json.message).to.match(/^domain_id: .* is not verified/);
     dns.publish(domain.dns_records);
     await workspace.ask(`POST /v1/domains/${domain.id}/verify`);

@@ -292,7 +292,7 @@ describe("rules at work", function () {
     expect(mailed).to.deep.include({ outcome: "done" });
     expect(chat).to.deep.include({
       outcome: "refused",
-      reason: "this installation cannot reach telegram channels yet",
+      reason: "this service cannot reach telegram channels yet",
     });
     const mails = (await rules.service.outbox.newest(100)).filter((caught) => caught.envelope.to.includes(to));
     expect(mails).to.have.length(1);

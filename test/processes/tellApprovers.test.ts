@@ -93,7 +93,7 @@ describe("telling approvers", () => {
     await tellAll();
     expect(recipients(sent)).to.deep.equal(["ann@approvers.example", "ann@approvers.example"]);
     expect(sent[0]?.messageId).to.equal(sent[1]?.messageId);
-    expect(sent[0]?.mime.toString()).to.include("Nobody knows whether");
+    expect(sent[0]?.mime.toString()).to.include("We do not know whether an approved reply was sent");
   });
 
   it("tries again later where the provider did not take it", async () => {

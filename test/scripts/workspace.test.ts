@@ -113,11 +113,11 @@ describe("npm run workspace", () => {
   });
 
   for (const [what, args, says] of [
-    ["nothing", [], "Say what to do"],
+    ["nothing", [], "Give a command"],
     ["an unknown plan", ["create", "--name", "x", "--plan", "gold"], "--plan: expected builder_pack, pro, agency"],
     ["an unknown option", ["create", "--name", "x", "--colour", "red"], "--colour"],
-    ["no workspace", ["set-plan", "--plan", "pro"], "--workspace: expected a workspace's id"],
-    ["nothing to set", ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead"], "Say what to set"],
+    ["no workspace", ["set-plan", "--plan", "pro"], "--workspace: expected a workspace id"],
+    ["nothing to set", ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead"], "Give something to set"],
     [
       "a time that is none",
       ["set-plan", "--workspace", "0193a0aa-0000-7000-8000-00000000dead", "--trial-ends", "soon"],

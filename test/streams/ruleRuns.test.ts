@@ -151,7 +151,7 @@ describe("a run of rules [4 rule evaluation] [d8 grants]", () => {
   it("grants nothing where a person's approval is required, where it already ran, and at the end of a chain", () => {
     const rules = [rule("a", { actions: [{ type: "skip_approval" }] })];
     expect(String(suppressed(rules, at({ humanRequired: true, proven: true })))).to.match(/requires human approval/);
-    expect(String(suppressed(rules, at({ ranBefore: new Set(["a"]) })))).to.contain("already ran");
+    expect(String(suppressed(rules, at({ ranBefore: new Set(["a"]) })))).to.contain("has already run");
     expect(String(suppressed(rules, at({ chainEnded: true })))).to.contain("too many");
   });
 

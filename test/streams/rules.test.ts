@@ -89,8 +89,8 @@ describe("a rule's conditions are judged [4 condition tree] [d9 bounds]", () => 
     ["an unknown operator", { operator: "XOR", conditions: [] }, /conditions\.operator: expected one of AND, OR/],
     ["no list", { operator: "AND" }, /conditions\.conditions: expected an array/],
     ["a surplus field", { operator: "AND", conditions: [], not: 1 }, /conditions\.not: unknown field/],
-    ["9 nested groups", nested(9), /at most 8 groups inside each other/],
-    ["101 conditions", wide(101), /conditions\.conditions\[100\]: expected at most 100/],
+    ["9 nested groups", nested(9), /expected groups nested at most 8 levels deep/],
+    ["101 conditions", wide(101), /conditions\.conditions\[100\]: expected at most 100 conditions in total/],
     [
       "another trigger's field",
       one({ ...leaf, field: "message.to_emails" }),

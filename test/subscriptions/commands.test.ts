@@ -101,7 +101,7 @@ describe("npm run projections, npm run processes", function () {
       /toyRule {2}toy-1 {2}event Happened at \d+, 5 tries, parked [\s\S]*the bell is broken[\s\S]*1 parked/,
     );
     expect(listed.out).not.to.include("a letter");
-    expect((await run("processes", "parked", "--process", "another")).out).to.equal("nothing is parked\n");
+    expect((await run("processes", "parked", "--process", "another")).out).to.equal("no parked items\n");
     expect((await run("processes", "status")).out).to.match(/'toyRule' .*'this one'/);
     broken = false;
     const id = /^(\d+) {2}toyRule/.exec(listed.out)![1]!;

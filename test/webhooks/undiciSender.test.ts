@@ -224,7 +224,7 @@ describe("webhooks on the wire [d11 webhooks]", function () {
       const answer = await strict.post(post({ url: `https://${host}:${port}/` }), never);
       expect(answer, host).to.deep.equal({
         status: null,
-        error: "the URL does not point to the public internet by https",
+        error: "the URL is not https, or its host is not on the public internet",
       });
     }
     expect((await strict.post(post({ url: `http://receiver.test:${port}/` }), never)).status).to.equal(null);

@@ -42,6 +42,7 @@ function install(): boolean {
   console.log(`Installing ${packageName} 0.42 into scripts/bench, once, to compare with …`);
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const { status, stderr } = spawnSync(npm, ["ci", "--no-audit", "--no-fund"], { cwd: folder, encoding: "utf8" });
-  if (status !== 0) console.log(`That failed, so emmett is left out: ${stderr?.trim().split("\n").at(-1) ?? "no npm"}`);
+  if (status !== 0)
+    console.log(`The installation failed, so emmett is skipped: ${stderr?.trim().split("\n").at(-1) ?? "no npm"}`);
   return status === 0;
 }

@@ -39,14 +39,14 @@ export function approvalMail(view: ApprovalView, links: ApprovalLinks): Approval
       limits.subject,
     ),
     title: view.answers ? "Send this reply?" : "Send this mail?",
-    lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${shortLine(view.identity.displayName, 100)}. Nothing leaves before you decide.`,
+    lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${shortLine(view.identity.displayName, 100)}. Nothing is sent before you decide.`,
     warnings: approvalWarnings(view, letter, unlinked),
     head: letter.head,
     parts: partsOf(letter),
     rationale: view.rationale ? said(view.rationale, limits.rationale) : null,
     newer: view.newerMessage && {
       ...heading(view.newerMessage),
-      text: said(view.newerMessage.newText ?? "(its text cannot be shown yet)", limits.message),
+      text: said(view.newerMessage.newText ?? "(the text cannot be shown yet)", limits.message),
     },
     answers: view.answers && answered(view.answers),
     approve: { label, url: links.approve },
@@ -60,8 +60,8 @@ function partsOf({ text, html, difference }: Letter): ApprovalMail["parts"] {
   const plain = said(text, limits.letter);
   if (html === null) return [{ label: "The text", text: plain }];
   if (html === "unreadable") return [{ label: "The plain text (its HTML cannot be shown)", text: plain }];
-  const shown = { label: "The text (of its HTML)", text: said(html.asText, limits.letter) };
-  return difference ? [shown, { label: "Its plain text says instead", text: plain }] : [shown];
+  const shown = { label: "The text (from its HTML)", text: said(html.asText, limits.letter) };
+  return difference ? [shown, { label: "The plain text, which differs", text: plain }] : [shown];
 }
 
 function answered(message: AnsweredMessage): NonNullable<ApprovalMail["answers"]> {
@@ -70,8 +70,7 @@ function answered(message: AnsweredMessage): NonNullable<ApprovalMail["answers"]
     ...heading(message),
     text: said(message.newText, limits.message),
     verified: verification(message),
-    quoted:
-      lines > 0 ? `(${lines} quoted ${lines === 1 ? "line" : "lines"} left out – see the review page)` : undefined,
+    quoted: lines > 0 ? `(${lines} quoted ${lines === 1 ? "line" : "lines"} left out; see the review page)` : undefined,
     attachments: message.attachments.map(visibleLine),
   };
 }
@@ -91,9 +90,9 @@ const heading = (message: { fromName: string | null; fromEmail: string; subject:
 });
 
 const factsOf = (view: ApprovalView): string[] => [
-  `Version ${view.version}, content ${view.contentSha256.slice(0, 12)}. The links work until ${readableTime(view.expiresAt)}, for this version only.`,
-  "Opening a link changes nothing: it shows the whole draft, and a button there decides.",
-  "Whoever has this mail can decide. Forwarding it forwards the right to decide.",
+  `Version ${view.version}, content ${view.contentSha256.slice(0, 12)}. The links work until ${readableTime(view.expiresAt)} and only for this version.`,
+  "Opening a link changes nothing. It shows the whole draft, and you decide with a button there.",
+  "Anyone who has this mail can decide. Forwarding it gives away the right to decide.",
 ];
 
 const said = (text: string, max: number): Excerpt => {

@@ -14,7 +14,7 @@ export function excerpt(text: string, max: number, maxLines = 120): Excerpt {
 /** The note that stands where a text was cut. Undefined where nothing is missing. */
 export function cutNote({ left }: Excerpt): string | undefined {
   if (left === 0) return undefined;
-  return `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"} – see the review page`;
+  return `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"}; see the review page`;
 }
 
 /**

@@ -61,14 +61,14 @@ function seal(
 
 export function requireSecret(deps: Dependencies, path: string, value: string): void {
   if (/^\*{4}.{0,4}$/.test(value)) {
-    throw invalid(path, "this is not the shown form of what is stored; send the value itself");
+    throw invalid(path, "this masked value does not match the stored one: send the full value");
   }
   if (!path.endsWith("webhook_url")) return;
   const hosts = deps.settings.slackAllowedHosts ?? ["hooks.slack.com"];
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const allowed = url !== undefined && (hosts.includes(url.hostname) || hosts.includes(url.host));
   if (url?.protocol !== "https:" || !allowed || url.username || url.password) {
-    throw invalid(path, `expected a URL https://… on ${hosts.join(" or ")}`);
+    throw invalid(path, `expected an https:// URL on ${hosts.join(" or ")}`);
   }
 }
 

@@ -34,12 +34,12 @@ export async function withdrawalOf(deps: Dependencies, draftId: string, draft: D
   if (approval === null || isByPersonOrKey(approval)) return null;
   if (draft.status === "sending" && (await sentByKey(deps, draftId))) return null;
   if (approval.by === "unsaid") {
-    return (await approvedByRule(deps, draftId)) ? "what the rule approved it by was not kept" : null;
+    return (await approvedByRule(deps, draftId)) ? "the facts that the rule approved it on were not kept" : null;
   }
   await caughtUp(deps, await deps.store.head());
   const { decision, runs } = await decideNow(deps, draftId, draft, approval.by === "switch");
   if (stillGranted(decision, grantedThen(draftId, draft, runs))) return null;
-  return decision.manual?.reason ?? "what approved it without a person does not do so any more";
+  return decision.manual?.reason ?? "the rule or setting that approved it automatically no longer does";
 }
 
 /** The decision about a draft by the rules, the switch and the contact as they are now, over the facts of its evaluations. */

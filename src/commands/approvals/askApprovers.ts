@@ -78,7 +78,7 @@ async function ask(
     return {
       reached: false,
       again: false,
-      error: "the approver's mailbox is hosted by this service now: name another",
+      error: "the approver's address is now hosted by this service, so it cannot approve: set another address",
     };
   }
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;

@@ -30,6 +30,6 @@ export async function requireMayNameApprovers(
   const names = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0;
   if (mayLoosen || !names || !(await workspaceRequiresHuman(deps, workspaceId))) return;
   const sentence =
-    "this workspace requires human approval: naming approvers of an identity needs the scope write:approvals";
+    "this workspace requires human approval: setting an identity's approval channel or covered_recipients needs the scope write:approvals";
   throw new Rejected("insufficient_scope", sentence);
 }

@@ -29,7 +29,7 @@ export function readDomainNames(
   if (mailDomain.length > maxNameLength) {
     throw invalid(
       "domain_name",
-      `this name is too long; expected at most ${maxNameLength} characters with its subdomain`,
+      `this name is too long: expected at most ${maxNameLength} characters, inbound_subdomain included`,
     );
   }
   requireNotOurs(settings, mailDomain);
@@ -39,7 +39,9 @@ export function readDomainNames(
 /** The sandbox domain stands in every workspace already. */
 function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
   if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
-  throw invalid("domain_name", "this domain belongs to the service itself; name one of your own", { conflict: true });
+  throw invalid("domain_name", "this domain belongs to the service itself: use a domain of your own", {
+    conflict: true,
+  });
 }
 
 function readName(given: string): string {
@@ -55,15 +57,12 @@ function readName(given: string): string {
 
 function requireRegistrable(name: string): void {
   if (reserved.includes(name.slice(name.lastIndexOf(".") + 1))) {
-    throw invalid(
-      "domain_name",
-      `.${name.slice(name.lastIndexOf(".") + 1)} is reserved; name a domain that is registered`,
-    );
+    throw invalid("domain_name", `.${name.slice(name.lastIndexOf(".") + 1)} is reserved: use a registered domain`);
   }
   if (registrableDomain(name) === null) {
     throw invalid(
       "domain_name",
-      "this is a public suffix, under which others register; name a domain of your own, such as example.com",
+      "this is a public suffix, under which anyone can register: use a domain of your own, such as example.com",
     );
   }
 }
@@ -72,7 +71,7 @@ function readSubdomain(name: string, given: string): string {
   const ascii = asciiName(given.trim());
   const relative = ascii.endsWith(`.${name}`) ? ascii.slice(0, -name.length - 1) : ascii;
   if (relative !== "" && isHostName(relative) && !/[\s/@:_]/.test(given)) return relative;
-  throw invalid("inbound_subdomain", `expected a name below ${name}, such as mail, or null`);
+  throw invalid("inbound_subdomain", `expected a subdomain of ${name}, such as mail, or null`);
 }
 
 const domainPart = (address: string): string => address.slice(address.lastIndexOf("@") + 1).toLowerCase();

@@ -6,7 +6,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
-import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
+import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
 import { type DomainNames, loadName, nameId, namesOf, readDomainNames } from "./domainNames.ts";
 
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
@@ -34,7 +34,7 @@ export async function createDomain(
   // Another request went on with what this one had begun, perhaps with another subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
   for (const name of unused) await releaseName(deps, domainId, name, cause);
-  throw invalid("domain_name", "this domain was added a moment ago: use that one", { conflict: true });
+  throw invalid("domain_name", "this domain has just been added: use that one", { conflict: true });
 }
 
 /** An id under which this workspace took the name and then made no domain: whoever wants the name goes on with it. */
@@ -54,7 +54,7 @@ async function takePlace(
   const slot = { workspaceId, kind: "domains", holderId: domainId } as const;
   const ours = await takeSlot(deps, slot, cap, (id) => stateOf(deps, id), cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw new Rejected("plan_limit_reached", `the plan's domains (${cap}) are all added: delete one, or upgrade`);
+    throw planFull("domains", cap);
   });
   try {
     for (const name of namesOf(names)) await registerName(deps, { name, workspaceId, domainId }, cause);

@@ -122,7 +122,10 @@ export async function notifyAgain(
   const draft = await loadDraft(deps, workspaceId, draftId);
   const { state: identity } = await deps.identities.load(draft.identityId);
   if (!identity.approvalChannel) {
-    throw invalid("approval_channel", "this identity has none; set one to notify approvers");
+    throw invalid(
+      "approval_channel",
+      "this identity has no approval channel: set approval_channel to notify approvers",
+    );
   }
   const at = deps.clock.now().toISOString();
   const { notifyThrottleSeconds: throttleSeconds } = deps.settings;

@@ -113,7 +113,7 @@ function withText({ body_text, body_html, attachments, making }: Letter): Letter
   if (Buffer.byteLength(text) > maxTextBytes) {
     throw invalid(
       "body_html",
-      "the text made of it would have over 512 KB: flatten its quotes and lists, or give body_text",
+      "the plain text derived from this HTML would exceed 512 KB: flatten its quotes and lists, or send body_text as well",
     );
   }
   return { body_text: text, body_html, attachments, making: { ...making, textDerived: true } };
@@ -137,7 +137,7 @@ async function requireShowable(deps: Blobs, pictures: readonly string[]): Promis
   if (sizes.every((size) => size <= maxPictureBytes) && total <= maxPicturesBytes) return;
   throw invalid(
     "body_html",
-    "expected pictures of at most 1 MB each and 4 MB together inside it; attach larger ones without showing them",
+    "expected inline pictures of at most 1 MB each and 4 MB together: send larger ones as attachments that the HTML does not show",
   );
 }
 

@@ -18,10 +18,11 @@ export function reducedHtml(html: string, pictures: ReadonlyMap<string, string>)
 }
 
 const sentences: Record<Refused, string> = {
-  too_deep: "expected at most 100 elements inside each other; flatten the HTML",
-  too_large: "expected HTML that stays below 512 KB when its presentational attributes become styles; shorten it",
-  in_doubt: "this HTML cannot be reduced to what every mail program shows alike; simplify its attributes and styles",
-  unreadable: "nothing in it can be shown to a reader; give text, or a picture with alternative text, or leave it out",
+  too_deep: "expected at most 100 levels of nested elements: flatten the HTML",
+  too_large: "this HTML exceeds 512 KB once its presentational attributes are converted to styles: shorten it",
+  in_doubt: "this HTML cannot be reduced to what every mail program shows alike: simplify its attributes and styles",
+  unreadable:
+    "this HTML has nothing that a reader can see: add text or a picture with alt text, or leave the field out",
 };
 
 /** invalid_request about a field of HTML. */

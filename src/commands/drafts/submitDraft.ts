@@ -99,7 +99,7 @@ async function requireSubjects(
   if (!identity) throw missing("identity_id", "identity");
   if (!message) throw missing("based_on_message_id", "message");
   if (thread.identity_id !== identity.id) {
-    throw invalid("identity_id", "expected the identity of the thread");
+    throw invalid("identity_id", "expected the identity that the thread belongs to");
   }
   if (message.direction !== "inbound" || !(await isOneThread(deps, message.thread_id, thread.id))) {
     throw invalid("based_on_message_id", "expected an inbound message of the thread");

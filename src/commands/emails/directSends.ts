@@ -145,7 +145,7 @@ async function withdrawnUnlessDone<T>(
 /** Nothing of a refused call may leave later. One that ended stale already stays so. */
 async function withdraw(deps: Dependencies, draftId: string, error: unknown, cause: Cause): Promise<void> {
   const [code, message] =
-    error instanceof Rejected ? [error.code, error.message] : ["unavailable", "it could not be queued"];
+    error instanceof Rejected ? [error.code, error.message] : ["unavailable", "the mail could not be queued"];
   const withdrawn = { type: "WithdrawDraft", code, message } as const;
   // The key may have been revoked meanwhile: that must not keep its mail from being withdrawn.
   const { keyGuard: _, ...unguarded } = cause;

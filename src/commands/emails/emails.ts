@@ -42,7 +42,7 @@ export async function sendEmail(deps: Dependencies, request: SendRequest, cause:
   const identity = await loadIdentity(deps, workspaceId, identityId);
   if (!identity.canSendCold) {
     const sentence =
-      "this identity may only reply on existing threads: send from one that was created with can_send_cold";
+      "this identity may only reply on existing threads: use an identity that was created with can_send_cold true";
     throw new Rejected("cold_send_not_allowed", sentence);
   }
   return openByMail(deps, { ...request, kind: "send", identity }, cause);
@@ -175,10 +175,7 @@ async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow
   if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
   const message = await newestInbound(deps.reads, thread.workspace_id, threadId);
   if (message) return message;
-  throw invalid(
-    "thread_id",
-    "nobody wrote on this thread yet, so there is nothing to answer; use POST /v1/emails/send",
-  );
+  throw invalid("thread_id", "this thread has no inbound message to reply to: use POST /v1/emails/send");
 }
 
 /** Throws Rejected not_found naming the field where this workspace has no such identity. */

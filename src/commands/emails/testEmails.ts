@@ -18,7 +18,7 @@ export async function sendTestEmail(
     cc: [],
     bcc: [],
     subject: `Test email from ${identity.emailAddress}`,
-    bodyText: `This is a test: ${identity.emailAddress} can send email. There is nothing to do.`,
+    bodyText: `This is a test: ${identity.emailAddress} can send email. You do not need to do anything.`,
     bodyHtml: null,
     attachments: [],
     metadata: null,

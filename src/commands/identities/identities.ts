@@ -12,7 +12,7 @@ import { attachIdentity, domainWorks, loadDomain } from "../domains/domains.ts";
 import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
-import { type HolderState, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
+import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
 import { reducedSignature } from "./signatures.ts";
 
 /** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
@@ -78,7 +78,7 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
   const ours = await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw new Rejected("plan_limit_reached", `the plan's identities (${cap}) are all made: delete one, or upgrade`);
+    throw planFull("identities", cap);
   });
   const addressId = addressHash(emailAddress);
   const displaced = sandbox ? undefined : await displacedFrom(deps, workspaceId, emailAddress);
@@ -133,7 +133,7 @@ async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddre
 }
 
 const addressInUse = (): Rejected =>
-  invalid("local_part", "this address is already in use; choose another", { conflict: true });
+  invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });
 
 /** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals. */
 export async function updateIdentity(
@@ -189,7 +189,7 @@ export async function deleteIdentity(
 
 function requireLocalPart(localPart: string): void {
   if (localPartPattern.test(localPart)) return;
-  throw invalid("local_part", "expected 1 to 64 lower-case letters, digits and _ + - and single dots between them");
+  throw invalid("local_part", "expected 1 to 64 lowercase letters, digits and _ + -, with single dots between them");
 }
 
 /** What stands behind the @ of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
@@ -213,7 +213,7 @@ async function requireNotHostedHere(deps: Dependencies, settings: Partial<Identi
     if (channel?.type !== "email" || !(await isHostedHere(deps, channel.config.to as string))) continue;
     throw invalid(
       `${wireNames[field]}.config.to`,
-      "an address hosted by this service cannot approve; name a person's own mailbox",
+      "an address hosted by this service cannot approve: use a person's own mailbox",
     );
   }
 }

@@ -31,7 +31,7 @@ export async function reducedSignature(deps: Sources, html: string | null, befor
   if (Buffer.byteLength(reduced.html) > maxReducedBytes) {
     throw invalid(
       "signature_html",
-      "expected at most 128 KB once its presentational attributes became styles; shorten it",
+      "this HTML exceeds 128 KB once its presentational attributes are converted to styles: shorten it",
     );
   }
   return { signatureHtml: reduced.html, htmlRemoved: reduced.removed };

@@ -112,7 +112,7 @@ function decideFiling(
     return {
       ...common,
       disposition: "duplicate",
-      reason: "this message was received before",
+      reason: "this message was already received",
       messageId: again.messageId,
       threadId: oldest ?? survivor(chains, chains.threadOf.get(rfcMessageId) ?? ""),
       opensThread: false,

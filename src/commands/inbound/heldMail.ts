@@ -13,7 +13,7 @@ export async function receivesNothing(
   const { state: identity } = await deps.identities.load(identityId);
   if (identity.status === "disabled") return "the identity is disabled";
   if (identity.deleted || (await identityWorks(deps, workspaceId, identityId))) return null;
-  return "the identity is above the number the plan allows";
+  return "the plan allows fewer identities";
 }
 
 /**
@@ -33,6 +33,6 @@ export async function holdWhereNeeded(
   return decisions.map((decision) => {
     if (decision.disposition === "duplicate" || counted.has(decision.deliveryId)) return decision;
     if (because !== null) return { ...decision, disposition: "held_identity_disabled", reason: because };
-    return { ...decision, disposition: "held_over_quota", reason: "the plan's inbound mails are used up" };
+    return { ...decision, disposition: "held_over_quota", reason: "the plan's inbound mails are all used" };
   });
 }

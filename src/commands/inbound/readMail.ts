@@ -67,7 +67,7 @@ async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<B
     if (!(error instanceof BlobCorrupt)) throw error;
     if (waited > blobPatienceMs) return undefined;
   }
-  throw new Unavailable(`the blob of delivery ${event.data.deliveryId} is not there yet`);
+  throw new Unavailable(`the blob of delivery ${event.data.deliveryId} is not stored yet`);
 }
 
 const unreadable = (reason: string): ParsedMail => ({

@@ -98,5 +98,8 @@ export async function hasInboundRoom(deps: Dependencies, workspaceId: string): P
 export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
   const cap = capOn(await currentPlan(deps, workspaceId), "outbound");
   if (cap === null || (await usedNow(deps, workspaceId, "outbound")) < cap) return;
-  throw new Rejected("plan_limit_reached", `the plan's ${cap} outbound mails are used up: upgrade the plan`);
+  throw new Rejected(
+    "plan_limit_reached",
+    `your plan allows ${cap} outbound mails, and all of them are used: upgrade the plan`,
+  );
 }

@@ -47,6 +47,18 @@ export async function takeSlot(
   }
 }
 
+const nouns = { identities: "identity", rules: "rule", domains: "domain" };
+
+/** The refusal, in a caller's words, where as many things of a kind exist as the plan allows. */
+export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected {
+  if (!cap) return new Rejected("plan_limit_reached", `your plan allows no ${kind}: upgrade the plan`);
+  const full =
+    cap === 1
+      ? `1 ${nouns[kind]}, and it already exists: delete it`
+      : `${cap} ${kind}, and all of them exist: delete one`;
+  return new Rejected("plan_limit_reached", `your plan allows ${full}, or upgrade the plan`);
+}
+
 /**
  * Whether a thing may do its work under the plan of this moment: of those above a cap that became smaller, the newest stop first, and work
  * again when there is room. What holds no slot is not counted.

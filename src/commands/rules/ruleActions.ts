@@ -64,7 +64,8 @@ async function change(
       return updateThread(deps, subject, { priority: action.priority }, "ThreadPrioritySet", cause);
     case "add_tag": {
       const { workspaceId } = cause;
-      if (subject.contactEmail === null || workspaceId === null) throw new Rejected("not_found", "there is no contact");
+      if (subject.contactEmail === null || workspaceId === null)
+        throw new Rejected("not_found", "there is no contact to tag");
       await tagContact(deps, { workspaceId, email: subject.contactEmail, tag: action.tag }, cause);
       return;
     }
@@ -101,7 +102,7 @@ export async function applyRules(
   draftId: string,
   mode: "auto" | "manual" | null,
   cause: Cause,
-  because: string = `the rule ${cause.actor.name ?? cause.actor.id} asks for a person's approval`,
+  because: string = `the rule ${cause.actor.name ?? cause.actor.id} requires a person's approval`,
 ): Promise<void> {
   await deps.drafts.handle(draftId, { type: "ApplyRules", mode, because }, cause);
 }

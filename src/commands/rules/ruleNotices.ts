@@ -25,7 +25,7 @@ export async function notifyByRule(
 ): Promise<{ outcome: ActionOutcome; reason: string | null }> {
   const { channel, config } = action;
   if (channel !== "email") {
-    return { outcome: "refused", reason: `this installation cannot reach ${channel} channels yet` };
+    return { outcome: "refused", reason: `this service cannot reach ${channel} channels yet` };
   }
   const { identityId, threadId } = evaluated.subject;
   const attemptId = derivedId("rule-notice", runId, rule.ruleId, String(index));
@@ -43,7 +43,7 @@ async function letter(
 ): Promise<{ subject: string; text: string; html: string }> {
   const { state: thread } = await loadThread(deps, subject.threadId);
   const lines = [
-    `Your rule "${shortLine(ruleName, 100)}" matched on ${triggerEvent}.`,
+    `Your rule "${shortLine(ruleName, 100)}" matched the event ${triggerEvent}.`,
     `Thread: ${shortLine(thread.subject, 200)} (${subject.threadId})`,
     ...(subject.contactEmail === null ? [] : [`Contact: ${shortLine(subject.contactEmail, 254)}`]),
     ...(subject.draftId === null ? [] : [`Draft: ${subject.draftId}`]),

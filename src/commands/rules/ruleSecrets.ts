@@ -83,8 +83,12 @@ export async function requireOutside(deps: Dependencies, path: string, actions: 
     if (action.type !== "notify_channel" || action.channel !== "email") continue;
     if (!(await isHostedHere(deps, action.config.to as string))) continue;
     const field = `${path}[${index}].config.to`;
-    throw new Rejected("invalid_request", `${field}: an address hosted by this service; name a person's own mailbox`, {
-      field,
-    });
+    throw new Rejected(
+      "invalid_request",
+      `${field}: this address is hosted by this service: use a person's own mailbox`,
+      {
+        field,
+      },
+    );
   }
 }

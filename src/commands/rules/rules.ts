@@ -7,7 +7,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { newId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
-import { type HolderState, takeSlot } from "../plans/slots.ts";
+import { type HolderState, planFull, takeSlot } from "../plans/slots.ts";
 import { requireOutside, sealActions } from "./ruleSecrets.ts";
 
 export { warningsOf } from "#streams/ruleRun/grants.ts";
@@ -69,7 +69,7 @@ async function takeRuleSlot(deps: Dependencies, workspaceId: string, holderId: s
   const slot = { workspaceId, kind: "rules", holderId } as const;
   await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
-    throw new Rejected("plan_limit_reached", `the plan's rules (${cap}) are all made: delete one, or upgrade`);
+    throw planFull("rules", cap);
   });
 }
 

@@ -13,7 +13,7 @@ const pollMs = 5;
 export async function waitUntilFiled(deps: Dependencies, identityId: string, known = noStream): Promise<number> {
   const filedUpTo = await filedWithin(deps, identityId, deps.settings.barrierTimeoutMs, known);
   if (filedUpTo !== undefined) return filedUpTo;
-  throw new Unavailable("mail received a moment ago is still being filed: try again");
+  throw new Unavailable("mail that has just arrived is still being filed: retry shortly");
 }
 
 /** How long a submission waits for acknowledged mail. What it decides by that is a warning, so it goes on without. */

@@ -57,8 +57,8 @@ export async function queueSend(
 /** For a repetition that is no answer: the competitor may be its own first run. */
 const stillInProgress = (repeated: boolean): Error =>
   repeated
-    ? new Unavailable("an interrupted send of this draft is not undone yet")
-    : new Rejected("invalid_status", "this draft is being sent already");
+    ? new Unavailable("an interrupted send of this draft has not been rolled back yet")
+    : new Rejected("invalid_status", "this draft is already being sent");
 
 async function queueOnce(
   deps: Dependencies,

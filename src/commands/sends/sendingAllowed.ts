@@ -36,23 +36,23 @@ export async function requireSendingAllowed(
 ): Promise<void> {
   const state = await sendingState(deps, draft);
   if (state === "sending_paused") {
-    throw new Rejected("sending_paused", "sending is paused for this workspace: switch sending_paused off to send");
+    throw new Rejected("sending_paused", "sending is paused for this workspace: set sending_paused to false to send");
   }
   if (state === "identity_over_cap") {
     const remedy = "upgrade the plan, or delete an older identity";
     throw new Rejected(
       "identity_not_active",
-      `this identity is above the number the plan allows and cannot send: ${remedy}`,
+      `this identity cannot send, because your plan allows fewer identities: ${remedy}`,
     );
   }
   if (state === "domain_not_verified") {
     throw new Rejected(
       "identity_not_active",
-      "the domain of this identity is not verified any more: put its DNS records back and have it verified",
+      "this identity's domain is no longer verified: restore its DNS records, then call POST /v1/domains/{id}/verify",
     );
   }
   if (state === "identity_deleted") {
-    throw new Rejected("identity_not_active", "this identity is deleted and cannot send: use another one");
+    throw new Rejected("identity_not_active", "this identity has been deleted and cannot send: use another one");
   }
   if (state === "identity_disabled") {
     throw new Rejected("identity_not_active", "this identity is disabled and cannot send: set its status to active");
@@ -65,7 +65,7 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
   if (!(await requiresHuman(deps, identity))) return;
   throw new Rejected(
     "human_approval_required",
-    "this identity requires human approval: a person decides through its approval channel",
+    "this identity requires human approval: a person has to decide through its approval channel",
   );
 }
 

@@ -14,15 +14,19 @@ export function connect(connectionString: string): Connection {
   const url = connectionString.trim().replace(/^kurrentdb(\+discover)?:\/\//, "esdb$1://");
   const credentials = credentialsIn(url);
   const insecure = /[?&]tls=false(&|$)/i.test(url);
-  if (!credentials && !insecure) throw new Error("the event store's URL needs user:password@, or tls=false");
+  if (!credentials && !insecure)
+    throw new Error("the event store's URL needs user:password@ or tls=false: set EVENT_STORE_URL accordingly");
   try {
     const client = EventStoreDBClient.connectionString(url);
     return { client, credentials: credentials ?? { username: "none", password: "none" } };
   } catch (error) {
     // The client's own words may quote the password.
-    throw new Error("the event store's URL cannot be read: esdb://user:password@host:2113?tls=true is expected", {
-      cause: error instanceof Error ? error.name : undefined,
-    });
+    throw new Error(
+      "the event store's URL is not valid: set EVENT_STORE_URL to a URL like esdb://user:password@host:2113?tls=true",
+      {
+        cause: error instanceof Error ? error.name : undefined,
+      },
+    );
   }
 }
 

@@ -34,7 +34,7 @@ export function toLogRecord(resolved: ResolvedEvent): LogRecord | undefined {
 export function safe(value: bigint): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number))
-    throw new Error(`the event store gave ${value}, which is no position this service can keep`);
+    throw new Error(`the event store returned ${value}, which is not a position that this service can store`);
   return number;
 }
 

@@ -63,7 +63,7 @@ const consumerTooSlow = (error: unknown): boolean => failureType(error) === Erro
 
 function stopIfRewound(error: unknown, from: number, log: Log): void {
   if (!(error instanceof LogRewound)) return;
-  log.error({ err: error, position: from }, "the event log is not the one that was read before: stopped");
+  log.error({ err: error, position: from }, "the event log is not the one that was read before, stopping");
   throw error;
 }
 
@@ -118,7 +118,8 @@ async function* drain(
     const seen = await lookAhead(reads, progress, { searched: feed.searched(), categories });
     lookedAt = performance.now();
     if (seen.waitingFor === undefined) heardAt = lookedAt;
-    if (lookedAt - heardAt > stallMs) throw new NoAnswer(`the event at ${seen.waitingFor} does not come through`);
+    if (lookedAt - heardAt > stallMs)
+      throw new NoAnswer(`the subscription does not deliver the event at ${seen.waitingFor}`);
     idleMs =
       seen.moved || seen.waitingFor ? shortestIdleMs : Math.min(Math.max(idleMs * 2, shortestIdleMs), longestIdleMs);
     if (seen.moved || (seen.atEnd && !saidCaughtUp)) {

@@ -16,13 +16,16 @@ export class Progress {
   /** Onto a record that was consumed. */
   advance(position: number): void {
     if (position <= this.position) {
-      throw new LogRewound(`an event came at ${position}, but the log was read up to ${this.position} before`);
+      throw new LogRewound(
+        `an event arrived at position ${position}, but the log had already been read up to ${this.position}`,
+      );
     }
     this.position = position;
   }
 
   endsAt(end: number): void {
-    if (end < this.position) throw new LogRewound(`the log ends at ${end}, but was read up to ${this.position} before`);
+    if (end < this.position)
+      throw new LogRewound(`the log ends at ${end}, but it had already been read up to ${this.position}`);
     this.end = end;
     this.endSeenAt = performance.now();
   }
@@ -57,7 +60,7 @@ export async function lookAhead(
   const { position } = progress;
   const { records, atEnd } = await reads.log(position, lookAheadCount);
   if (position > 0 && records.length === 0)
-    throw new LogRewound(`the log ends before ${position}, up to where it was read`);
+    throw new LogRewound(`the log ends before ${position}, but it had already been read up to there`);
   const ahead = records.filter((record) => record.position > position);
   const next = ahead.find((record) => !foreign(record));
   const reached = ahead.findLast((record) => !next || record.position < next.position);

@@ -59,7 +59,7 @@ export function createReads({ client }: Connection, timeoutMs: number, closed: A
 
 /** All events of a read; NoAnswer when `idleMs` pass without one, or when the store is closed. */
 async function collect<T>(reading: StreamingRead<T>, idleMs: number, closed: AbortSignal): Promise<T[]> {
-  const giveUp = (): void => void reading.destroy(new NoAnswer(`nothing came for ${Math.round(idleMs)} ms`));
+  const giveUp = (): void => void reading.destroy(new NoAnswer(`nothing arrived for ${Math.round(idleMs)} ms`));
   const timer = setTimeout(giveUp, idleMs);
   closed.addEventListener("abort", giveUp);
   reading.on("error", () => {}); // a second error may follow the one that the loop throws

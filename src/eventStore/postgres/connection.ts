@@ -75,7 +75,7 @@ function discard(client: pg.Client): void {
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${Math.round(ms)} ms`)), ms);
+    timer = setTimeout(() => reject(new Error(`no answer within ${Math.round(ms)} ms`)), ms);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -63,7 +63,7 @@ async function patiently(source: Source, signal: AbortSignal, read: () => Promis
     } catch (error) {
       if (signal.aborted) return undefined;
       if (!(error instanceof Unavailable)) throw error;
-      source.log.warn({ err: error }, "the event log cannot be read: trying again");
+      source.log.warn({ err: error }, "cannot read the event log, retrying");
       await sleep(pause.next());
     }
   }

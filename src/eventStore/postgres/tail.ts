@@ -75,7 +75,7 @@ export function createTail({ connectionString, timeoutMs, log }: TailOptions): T
         pause.reset();
         await rest(pollMs);
       } catch (error) {
-        log.warn({ err: error }, "the event log cannot be watched: trying again");
+        log.warn({ err: error }, "cannot watch the event log, retrying");
         await rest(pause.next());
       }
     }

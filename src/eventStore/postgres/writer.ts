@@ -78,7 +78,7 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
   }
 
   async function tryAgain(batch: readonly Request[], error: Error): Promise<void> {
-    log.warn({ err: error, appends: batch.length }, "an append's outcome is unknown: asking again");
+    log.warn({ err: error, appends: batch.length }, "the outcome of an append is unknown, checking");
     trouble = error;
     queue.unshift(...batch);
     await sleep(pause.next());
@@ -88,7 +88,7 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
     const now = performance.now();
     const kept = queue.filter(({ deadline }) => deadline > now);
     if (kept.length === queue.length) return;
-    const why = `no answer in ${timeoutMs} ms: ${trouble?.message ?? "too many appends wait"}`;
+    const why = `no answer within ${timeoutMs} ms: ${trouble?.message ?? "too many appends are waiting"}`;
     for (const { stream, deadline, reject } of queue) {
       if (deadline <= now) reject(new Unavailable(`${stream}: ${why}`, { cause: trouble }));
     }

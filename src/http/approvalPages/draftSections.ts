@@ -21,10 +21,10 @@ ${technicalDetails(view)}
 function letterBodies({ text, html: formatted }: Letter, pictures: ApprovalView["pictures"] = new Map()): Markup {
   if (formatted === null) return writing(text);
   if (formatted === "unreadable") {
-    return html`<p>It has HTML that is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
+    return html`<p>Its HTML is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
   }
   return html`<h3>As most mail programs show it</h3>
-<p class="meta">Without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers get who see no pictures. Each picture is shown on white and on black.</p>
+<p class="meta">Shown without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers see if their mail program shows no pictures. Each picture is shown on white and on black.</p>
 ${frame(withPictures(formatted.sanitised, pictures), "The letter as most mail programs show it")}
 <h3>As programs without HTML show it</h3>
 ${writing(text)}`;
@@ -46,7 +46,7 @@ ${rationale ? html`<div class="writing" dir="auto" lang="">${paragraphs(rational
 
 export function answersSection({ answers }: ApprovalView): Markup {
   if (answers === null) {
-    return html`<section aria-labelledby="answers"><h2 id="answers">What it answers</h2><p>Nothing: it opens a new conversation.</p></section>`;
+    return html`<section aria-labelledby="answers"><h2 id="answers">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;
   }
   const { quotedText, attachments } = answers;
   return html`<section aria-labelledby="answers">
@@ -55,7 +55,7 @@ ${messageHead(answers)}
 <p class="meta">${verified(answers)}</p>
 ${writing(answers.newText || "(no text)")}
 ${attachments.length > 0 && html`<p class="meta">Attached: ${attachments.map(visibleLine).join(", ")}</p>`}
-${quotedText.trim() && html`<details><summary>Show what it quotes</summary>${writing(quotedText)}</details>`}
+${quotedText.trim() && html`<details><summary>Show the quoted text</summary>${writing(quotedText)}</details>`}
 </section>`;
 }
 
@@ -63,7 +63,7 @@ ${quotedText.trim() && html`<details><summary>Show what it quotes</summary>${wri
 export const newerSection = (newer: NewerMessage): Markup => html`<section aria-labelledby="newer">
 <h2 id="newer">The newer message</h2>
 ${messageHead(newer)}
-${writing(newer.newText ?? "(Its text cannot be shown yet.)")}
+${writing(newer.newText ?? "(The text cannot be shown yet.)")}
 </section>`;
 
 // Apart from each other, so that a name written from right to left does not carry the address along.

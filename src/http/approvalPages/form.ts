@@ -12,7 +12,7 @@ export function readForm(body: unknown): DecisionForm | { refused: string; reaso
   const decision = readDecision(fields.get("decision"));
   const reason = readReason(fields.get("reason"));
   if (decision === undefined)
-    return { refused: "The page did not say which button was pressed. Please press again.", reason };
+    return { refused: "We could not tell which button you pressed. Please press it again.", reason };
   if (Buffer.byteLength(reason) > maxReasonBytes) {
     return {
       refused: `The reason is too long: at most ${maxReasonBytes.toLocaleString("en")} bytes. Please shorten it and press again.`,

@@ -18,7 +18,7 @@ export function approvedPage(result: { sending: boolean; note?: HeldBy }, view: 
   if (result.note) return outcomePage({ ...held[result.note], more: shownDraft(view) });
   const sentences = result.sending
     ? [`It goes to ${view.content.to.map(visibleLine).join(", ")}. You can close this page.`]
-    : ["It has not been sent: the agent can send it now. You can close this page."];
+    : ["It has not been sent yet: the agent can send it now. You can close this page."];
   return outcomePage({
     tone: "good",
     title: result.sending ? "Approved and on its way" : "Approved",
@@ -32,21 +32,21 @@ const held: Record<HeldBy, Outcome> = {
     tone: "wait",
     title: "Approved, and waiting",
     sentences: [
-      "Sending is paused in this workspace. It leaves by itself when the pause ends, unless a newer message arrives first.",
+      "Sending is paused in this workspace. The mail is sent automatically when the pause ends, unless a newer message arrives first.",
     ],
   },
   plan_limit_reached: {
     tone: "wait",
     title: "Approved, but not sent",
     sentences: [
-      "The plan's limit on outgoing mail is reached. Your approval is recorded; the mail can be sent once there is room again.",
+      "The workspace has reached its plan's limit for outgoing mail. Your approval is recorded. The agent can send the mail when the plan allows it again.",
     ],
   },
   identity_disabled: {
     tone: "wait",
     title: "Approved, but not sent",
     sentences: [
-      "The address it would leave from is disabled. Your approval is recorded; the mail can be sent once the address is enabled again.",
+      "The sending address is disabled. Your approval is recorded. The agent can send the mail when the address is enabled again.",
     ],
   },
 };
@@ -56,7 +56,7 @@ export const rejectedPage = (view: ApprovalView): string =>
   outcomePage({
     tone: "bad",
     title: "Rejected",
-    sentences: ["It will not be sent, and the agent is told. You can close this page."],
+    sentences: ["It will not be sent, and the agent is informed. You can close this page."],
     more: shownDraft(view),
   });
 
@@ -88,16 +88,16 @@ function recordedSentences({ decision, by, at, reason }: RecordedOutcome): (stri
   const who = by ? html`By <bdi>${visibleLine(by)}</bdi>, ` : "";
   const when = html`<time datetime="${at}">${readableTime(at)}</time>.`;
   const why = reason
-    ? [html`${decision === "failed" ? "What happened" : "The reason given"}: <span dir="auto" lang="">${reason}</span>`]
+    ? [html`${decision === "failed" ? "What happened" : "Reason"}: <span dir="auto" lang="">${reason}</span>`]
     : [];
-  return [html`${who}${when}`, ...why, "Nothing was changed by opening this page."];
+  return [html`${who}${when}`, ...why, "Opening this page changed nothing."];
 }
 
 const staleOutcome = (view: ApprovalView): Outcome => ({
   tone: "wait",
   title: "Not sent: a newer message arrived",
   sentences: [
-    html`<bdi>${view.answers ? shortLine(view.answers.fromName || view.answers.fromEmail, 100) : "The other side"}</bdi> wrote again after the message this ${view.answers ? "reply answers" : "mail is about"}, so it was stopped. The agent is told and can write a new one; you will be asked again.`,
+    html`<bdi>${view.answers ? shortLine(view.answers.fromName || view.answers.fromEmail, 100) : "The recipient"}</bdi> wrote again after the message this ${view.answers ? "reply answers" : "mail is about"}, so it was stopped. The agent is informed and can write a new one. You will then be asked again.`,
   ],
 });
 
@@ -105,14 +105,14 @@ export const changedPage = (): string =>
   outcomePage({
     tone: "wait",
     title: "This draft changed: review the new version",
-    sentences: ["Nothing was decided by this link. A newer mail in your inbox has the links to the new version."],
+    sentences: ["Nothing was decided. A newer mail in your inbox has the links to the new version."],
   });
 
 export const expiredPage = (): string =>
   outcomePage({
     tone: "plain",
     title: "This link has expired",
-    sentences: ["Nothing was decided by it. Whoever runs the agent can have a fresh approval mail sent to you."],
+    sentences: ["Nothing was decided. The people who run the agent can send you a new approval mail."],
   });
 
 /** The same for every address that never was a link: it tells nothing. */
@@ -130,7 +130,7 @@ export const unavailablePage = (posted: boolean): string =>
     title: "Please try again in a moment",
     sentences: posted
       ? [
-          html`We could not confirm your decision. It counts once at most: <a href="?">open the page again</a> to see where it stands.`,
+          html`We could not confirm your decision. It counts at most once. <a href="?">Open the page again</a> to see the current state.`,
         ]
       : [html`The draft cannot be shown right now. Nothing was decided. <a href="?">Try again</a>`],
   });
@@ -139,7 +139,7 @@ export const brokenPage = (): string =>
   outcomePage({
     tone: "bad",
     title: "Something went wrong on our side",
-    sentences: [html`It has been noted. <a href="?">Try again</a>`],
+    sentences: [html`The error has been logged. <a href="?">Try again</a>`],
   });
 
 /** A form that could not be read: 413 too large, otherwise no form of ours. */
@@ -153,7 +153,7 @@ export const unreadablePage = (status: number): string =>
 export const methodPage = (): string =>
   outcomePage({
     tone: "plain",
-    title: "This page cannot be asked for in that way",
+    title: "This page cannot be opened this way",
     sentences: ["Open the link from the approval mail."],
   });
 

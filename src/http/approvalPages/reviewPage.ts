@@ -25,7 +25,7 @@ export function reviewPage(view: ApprovalView, options: ReviewOptions): string {
     title: `${options.notice ? "Not decided yet: " : ""}${question} ${shortLine(view.content.subject, 100)}`,
     main: html`<h1>${question}</h1>
 ${options.notice && html`<div class="card alert" role="alert"><p><strong>Nothing was decided.</strong> ${options.notice}</p></div>`}
-<p class="soft">An agent wrote it for <bdi>${shortLine(view.identity.displayName, 100)}</bdi> (<bdi>${visibleLine(view.identity.address)}</bdi>). Nothing leaves before you decide.</p>
+<p class="soft">An agent wrote it for <bdi>${shortLine(view.identity.displayName, 100)}</bdi> (<bdi>${visibleLine(view.identity.address)}</bdi>). Nothing is sent before you decide.</p>
 <p><a class="skip" href="#decision">Go to the decision</a></p>
 ${warningsSection(approvalWarnings(view, letter))}
 ${view.newerMessage && newerSection(view.newerMessage)}

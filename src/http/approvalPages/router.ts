@@ -57,9 +57,9 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
   if (judged !== "good") {
     const why =
       judged === "expired"
-        ? "This page had been open for more than an hour."
-        : "The press did not come from this page.";
-    const notice = `${why} Please look again and press once more.`;
+        ? "This page was open for more than an hour."
+        : "The button press did not come from this page.";
+    const notice = `${why} Please check the draft again and press the button once more.`;
     return answer(response, 403, review(options, request, { link, notice, reason }));
   }
   const result = await options.decide({ token: pressed.token, decision, reason, ...callerOf(request) });

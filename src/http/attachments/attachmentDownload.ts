@@ -14,7 +14,7 @@ export const attachmentDownloadRoutes = (deps: HttpDependencies): Route[] => [
       limit: "read",
       summary: "Download an attachment of a message",
       description:
-        "Always as a download. Types that a browser could run something of are given as application/octet-stream.",
+        "The file is always sent as a download. Types that a browser could execute are sent as application/octet-stream.",
       params: AttachmentParams,
       answers: { mediaType: "application/octet-stream", description: "The attachment's bytes, under its own type" },
       load: ({ workspaceId, params }) => attachmentOf(deps, workspaceId, params),

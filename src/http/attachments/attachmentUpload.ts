@@ -23,16 +23,17 @@ export function readAttachments(
   return given.map(({ filename, content_type: contentType, content_id: contentId = null, content }, index) => {
     const at = `attachments[${index}]`;
     if (!filenamePattern.test(filename) || filename.trim() === "") {
-      throw invalid(`${at}.filename`, "expected a file name without / \\ and characters that do not show");
+      throw invalid(`${at}.filename`, "expected a file name without / and \\ and without invisible characters");
     }
     if (!mediaType.test(contentType)) throw invalid(`${at}.content_type`, "expected a media type like application/pdf");
     if (content.length % 4 !== 0 || !base64.test(content)) throw invalid(`${at}.content`, "expected base64");
     const bytes = Buffer.from(content, "base64");
     if (bytes.length > maxBytes) throw invalid(`${at}.content`, `expected at most ${maxBytes} bytes`);
     total += bytes.length;
-    if (total > maxTotalBytes) throw invalid("attachments", `expected at most ${maxTotalBytes} bytes together`);
+    if (total > maxTotalBytes)
+      throw invalid("attachments", `expected at most ${maxTotalBytes} bytes in all attachments together`);
     if (contentId !== null && contentIds.has(contentId)) {
-      throw invalid(`${at}.content_id`, "another attachment has this content id; give each its own");
+      throw invalid(`${at}.content_id`, "another attachment has the same content_id: give each attachment its own");
     }
     if (contentId !== null) contentIds.add(contentId);
     return { filename, contentType, contentId, bytes };

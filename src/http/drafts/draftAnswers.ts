@@ -17,7 +17,7 @@ export async function draftAfter(
 ): Promise<WireDraft> {
   await deps.readAfter(position, draftId);
   const row = await draftById(deps.reads, workspaceId, draftId);
-  if (!row) throw new Error(`draft ${draftId} was recorded, but the read model has no row of it`);
+  if (!row) throw new Error(`draft ${draftId} was recorded, but the read model has no row for it`);
   return presentDraft(deps.blobs, row);
 }
 

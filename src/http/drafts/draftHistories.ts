@@ -17,7 +17,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "read:threads",
       limit: "read",
-      summary: "List the states that edits replaced",
+      summary: "List the earlier versions that edits replaced",
       description: "Oldest first. The current state is the draft itself.",
       query: VersionQuery,
       answers: DraftVersionList,
@@ -36,7 +36,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       limit: "read",
       summary: "Read exactly what would be sent",
       description:
-        "The object whose RFC 8785 canonical JSON hashes (SHA-256) to content_sha256; of the current version unless told.",
+        "The object whose RFC 8785 canonical JSON hashes (SHA-256) to content_sha256; of the current version by default.",
       query: ContentQuery,
       answers: DraftContent,
       load: loadDraft(deps),
@@ -50,7 +50,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       scope: "read:audit",
       limit: "read",
       summary: "List every event of a draft",
-      description: `Oldest first, with the claims to send it and what became of its deliveries. Types: ${Object.keys(historyTypes).join(", ")}.`,
+      description: `Oldest first, including the claims to send it and the outcomes of its deliveries. Types: ${Object.keys(historyTypes).join(", ")}.`,
       query: HistoryQuery,
       answers: HistoryList,
       load: loadDraft(deps),

@@ -31,7 +31,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       limit: "write",
       summary: "Submit a draft reply",
       description:
-        "A newer inbound message does not block it: stale_warning says that there is one. A mail that was acknowledged before counts: the submission waits up to 2 s until it is filed. An identity with auto_approve_replies queues it at once.",
+        "A newer inbound message does not block the submission: stale_warning tells you that there is one. Mail that was acknowledged before the submission counts: the submission waits up to 2 s for it to be filed. If the identity has auto_approve_replies, the draft is queued immediately.",
       body: CreateDraft,
       bodyLimit: attachmentBodyLimit,
       answers: Draft,
@@ -83,9 +83,9 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
     {
       scope: "read:threads",
       limit: "read",
-      summary: "Read a draft, as it is or as it once was",
+      summary: "Read a draft, as it is now or as it was earlier",
       description:
-        "With `at` or `version` it is replayed from the event log as it stood then, which needs the scope read:audit; 404 where there was none yet.",
+        "With `at` or `version` the draft is replayed from the event log as it was then. This needs the scope read:audit, and answers 404 if the draft did not exist yet.",
       query: DraftStateQuery,
       answers: Draft,
       etag: etagOfDraft,
@@ -104,7 +104,8 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       scope: "write:drafts",
       limit: "write",
       summary: "Edit a pending draft",
-      description: "Makes a new version; what it replaces is kept. With If-Match only the version it names is edited.",
+      description:
+        "An edit creates a new version, and the version it replaces is kept. With If-Match, only that version is edited.",
       body: EditDraft,
       answers: Draft,
       ifMatch: true,
@@ -156,18 +157,21 @@ async function retriedWhere<T>(namesNoVersion: boolean, work: () => Promise<T>):
 
 function requireAudit(apiKey: Caller["apiKey"]): void {
   if (apiKey.scopes.includes("read:audit")) return;
-  throw new Rejected("insufficient_scope", "this API key lacks the scope read:audit, which earlier states need");
+  throw new Rejected(
+    "insufficient_scope",
+    "reading an earlier state (at, version) needs the scope read:audit, which this API key does not have",
+  );
 }
 
 const noDraftYet = (at: string): Rejected =>
-  new Rejected("not_found", `at: there was no such draft yet at ${at}`, { field: "at" });
+  new Rejected("not_found", `at: this draft did not exist yet at ${at}`, { field: "at" });
 
 async function earlierDraft(
   deps: HttpDependencies,
   today: ReadDraft,
   { at, version }: { at?: string; version?: number },
 ): Promise<ReadDraft> {
-  if (at !== undefined && version !== undefined) throw invalid("version", "expected either at or version");
+  if (at !== undefined && version !== undefined) throw invalid("version", "expected either at or version, not both");
   const earlier =
     at === undefined
       ? await draftAtVersion(deps, today.id, version as number)

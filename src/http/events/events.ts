@@ -23,7 +23,7 @@ const readEvents = (deps: HttpDependencies): Route =>
       limit: "read",
       summary: "Read the event feed, oldest first",
       description:
-        "Everything that webhooks are told of, kept for ever. Begin without `after`, then hand in `next_cursor` each time; `has_more` says that the next page can be asked for at once.",
+        "The feed has every event that webhooks can receive, and keeps them permanently. Start without `after`, then pass `next_cursor` each time. If `has_more` is true, request the next page immediately.",
       query: EventQuery,
       answers: EventPage,
     },
@@ -59,7 +59,7 @@ function followEvents(deps: HttpDependencies): Route {
       limit: "read",
       summary: "Follow the event feed as server-sent events",
       description:
-        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that connects again with the last one as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream begins with what happens from now on. A workspace may have 100 open. A comment comes every 15 seconds when nothing else does.",
+        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that reconnects with the last cursor as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream starts with the next new event. A workspace may have 100 streams open. When there are no events, a comment is sent every 15 seconds.",
       query: EventStreamQuery,
       answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
       lastEventId: true,
@@ -78,15 +78,20 @@ function followEvents(deps: HttpDependencies): Route {
 }
 
 const tooMany = (): Rejected =>
-  new Rejected("rate_limited", `a workspace has at most ${maxStreams} streams open: close one first`, {
-    retryAfter: 30,
-  });
+  new Rejected(
+    "rate_limited",
+    `this workspace already has ${maxStreams} event streams open, which is the limit: close one first`,
+    {
+      retryAfter: 30,
+    },
+  );
 
 /** The kinds asked for; undefined where none are. A kind that does not exist would silently give nothing. */
 function typesOf(given: string | undefined): string[] | undefined {
   if (given === undefined) return undefined;
   const types = given.split(",").map((type) => type.trim());
   const unknown = types.find((type) => !(publicEventTypes as readonly string[]).includes(type));
-  if (unknown !== undefined) throw invalid("types", `expected kinds out of ${publicEventTypes.join(", ")}`);
+  if (unknown !== undefined)
+    throw invalid("types", `expected a comma-separated list of event kinds: ${publicEventTypes.join(", ")}`);
   return types;
 }

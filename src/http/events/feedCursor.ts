@@ -12,7 +12,10 @@ export function placeOf(cursor: string, field: string): FeedPlace {
     /^(0|[1-9]\d{0,15})\.(\d)$/.exec(Buffer.from(cursor, "base64url").toString("latin1")) ?? [];
   const place = { position: Number(position), part: Number(part) };
   if (!Number.isSafeInteger(place.position) || cursorOf(place) !== cursor) {
-    throw invalid(field, "expected a cursor as an event or next_cursor has it; leave it out to begin at the beginning");
+    throw invalid(
+      field,
+      "expected a cursor from an event or from next_cursor; leave it out to start from the first event",
+    );
   }
   return place;
 }

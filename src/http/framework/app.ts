@@ -103,7 +103,7 @@ function isDecodable(path: string): boolean {
 /** 404 for a route or method that does not exist. Within /v1 the key is asked for first, and the request counts. */
 function refuseUnknown(options: ServeOptions): RequestHandler {
   const refuse = async () => {
-    throw new Rejected("not_found", "no such route: /docs and /openapi.json have them all");
+    throw new Rejected("not_found", "no such route: see /docs or /openapi.json for all routes");
   };
   const nowhere = (scope: RouteScope, limit: "read" | "write") =>
     serve(
@@ -124,7 +124,7 @@ const isRead = ({ method }: Request): boolean => method === "GET" || method === 
 /** What nobody caught. Never a stack trace. */
 function lastResort(upgradeUrl: string | undefined): ErrorRequestHandler {
   return errorHandler(async ({ error, request, response }) => {
-    request.log.error({ err: error }, "a request failed");
+    request.log.error({ err: error }, "request handler failed");
     if (response.headersSent) return void response.destroy();
     await send(response, errorReply(error, { requestId: String(request.id), upgradeUrl }));
   });

@@ -28,7 +28,7 @@ export class NotReadableYet extends Unavailable {
   readonly recorded = true;
   readonly id: string | undefined;
   constructor(id: string | undefined) {
-    super("the read models have not reached what was just recorded");
+    super("the read models have not yet caught up with this write");
     this.id = id;
   }
 }

@@ -81,14 +81,14 @@ function asRefusal(error: unknown): { code: ErrorCode; message: string; details:
   if (error instanceof Unavailable) {
     const details = error as { recorded?: unknown; id?: unknown };
     const sentence = details.recorded
-      ? "recorded, but it cannot be read yet: ask for it again"
-      : "a part of the service is not available: try again";
+      ? "the change was recorded but cannot be read yet: retry shortly"
+      : "part of the service is unavailable: retry shortly";
     return { code: "unavailable", message: sentence, details: { recorded: details.recorded, id: details.id } };
   }
   if (error instanceof StreamMoved) {
-    return { code: "unavailable", message: "too many changes at the same time: try again", details: {} };
+    return { code: "unavailable", message: "too many concurrent changes: retry shortly", details: {} };
   }
-  return { code: "internal_error", message: "something went wrong on our side", details: {} };
+  return { code: "internal_error", message: "internal error: something went wrong on our side", details: {} };
 }
 
 function headersOf(code: ErrorCode, details: Record<string, unknown>): Record<string, string> {

@@ -17,7 +17,10 @@ export function ifMatchOf(request: IncomingMessage): number | undefined {
   const match = entityTag.exec(header);
   if (match === null) throw invalid("If-Match", 'expected one version in quotes, for example "3"');
   if (match[1] !== undefined || !/^[1-9]\d{0,8}$/.test(match[2]!)) {
-    throw new Rejected("version_mismatch", `If-Match ${header} names no version of this resource`);
+    throw new Rejected(
+      "version_mismatch",
+      `If-Match: ${header} is not a version of this resource; expected its current version in quotes, for example "3"`,
+    );
   }
   return Number(match[2]);
 }

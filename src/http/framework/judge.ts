@@ -116,7 +116,7 @@ export function idempotencyKeyOf(request: Request): string | undefined {
   const given = request.method === "POST" ? request.headersDistinct["idempotency-key"] : undefined;
   if (given === undefined) return undefined;
   if (given.length !== 1 || !/^[\x20-\x7e]{1,255}$/.test(given[0]!)) {
-    throw invalid("Idempotency-Key", "expected one key of 1 to 255 ASCII characters");
+    throw invalid("Idempotency-Key", "expected one key of 1 to 255 printable ASCII characters");
   }
   return given[0];
 }
@@ -134,5 +134,5 @@ function replyOf(route: Route, value: unknown, checkResponses: boolean): Reply {
 
 function requireDocumented(route: Route, value: unknown): void {
   const fault = route.answerFault(JSON.parse(JSON.stringify(value) ?? "null"));
-  if (fault !== undefined) throw new Error(`${route.method} ${route.path} answered what is not documented: ${fault}`);
+  if (fault !== undefined) throw new Error(`${route.method} ${route.path} sent an undocumented response: ${fault}`);
 }

@@ -82,8 +82,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   async function brokeOff(error: unknown, request: Request, response: Response): Promise<void> {
     if (response.headersSent || response.destroyed) {
       // Whoever follows a stream leaves whenever it likes.
-      if (hasLeft(error)) request.log.info("the client left before the end of its answer");
-      else request.log.warn({ err: error }, "an answer broke off");
+      if (hasLeft(error)) request.log.info("the client disconnected before the response ended");
+      else request.log.warn({ err: error }, "the response was interrupted");
       response.destroy();
       return;
     }
@@ -92,7 +92,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
 
   function explain(error: unknown, request: Request): Reply {
     const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
-    if (answer.status! >= 500) request.log.error({ err: error }, "a request failed");
+    if (answer.status! >= 500) request.log.error({ err: error }, "request handler failed");
     return answer;
   }
 }
@@ -135,7 +135,7 @@ const whenRevoked = (signal: AbortSignal): Promise<never> =>
   });
 
 const insufficientScope = (scope: string): Rejected =>
-  new Rejected("insufficient_scope", `this API key lacks the scope ${scope}`);
+  new Rejected("insufficient_scope", `this API key does not have the scope ${scope}, which this request needs`);
 
 /** What a rate limiter refuses with; undefined where it lets the request pass. */
 const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>

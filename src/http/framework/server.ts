@@ -97,26 +97,26 @@ async function bound(server: Server, { host, port }: ListenOptions): Promise<voi
 function sentenceOn(error: NodeJS.ErrnoException, host: string, port: number): string {
   switch (error.code) {
     case "EADDRINUSE":
-      return `Port ${port} on ${host} is in use by another program: stop it, or set PORT to another one.`;
+      return `Port ${port} on ${host} is in use by another program: stop that program, or set PORT to another port.`;
     case "EACCES":
-      return `Port ${port} on ${host} may not be opened by this user: set PORT to one above 1023.`;
+      return `This user may not open port ${port} on ${host}: set PORT to a port above 1023.`;
     case "EADDRNOTAVAIL":
     case "ENOTFOUND":
-      return `${host} is not an address of this machine: set HOST to one that is, for example 127.0.0.1.`;
+      return `${host} is not an address of this machine: set HOST to one of its addresses, for example 127.0.0.1.`;
     default:
       return `HTTP cannot listen on ${host}:${port}: ${error.message}.`;
   }
 }
 
 const refusals: Record<string, [number, string, string]> = {
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the headers of this request are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "this request did not arrive in time"],
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the request headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not arrive in time"],
 };
 
 /** What cannot be read as HTTP is told so in the envelope as well, and its connection ends. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const unreadable: [number, string, string] = [400, "Bad Request", "this is not a readable HTTP request"];
+  const unreadable: [number, string, string] = [400, "Bad Request", "the request is not valid HTTP"];
   const [status, reason, message] = refusals[error.code ?? ""] ?? unreadable;
   const id = randomUUID();
   const body = JSON.stringify({ error: "invalid_request", message, request_id: id });

@@ -36,7 +36,7 @@ async function outcomeOf(check: ReadinessCheck): Promise<readonly Readiness[]> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<Readiness>((resolve) => {
     timer = setTimeout(
-      () => resolve({ name: check.name || "unnamed", ok: false, detail: "no answer in time" }),
+      () => resolve({ name: check.name || "unnamed", ok: false, detail: "the check did not answer in time" }),
       checkTimeoutMs,
     );
   });

@@ -7,7 +7,7 @@ import type { CaughtMail } from "#src/mail/out/outbox.ts";
 export const listPage = (mails: CaughtMail[]): Markup =>
   layout(
     "Outbox",
-    html`<header><h1>Outbox</h1><p>Mail caught here instead of delivered, newest first. Reload for more.</p></header>
+    html`<header><h1>Outbox</h1><p>Mail is caught here instead of being delivered. The newest is first. Reload to see more.</p></header>
 <main>${mails.length === 0 ? html`<p class="empty">Nothing has been sent yet.</p>` : html`<ol class="mails">${mails.map(listed)}</ol>`}</main>`,
   );
 
@@ -38,8 +38,8 @@ ${mail.html !== null && html`<section><h2>As HTML</h2><iframe title="The mail's 
 
 export const missingPage = (): Markup =>
   layout(
-    "Not here",
-    html`<header><a class="back" href="/outbox">← Outbox</a><h1>Not here</h1><p>No such mail was caught.</p></header>`,
+    "Not found",
+    html`<header><a class="back" href="/outbox">← Outbox</a><h1>Not found</h1><p>The outbox has no such mail.</p></header>`,
   );
 
 /** A mail's own HTML, for the frame. Not sanitised: the headers it is served with leave it nothing but its looks and its links. */

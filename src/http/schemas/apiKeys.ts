@@ -20,7 +20,7 @@ export const ApiKey = Strict(
 export const ApiKeyCreated = Strict(
   {
     ...shown,
-    key: Type.String({ pattern: "^svc_live_[0-9A-Za-z]{32}$", description: "Shown this once." }),
+    key: Type.String({ pattern: "^svc_live_[0-9A-Za-z]{32}$", description: "Shown only once." }),
     scopes: Type.Array(Scope),
     created_at: Timestamp,
   },
@@ -36,7 +36,7 @@ export const CreateApiKey = Strict(
     scopes: Type.Optional(
       Type.Array(Scope, {
         maxItems: allScopes.length,
-        description: `Never more than the creating key has. Default: all that it has but ${namedScopes.join(", ")}, which are given by name alone.`,
+        description: `At most the scopes of the creating key. Default: all of its scopes except ${namedScopes.join(", ")}, which must be listed explicitly.`,
       }),
     ),
   },

@@ -2,7 +2,7 @@ import Type from "typebox";
 import { Envelope, kilobyte, ListQuery, Nullable, Strict, Text, Timestamp, Uuid, VisibleLine } from "./common.ts";
 
 const AssistantStatus = Type.Enum(["active", "disabled"], {
-  description: "Identities of a disabled assistant take no new drafts and sends; what people decide still counts.",
+  description: "Identities of a disabled assistant accept no new drafts or sends; decisions by people still count.",
 });
 const maxName = 255;
 const maxDescription = 8 * kilobyte;

@@ -10,7 +10,7 @@ export const Subscription = Strict(
   {
     plan: Plan,
     plan_status: PlanStatus,
-    beta_override: Type.Boolean({ description: "True where plan limits are bypassed." }),
+    beta_override: Type.Boolean({ description: "True if plan limits are bypassed." }),
     trial_ends_at: Nullable(Timestamp),
     current_period_start: Nullable(Timestamp),
     current_period_end: Nullable(Timestamp),

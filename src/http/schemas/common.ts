@@ -47,8 +47,8 @@ export const OneOfBy = <const Branches extends TObject[]>(
   });
 
 const paging = {
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "How many items at most." }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: "How many items to leave out first." }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Maximum number of items." }),
+  offset: Type.Integer({ minimum: 0, default: 0, description: "Number of items to skip." }),
 };
 
 /** The query of a list: its own filters, and which part of it. */
@@ -76,18 +76,20 @@ export const ActorShown = Strict(
 
 export const ErrorBody = Type.Object(
   {
-    error: Type.String({ description: "A code that programs can rely on." }),
+    error: Type.String({ description: "A stable code for programs." }),
     message: Type.String({ description: "A sentence for people." }),
     request_id: Type.String(),
     field: Type.Optional(Type.String({ description: "The field or parameter that is wrong." })),
     upgrade_url: Type.Optional(Type.String()),
     new_message_id: Type.Optional(Type.String()),
-    status: Type.Optional(Type.String({ description: "The draft's, where that is what stands in the way." })),
-    version: Type.Optional(
-      Type.Integer({ description: "The version that is there, where another one was named or approved." }),
+    status: Type.Optional(Type.String({ description: "The draft's status, if it is what prevents the operation." })),
+    version: Type.Optional(Type.Integer({ description: "The current version, if another one was given or approved." })),
+    content_sha256: Type.Optional(
+      Type.String({ description: "The content hash of that version, with content_changed." }),
     ),
-    content_sha256: Type.Optional(Type.String({ description: "Of that version's content, with content_changed." })),
-    recorded: Type.Optional(Type.Boolean({ description: "True where the write happened and only reading it lags." })),
+    recorded: Type.Optional(
+      Type.Boolean({ description: "True if the write was recorded and only the read models lag." }),
+    ),
     id: Type.Optional(Type.String()),
   },
   {

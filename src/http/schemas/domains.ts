@@ -12,7 +12,7 @@ export const DnsRecord = Strict(
     purpose: Type.String(),
     priority: Nullable(Type.Integer()),
     status: Type.Enum(["pending", "verified", "failed", "temporary_failure"]),
-    reason: Nullable(Type.String({ description: "What was found instead." })),
+    reason: Nullable(Type.String({ description: "Why the check failed, and what was found instead." })),
   },
   { title: "DnsRecord" },
 );
@@ -48,7 +48,7 @@ export const CreateDomain = Strict(
       minLength: 1,
       maxLength: 253,
       description:
-        "A registered domain, or a name below one; letters beyond ASCII are taken, and shown as DNS has them.",
+        "A registered domain, or a name below one; non-ASCII letters are accepted, and shown in their DNS form.",
       examples: ["example.com"],
     }),
     inbound_subdomain: Type.Optional(
@@ -56,7 +56,7 @@ export const CreateDomain = Strict(
         Type.String({
           minLength: 1,
           maxLength: 253,
-          description: "Where mail goes, below the domain: mail, or mail.example.com. Null: to the domain itself.",
+          description: "The subdomain that receives mail, such as mail or mail.example.com. Null: the domain itself.",
           examples: ["mail"],
         }),
       ),

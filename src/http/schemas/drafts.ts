@@ -32,7 +32,7 @@ export const attachmentBodyLimit = 36 * kilobyte * kilobyte;
 /** What HTML lost when it was reduced to what can be shown. */
 export const HtmlRemoved = Type.Array(Strict({ what: Type.String(), count: Type.Integer({ minimum: 1 }) }), {
   description:
-    "What was taken out of the HTML when it was reduced to what every reader, and the approver, can be shown: element:NAME, attribute:NAME, style:PROPERTY, comment, image:remote or link:SCHEME.",
+    "What was removed from the HTML when it was reduced to what every recipient and the approver can see: element:NAME, attribute:NAME, style:PROPERTY, comment, image:remote or link:SCHEME.",
 });
 
 export const DraftAttachment = Strict(
@@ -67,7 +67,7 @@ export const Draft = Strict(
     identity_id: Uuid,
     based_on_message_id: Nullable(Uuid),
     kind: Type.Enum(["draft", "send", "reply", "test_email"], {
-      description: "What asked for it: a draft of its own, POST /v1/emails/send or reply, or a test email.",
+      description: "What created it: POST /v1/drafts, POST /v1/emails/send or reply, or a test email.",
     }),
     status: DraftStatus,
     version: Type.Integer({ minimum: 1 }),
@@ -77,9 +77,10 @@ export const Draft = Strict(
     bcc: Type.Array(Type.String()),
     subject: Type.String(),
     body_text: Nullable(Type.String()),
-    body_html: Nullable(Type.String({ description: "As it is stored, shown to approvers, hashed and sent." })),
+    body_html: Nullable(Type.String({ description: "The HTML as it is stored, shown to approvers, hashed and sent." })),
     text_derived: Type.Boolean({
-      description: "No body_text was given: the text part is made from the HTML. GET /v1/drafts/{id}/content has it.",
+      description:
+        "True if no body_text was given, and the text part is derived from the HTML. GET /v1/drafts/{id}/content shows it.",
     }),
     html_removed: HtmlRemoved,
     in_reply_to: Nullable(Type.String()),
@@ -98,7 +99,7 @@ export const Draft = Strict(
     held_code: Nullable(
       Type.String({
         description:
-          "Why an approved draft that was to leave has not: sending_paused (it leaves when the pause ends), or plan_limit_reached, identity_not_active and the like (send it once that is settled).",
+          "Why an approved draft was not sent: sending_paused (it is sent when the pause ends), or plan_limit_reached, identity_not_active and similar (send it again once the cause is resolved).",
       }),
     ),
     failure_code: Nullable(Type.String()),

@@ -30,14 +30,14 @@ export const ReplyEmail = Strict(
           format: "uuid",
           lowercase: true,
           description:
-            "The message you read. Without it the thread's newest one is answered: a person's before a machine's.",
+            "The message you read. By default the thread's newest message is answered, a person's before a machine's.",
         }),
       ),
     ),
     ...letter,
     reply_all: Type.Boolean({
       default: false,
-      description: "Also to everybody else of the message's To and Cc, our own addresses excepted.",
+      description: "Also send to everyone else in the message's To and Cc, except our own addresses.",
     }),
   },
   { title: "ReplyEmail", description: "At least one of body_text and body_html.", ...anyBody },
@@ -50,7 +50,9 @@ export const EmailAccepted = Strict(
     message_id: Uuid,
     thread_id: Uuid,
     status: DraftStatus,
-    queued_at: Nullable(Type.String({ format: "date-time", description: "null while it waits for a person." })),
+    queued_at: Nullable(
+      Type.String({ format: "date-time", description: "Null while it waits for a person's approval." }),
+    ),
   },
   { title: "EmailAccepted" },
 );
@@ -64,7 +66,7 @@ export const Task = Strict(
     id: Uuid,
     kind: Type.Enum(["test_email"]),
     status: Type.Enum(["pending", "running", "succeeded", "failed"], {
-      description: "pending: it waits for a person. running: on its way to the delivery provider.",
+      description: "pending: it waits for a person's approval. running: it is being handed to the delivery provider.",
     }),
     created_at: Timestamp,
     finished_at: Nullable(Timestamp),

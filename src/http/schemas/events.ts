@@ -8,13 +8,17 @@ const types = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 512,
-    description: `Only these kinds, comma separated: ${publicEventTypes.join(", ")}.`,
+    description: `Only these kinds, comma-separated: ${publicEventTypes.join(", ")}.`,
     examples: ["draft.stale,draft.rejected"],
   }),
 );
 
 const after = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 64, description: "A cursor: only what came after it. Cursors never expire." }),
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: "A cursor: return only later events. Cursors never expire.",
+  }),
 );
 
 export const PublicEvent = Strict(
@@ -23,12 +27,12 @@ export const PublicEvent = Strict(
     type: EventType,
     created_at: Timestamp,
     workspace_id: Uuid,
-    sequence: Type.Integer({ minimum: 1, description: "The number of the event in its workspace, without gaps." }),
+    sequence: Type.Integer({ minimum: 1, description: "The event's number within its workspace, without gaps." }),
     data: Type.Unsafe<Record<string, unknown>>({
       type: "object",
-      description: "Ids and facts, no bodies: draft_id, thread_id, identity_id and what the kind adds.",
+      description: "Ids and facts, no bodies: draft_id, thread_id, identity_id and the fields of the kind.",
     }),
-    cursor: Type.String({ description: "Ask for what comes after it." }),
+    cursor: Type.String({ description: "Pass it as `after` to get later events." }),
   },
   {
     title: "Event",
@@ -54,13 +58,13 @@ export const PublicEvent = Strict(
 export const EventQuery = Strict({
   after,
   types,
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "How many events at most." }),
+  limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Maximum number of events." }),
 });
 
 export const EventPage = Strict(
   {
     data: Type.Array(PublicEvent),
-    next_cursor: Type.String({ description: "Where to go on from, also when there was nothing." }),
+    next_cursor: Type.String({ description: "The cursor to continue from, also when there were no events." }),
     has_more: Type.Boolean(),
   },
   { title: "EventPage" },

@@ -63,7 +63,7 @@ export const Identity = Strict(
         { only_html: words, only_text: words, links_only_html: words, links_only_text: words },
         {
           description:
-            "What only one of signature_html and signature_text says; null where both say the same, or one is given.",
+            "What only one of signature_html and signature_text says; null if both say the same, or only one is given.",
         },
       ),
     ),
@@ -99,7 +99,7 @@ const settings = {
 const coveredRecipients = {
   maxItems: 20,
   description:
-    "Who may be answered without a person on a message's proof although it does not cover them. Compared without case. Guarded like the approval channel.",
+    "Recipients who may be answered automatically although the message's sender proof does not cover them. Case-insensitive. Protected like the approval channel.",
 };
 
 const displayName = HeaderText(255, { minLength: 1, examples: ["Example Support"] });
@@ -112,13 +112,16 @@ export const CreateIdentity = Strict(
       maxLength: 64,
       format: "local-part",
       pattern: "^[a-z0-9_+-]+(\\.[a-z0-9_+-]+)*$",
-      description: "Lower case: letters, digits and . _ + -",
+      description: "Lowercase letters, digits and . _ + -",
       examples: ["support"],
     }),
     display_name: displayName,
     ...settings,
     thread_history_depth: Type.Integer({ minimum: 1, maximum: 20, default: 10 }),
-    can_send_cold: Type.Boolean({ default: false, description: "May write to somebody first. Decided here, once." }),
+    can_send_cold: Type.Boolean({
+      default: false,
+      description: "May start new conversations. Can be set only at creation.",
+    }),
     auto_approve_replies: Type.Boolean({ default: false }),
     require_human_approval: Type.Boolean({ default: false }),
     send_on_channel_approval: Type.Boolean({ default: true }),

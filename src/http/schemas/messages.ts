@@ -34,14 +34,16 @@ export const Message = Strict(
     subject: Type.String(),
     body_text: Nullable(Type.String()),
     body_html: Nullable(Type.String()),
-    extracted_text: Nullable(Type.String({ description: "Without quotes and signature: a view only." })),
+    extracted_text: Nullable(Type.String({ description: "The text without quotes and signature; a view only." })),
     rfc_message_id: Nullable(Type.String()),
     in_reply_to: Nullable(Type.String()),
     references: Type.Array(Type.String()),
     classification: Nullable(Type.Enum(["person", "auto_reply", "bounce", "list"])),
     authentication: Nullable(Authentication),
     delivery_status: Nullable(Type.Enum(["queued", "sent", "delivered", "bounced", "complained", "failed"])),
-    from_blocked_contact: Type.Boolean({ description: "Kept, but it set nothing in motion: its sender was blocked." }),
+    from_blocked_contact: Type.Boolean({
+      description: "True if the sender was blocked: the message was kept, but triggered nothing.",
+    }),
     draft_id: Nullable(Uuid),
     attachments: Type.Array(Attachment),
     received_at: Nullable(Timestamp),
@@ -74,10 +76,11 @@ export const InboundEntry = Strict(
     id: Uuid,
     identity_id: Nullable(Uuid),
     received_at: Timestamp,
-    position: Type.Integer({ description: "Of its acknowledgement, in the event log." }),
+    position: Type.Integer({ description: "The position of its acknowledgement in the event log." }),
     filed_position: Nullable(
       Type.Integer({
-        description: "Of its filing; of held mail first of its marker, then of its release, and null in between.",
+        description:
+          "The position of its filing. For held mail it is first that of the marker, then null, then that of the release.",
       }),
     ),
     envelope: Strict({ from: Type.String(), to: Type.String() }),

@@ -9,7 +9,7 @@ const quoted = (words: readonly string[]): string => words.map((word) => `\`${wo
 const fieldTable = triggerEvents.map((trigger) => `- \`${trigger}\`: ${quoted(fieldsOf[trigger])}`).join("\n");
 
 const conditionsText = `A group \`{operator: AND | OR, conditions: [...]}\` of groups and conditions \`{field, op, value}\`; \`{}\` and any other
-empty group pass. At most 10,240 bytes as JSON, 100 conditions, 8 groups inside each other.
+empty group pass. At most 10,240 bytes as JSON, 100 conditions, groups nested 8 levels deep.
 
 Fields by trigger:
 ${fieldTable}
@@ -28,8 +28,8 @@ const actionsText = `What to do, in order. At most 10,240 bytes as JSON.
 - \`{type: "add_tag", tag}\`: tags the contact
 - \`{type: "set_priority", priority: low | normal | high | urgent}\`: of the thread
 
-Where a condition asks about \`contact.*\`, \`message.from_email\` or \`thread.status\`, \`skip_approval\` and \`set_approval_mode\` \`auto\` take
-effect only with proof of the message's sender (DMARC, aligned), and only if that proof covers every recipient. Where one asks about
+If a condition asks about \`contact.*\`, \`message.from_email\` or \`thread.status\`, \`skip_approval\` and \`set_approval_mode\` \`auto\` take
+effect only with proof of the message's sender (DMARC, aligned), and only if that proof covers every recipient. If one asks about
 \`message.subject\`, \`message.body_text\` or \`thread.subject\`, only for an answer to the message's From alone. Never for an identity that requires
 human approval. Of several actions about one draft's approval the last one counts.`;
 
@@ -61,7 +61,7 @@ export const Rule = Strict(
   {
     id: Uuid,
     workspace_id: Uuid,
-    version: Type.Integer({ minimum: 1, description: "One more with every change; evaluations name it." }),
+    version: Type.Integer({ minimum: 1, description: "Increases by one with every change; evaluations refer to it." }),
     name: Type.String(),
     trigger_event: Type.Enum([...triggerEvents]),
     conditions: Conditions,
@@ -71,7 +71,7 @@ export const Rule = Strict(
     stop_after_match: Type.Boolean(),
     identity_id: Nullable(Uuid),
     assistant_id: Nullable(Uuid),
-    warnings: Type.Array(Type.String(), { description: "What an operator should know of such a rule, in sentences." }),
+    warnings: Type.Array(Type.String(), { description: "What you should know about such a rule, in sentences." }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -122,7 +122,7 @@ export const RuleQuery = ListQuery({
 
 const outcomes = {
   type: Type.String(),
-  reason: Nullable(Type.String({ description: "Why it was not done." })),
+  reason: Nullable(Type.String({ description: "Why the action was not done." })),
 };
 
 export const RuleEvaluation = Strict(

@@ -14,11 +14,11 @@ const fields = {
   subject: Type.String(),
   status: ThreadStatus,
   priority: Priority,
-  needs_review: Type.Boolean({ description: "A person should look at it." }),
+  needs_review: Type.Boolean({ description: "True if a person should look at this thread." }),
   last_message_at: Nullable(Timestamp),
   message_count: Type.Integer({ minimum: 0 }),
   participants: Type.Array(Type.String()),
-  merged_into: Nullable(Type.String({ format: "uuid", description: "The thread that this one became part of." })),
+  merged_into: Nullable(Type.String({ format: "uuid", description: "The thread that this one was merged into." })),
   created_at: Timestamp,
   updated_at: Timestamp,
 };
@@ -51,7 +51,7 @@ export const ThreadQuery = ListQuery({
     }),
   ),
   contact: Type.Optional(
-    Text(kilobyte, { minLength: 1, description: "Parts of a sender's address or name, whatever case and accents." }),
+    Text(kilobyte, { minLength: 1, description: "Parts of a sender's address or name, ignoring case and accents." }),
   ),
   from_date: Type.Optional(DateOrTime),
   to_date: Type.Optional(DateOrTime),

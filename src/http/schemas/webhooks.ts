@@ -21,7 +21,7 @@ export const Webhook = Strict(shown, { title: "Webhook" });
 
 const secret = Type.String({
   pattern: "^whsec_[A-Za-z0-9+/]+=*$",
-  description: "Signs every delivery (Standard Webhooks). Shown this once.",
+  description: "Signs every delivery (Standard Webhooks). Shown only once.",
 });
 
 export const WebhookWithSecret = Strict({ ...shown, secret }, { title: "WebhookCreated" });
@@ -38,13 +38,13 @@ const url = Type.String({
   minLength: 1,
   maxBytes: 2048,
   description:
-    "https, on the public internet, or a host that the operator names in WEBHOOK_ALLOWED_HOSTS, over http too.",
+    "An https URL on the public internet, or a host that the operator lists in WEBHOOK_ALLOWED_HOSTS, which may also use http.",
   examples: ["https://hooks.example.com/countersign"],
 });
 const events = Type.Array(EventType, {
   minItems: 1,
   maxItems: 16,
-  description: "The kinds of events it is told of.",
+  description: "The kinds of events that it receives.",
   examples: [["draft.stale", "draft.rejected"]],
 });
 const identityIds = Nullable(
@@ -90,7 +90,7 @@ export const WebhookDelivery = Strict(
     next_attempt_at: Nullable(
       Type.String({
         format: "date-time",
-        description: "Null also while an earlier event of the same draft, thread or domain is still to be delivered.",
+        description: "Also null while an earlier event of the same draft, thread or domain has yet to be delivered.",
       }),
     ),
     response_status: responseStatus,
@@ -105,7 +105,7 @@ export const WebhookDelivery = Strict(
         error: Nullable(Type.String()),
         duration_ms: durationMs,
       }),
-      { description: "Every try, oldest first; the newest 30." },
+      { description: "The newest 30 attempts, oldest first." },
     ),
   },
   { title: "WebhookDelivery" },

@@ -126,15 +126,15 @@ const withBuffer = <T extends { bytes: Uint8Array }>(attachment: T): T & { bytes
 function answer(worker: Worker, timeoutMs = 60_000): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => settle(() => reject(new Error(`it took more than ${timeoutMs} ms to parse`))),
+      () => settle(() => reject(new Error(`parsing took more than ${timeoutMs} ms`))),
       timeoutMs,
     );
     const onMessage = (message: unknown) => settle(() => resolve(message));
     const onError = (error: NodeJS.ErrnoException) =>
       settle(() =>
-        reject(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? new Error("it took too much memory to parse") : error),
+        reject(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? new Error("parsing took too much memory") : error),
       );
-    const onExit = () => settle(() => reject(new Error("the parser died of it")));
+    const onExit = () => settle(() => reject(new Error("the parser crashed")));
     function settle(outcome: () => void): void {
       clearTimeout(timer);
       worker.off("message", onMessage).off("error", onError).off("exit", onExit);

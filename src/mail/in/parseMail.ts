@@ -15,7 +15,7 @@ export async function parseMail(raw: Uint8Array, limits: ParseLimits): Promise<P
   try {
     email = await PostalMime.parse(raw, { maxNestingDepth: maxMultipartDepth, forceRfc822Attachments: true });
   } catch (error) {
-    return unreadableMail(`the parser refused it: ${storableLine(String((error as Error).message), 300)}`);
+    return unreadableMail(`the parser rejected it: ${storableLine(String((error as Error).message), 300)}`);
   }
   if (email.attachments.length > limits.maxAttachments) {
     return unreadableMail(`it has ${email.attachments.length} attachments: at most ${limits.maxAttachments} are read`);

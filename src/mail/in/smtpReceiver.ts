@@ -124,7 +124,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 
   function notNow(error: unknown): Reply {
     if (error instanceof Reply) return error;
-    logger.error({ err: error }, "mail could not be taken, its sender will try again");
+    logger.error({ err: error }, "cannot accept a mail; its sender will retry");
     return new Reply(451, "Cannot be stored at the moment, please try again later");
   }
 
@@ -134,7 +134,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     connection?.send(421, "Goodbye");
   }
 
-  server.on("error", (error) => logger.warn({ err: error }, "a sender's connection failed"));
+  server.on("error", (error) => logger.warn({ err: error }, "SMTP connection failed"));
   const sockets = new Set<Socket>();
   server.server.on("connection", (socket) => {
     sockets.add(socket);
@@ -144,7 +144,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 
   return {
     port,
-    trouble: () => (server.server.listening ? undefined : "it does not listen"),
+    trouble: () => (server.server.listening ? undefined : "the mail receiver is not listening"),
     async close() {
       closing = true;
       const closed = new Promise<void>((done) => server.close(done));
@@ -178,7 +178,8 @@ async function listen(server: SMTPServer, { port, host }: SmtpReceiverOptions): 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): string {
   const where = `The mail receiver cannot listen on ${host}:${port}`;
   if (error.code === "EADDRINUSE")
-    return `${where}: the port is in use. Stop what uses it, or set SMTP_IN_PORT to another.`;
-  if (error.code === "EACCES") return `${where}: this user may not use that port. Set SMTP_IN_PORT to one above 1023.`;
+    return `${where}: the port is in use. Stop the program that uses it, or set SMTP_IN_PORT to another port.`;
+  if (error.code === "EACCES")
+    return `${where}: this user may not use that port. Set SMTP_IN_PORT to a port above 1023.`;
   return `${where}: ${error.message}.`;
 }

@@ -18,7 +18,7 @@ const isPlainAddress = (address: string): boolean => address.length <= 320 && pl
 
 /** Throws Unrenderable where a one-line value holds a line break or NUL. `field` names it in the message; the value is not repeated. */
 export function assertOneLine(field: string, value: string): void {
-  if (breaksOut.test(value)) throw new Unrenderable(`${field} holds a line break or NUL`);
+  if (breaksOut.test(value)) throw new Unrenderable(`${field} contains a line break or NUL`);
 }
 
 /** Throws Unrenderable unless it is one plain address. */
@@ -45,7 +45,7 @@ const headerLine = /^([!-9;-~]+):[ \t]?/;
 /** A last look at what was built: only the headers asked for, each once, in lines that SMTP can carry. */
 export function assertHeaders(mime: Buffer, allowed: ReadonlySet<string>): void {
   const end = mime.indexOf("\r\n\r\n");
-  if (end < 0) throw new Unrenderable("the mail has no end of headers");
+  if (end < 0) throw new Unrenderable("the mail's header section does not end");
   const seen = new Set<string>();
   for (const line of mime.toString("latin1", 0, end).split("\r\n")) {
     if (line.length > 998) throw new Unrenderable("a header has a line over 998 bytes");

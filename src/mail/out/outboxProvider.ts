@@ -24,7 +24,7 @@ export function createOutboxProvider(database: Database): OutboxProvider {
       let used = false;
       return {
         async handOver(mail, mayWrite) {
-          if (used) return { kind: "not_handed_over", message: "this connection has been used" };
+          if (used) return { kind: "not_handed_over", message: "this connection has already been used" };
           used = true;
           return handOver(database.pool, mail, mayWrite);
         },
@@ -46,7 +46,8 @@ async function handOver(pool: pg.Pool, mail: OutgoingMail, mayWrite: MayWrite): 
   if (client instanceof Error) return { kind: "not_handed_over", message: client.message };
   let broken = false;
   try {
-    if (!(await mayWrite())) return { kind: "not_handed_over", message: "no longer allowed to write" };
+    if (!(await mayWrite()))
+      return { kind: "not_handed_over", message: "the send was withdrawn before the content was written" };
     broken = true;
     const { rows } = await client.query(insert, [
       mail.attemptId,

@@ -44,7 +44,7 @@ export function handOverBySmtp(
         if (envelope.rejectedErrors?.length)
           settle(refusedRecipients(envelope) ?? lost("no proper answer to a recipient"));
         else if (!settled && !(await says(mayWrite)))
-          settle({ kind: "not_handed_over", message: "no longer allowed to write" });
+          settle({ kind: "not_handed_over", message: "the send was withdrawn before the content was written" });
         return !settled;
       },
       progressed: () => within(limits.contentMs, "the server stopped taking the content"),

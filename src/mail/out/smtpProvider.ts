@@ -61,7 +61,7 @@ type Credentials = { user: string; pass: string };
 function settingsOf(url: string): SMTPConnectionOptions & { auth?: Credentials } {
   const { host = "", auth, ...rest } = /^smtps?:\/\/./i.test(url) ? parsed(url) : {};
   if (!host || Number(rest.port ?? 25) > 65_535)
-    throw new Error("SMTP_URL has to be smtp://user:pass@host:port or smtps://user:pass@host:port");
+    throw new Error("SMTP_URL must be smtp://user:pass@host:port or smtps://user:pass@host:port");
   const credentials = auth && { user: String(auth.user), pass: String(auth.pass) };
   return { requireTLS: Boolean(credentials) && !isLoopback(host) && !rest.ignoreTLS, ...rest, host, auth: credentials };
 }
@@ -71,9 +71,7 @@ function parsed(url: string): ReturnType<typeof parseConnectionUrl> {
     return parseConnectionUrl(url);
   } catch {
     // Its own message may repeat the password.
-    throw new Error(
-      "SMTP_URL cannot be read as a URL: a special character in the user name or password has to be percent-encoded",
-    );
+    throw new Error("SMTP_URL is not a valid URL: percent-encode special characters in the user name and password");
   }
 }
 
@@ -114,7 +112,7 @@ function readyConnection(connection: SMTPConnection, limits: SmtpTimeouts): Read
   let used = false;
   return {
     async handOver(mail, mayWrite) {
-      if (used) return { kind: "not_handed_over", message: "this connection has been used" };
+      if (used) return { kind: "not_handed_over", message: "this connection has already been used" };
       used = true;
       const outcome = await handOverBySmtp(connection, { mail, mayWrite }, limits);
       if (outcome.kind === "accepted") sayGoodbye(connection);

@@ -43,7 +43,7 @@ describe("the approval mail", () => {
       "A warning of the view",
       "Version 3, content 3fa9c1e07b2d",
       "23 Nov 2026, 09:00 UTC",
-      "Forwarding it forwards the right to decide",
+      "Forwarding it gives away the right to decide",
       "Quay 4, Gothenburg",
     ];
     for (const sentence of said) for (const form of [text, html]) expect(read(form)).to.include(sentence);
@@ -57,17 +57,17 @@ describe("the approval mail", () => {
     expect(read(text))
       .to.include("follow it here [https://harbour.example/r?o=48213&c=2]")
       .and.to.include("Dear Marta, a new copy is on its way.");
-    expect(text).to.include("do not say the same words");
+    expect(text).to.include("HTML and its plain text do not say the same");
     const same = {
       ...ordinary,
       content: { ...content, body_html: `<p>${content.body_text?.replace(/\n\n/g, "</p><p>")}</p>` },
     };
-    expect(render(same).text).not.to.include("do not say the same words");
+    expect(render(same).text).not.to.include("HTML and its plain text do not say the same");
     const other = {
       ...same,
       content: { ...same.content, body_html: same.content.body_html.replace("no cost", "a cost") },
     };
-    expect(render(other).text).to.include("do not say the same words");
+    expect(render(other).text).to.include("HTML and its plain text do not say the same");
   });
 
   const warned: [string, Partial<ApprovalView>, string][] = [
@@ -79,19 +79,19 @@ describe("the approval mail", () => {
     [
       "another address beside the sender's",
       { content: { ...content, to: ["marta.lind@posten.example", "mallory@evil.example"] } },
-      "goes to mallory@evil.example too, not only to marta.lind@posten.example",
+      "also goes to mallory@evil.example, not only to marta.lind@posten.example",
     ],
     [
       "recipients who never took part, whichever field names them",
       { content: { ...content, cc: ["carl@x.example"], bcc: ["eve@x.example"] } },
-      "never took part in this conversation gets it: carl@x.example, eve@x.example.",
+      "people who have not taken part in this conversation: carl@x.example, eve@x.example.",
     ],
     [
       "an unverified sender",
       {
         answers: { ...ordinary.answers!, authentication: { spf: "pass", dkim: "none", dmarc: "fail", aligned: false } },
       },
-      "could not be verified",
+      "could not verify",
     ],
     [
       "many recipients",
@@ -108,7 +108,7 @@ describe("the approval mail", () => {
       { content: { ...content, cc: ["mаrta@posten.example"] } },
       "outside the plain Latin alphabet",
     ],
-    ["what cannot be seen", { content: { ...content, body_text: "a\u200bb" } }, "cannot be seen"],
+    ["invisible characters", { content: { ...content, body_text: "a\u200bb" } }, "invisible characters"],
     [
       "HTML that cannot be shown",
       { content: { ...content, body_html: "<b>".repeat(600) } },
@@ -171,7 +171,7 @@ describe("the approval mail", () => {
 
   it("cuts what is long and says how much is left out", () => {
     const { text, html } = render(longWords);
-    expect(text).to.match(/… [\d,]+ more characters – see the review page/);
+    expect(text).to.match(/… [\d,]+ more characters; see the review page/);
     const endless = render({
       ...ordinary,
       content: { ...content, body_text: "😀".repeat(60_000) },

@@ -282,7 +282,7 @@ describe("approval pages", () => {
         { kind: "approved", sending: false, note: "plan_limit_reached" },
         200,
         "Approved, but not sent",
-        "limit on outgoing mail",
+        "limit for outgoing mail",
       ],
       [{ kind: "approved", sending: false, note: "identity_disabled" }, 200, "Approved, but not sent", "is disabled"],
       [{ kind: "rejected" }, 200, "Rejected", "will not be sent"],

@@ -87,10 +87,10 @@ describe("a workspace that requires human approval", function () {
         if (subject.test(caught.subject)) to.push(...caught.envelope.to);
       return to.sort();
     };
-    await until(async () => (await toldTo(/^Approval of .* changed$/)).includes("boss@x.example"));
+    await until(async () => (await toldTo(/^Approval settings of .* changed$/)).includes("boss@x.example"));
     const off = await workspace.ask("PATCH /v1/workspaces/me", { json: { require_human_approval: false } });
     expect(off.json.require_human_approval).to.equal(false);
-    const waived = /^Human approval is not required any more$/;
+    const waived = /^Human approval is no longer required$/;
     await until(async () => (await toldTo(waived)).length >= 4);
     expect(await toldTo(waived)).to.deep.equal([
       "agent@own.example",

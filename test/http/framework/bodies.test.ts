@@ -96,7 +96,7 @@ describe("bodies of the http framework", () => {
     wrong.push([
       `cc ${JSON.stringify(address).slice(0, 30)}`,
       { ...draft, cc: ["ok@example.com", address] },
-      "cc[1]: expected one plain e-mail address",
+      "cc[1]: expected one plain email address",
     ]);
   }
   for (const [what, json, names] of wrong) {
@@ -124,7 +124,7 @@ describe("bodies of the http framework", () => {
   it("refuse depth beyond 32, however deep, without falling over", async () => {
     const deep = (depth: number) => post(JSON.stringify(draft).replace("}", `,"metadata":${nested(depth)}}`));
     expect((await refused("POST /v1/drafts", deep(32), [422, "invalid_request"])).message).to.contain(
-      "at most 32 deep",
+      "at most 32 levels deep",
     );
     await refused("POST /v1/drafts", deep(100_000), [422, "invalid_request"]);
     await refused("POST /v1/drafts", post(`${"[".repeat(400_000)}${"]".repeat(400_000)}`), [422, "invalid_request"]);
@@ -185,7 +185,7 @@ describe("bodies of the http framework", () => {
       "approval_channel.type: expected one of telegram, slack, email",
     );
     expect(await channel({ type: "email", config: { to: "x" } })).to.contain(
-      "approval_channel.config.to: expected one plain e-mail address",
+      "approval_channel.config.to: expected one plain email address",
     );
     expect(await channel({ type: "email", config: { to: "a@example.com", cc: "b" } })).to.contain(
       "approval_channel.config.cc: unknown field",

@@ -236,7 +236,7 @@ describe("http framework", () => {
       ["limit=%201", "limit"],
       ["limit=", "limit"],
       ["limit=9999999999999999999", "limit"],
-      ["limit=1&limit=2", "limit: expected this query parameter once"],
+      ["limit=1&limit=2", "limit: expected this query parameter only once"],
       ["offset=-1", "offset: expected an integer of at least 0"],
       ["flag=1", "flag: expected true or false"],
       ["kind=c", "kind: expected one of a, b"],

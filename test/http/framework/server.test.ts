@@ -111,7 +111,7 @@ describe("http server", () => {
       });
     }
     expect((await service.ask("GET /v1/parked")).status).to.equal(200);
-    expect(JSON.stringify(service.logs)).not.to.contain("a request failed");
+    expect(JSON.stringify(service.logs)).not.to.contain("request handler failed");
     await service.close();
   });
 });

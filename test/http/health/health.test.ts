@@ -39,7 +39,7 @@ describe("/readyz", function () {
     const head = (await deps.store.head()) + 7;
     const store = { head: async () => head };
     expect(await readModelsStandStill({ database, store }, projections)).to.match(
-      new RegExp(`^they stand still at \\d+, and the log goes to ${head}$`),
+      new RegExp(`^they are stuck at \\d+, but the log ends at ${head}$`),
     );
   });
 
@@ -48,7 +48,7 @@ describe("/readyz", function () {
     await database.query(
       "insert into work.leases (name, holder, epoch, expires_at) values ('process:ghost', 'gone', 1, '-infinity')",
     );
-    expect(await processesWithoutHolder(database, ["ghost", "neverStarted"])).to.equal("nobody runs ghost");
+    expect(await processesWithoutHolder(database, ["ghost", "neverStarted"])).to.equal("no instance runs ghost");
     const asked = processesWithoutHolder(database, ["ghost"]);
     await database.query("update work.leases set expires_at = now() + interval '1 hour' where name = 'process:ghost'");
     expect(await asked).to.equal(undefined);

@@ -69,7 +69,8 @@ export function createIdempotency(deps: {
   /** Before the effect, so that a run which is cut off leaves nothing that a repetition cannot tell. */
   function secretOnceOf(post: Post, operation: string, request: Request): SecretOnce {
     return async (draw) => {
-      if (!post.secret) throw new Error(`${request.path} draws a secret, but is not declared to answer one`);
+      if (!post.secret)
+        throw new Error(`${request.path} creates a secret, but its route does not declare secretAnswer`);
       const sealing = sealingFor(request, operation, "secret");
       const kept = await records.secretOf(post, operation, sealing.seal(Buffer.from(draw())));
       if (!kept) throw inFlight();
@@ -95,9 +96,9 @@ const isKept = ({ status = 200, content }: Reply): boolean =>
   status < 500 && status !== 401 && status !== 429 && !("stream" in content);
 
 function replay(post: Post, kept: Kept, request: Request): Reply {
-  if (!kept.requestHash.equals(post.requestHash)) throw mismatch("it was used for another request");
+  if (!kept.requestHash.equals(post.requestHash)) throw mismatch("this key was already used for a different request");
   if (kept.status === null) {
-    if (kept.othersSecret) throw mismatch("it was used by another API key");
+    if (kept.othersSecret) throw mismatch("this key was already used by another API key");
     throw inFlight();
   }
   const bytes = kept.sealed ? opened(kept, request) : kept.answer;
@@ -114,7 +115,9 @@ function opened({ answer, operation }: Kept, request: Request): Buffer {
     return sealingFor(request, operation, "answer").open(answer);
   } catch (error) {
     if (!(error instanceof CannotOpen)) throw error;
-    throw mismatch("its answer holds a secret, which only the API key that asked is told again");
+    throw mismatch(
+      "the stored response contains a secret, and only the API key that made the request can get it again",
+    );
   }
 }
 
@@ -130,10 +133,10 @@ function sealingFor(request: Request, operation: string, field: "answer" | "secr
 }
 
 const mismatch = (why: string): Rejected =>
-  new Rejected("idempotency_mismatch", `Idempotency-Key: ${why}; send a new key with a new request`);
+  new Rejected("idempotency_mismatch", `Idempotency-Key: ${why}; use a new Idempotency-Key for a new request`);
 
 const inFlight = (): Rejected =>
-  new Rejected("idempotency_in_flight", "the first request under this Idempotency-Key is still running: ask again", {
+  new Rejected("idempotency_in_flight", "the first request with this Idempotency-Key is still running: retry shortly", {
     retryAfter: 1,
   });
 

@@ -15,7 +15,10 @@ export type ApiKeyIdentity = {
 export type Authenticate = (request: IncomingMessage) => Promise<ApiKeyIdentity>;
 
 export const unauthorized = (): Rejected =>
-  new Rejected("unauthorized", "the API key is missing, malformed or revoked: send Authorization: Bearer svc_live_…");
+  new Rejected(
+    "unauthorized",
+    "the API key is missing, malformed or revoked: send a valid key as Authorization: Bearer svc_live_…",
+  );
 
 export function createAuthenticate(deps: {
   findKey: (hash: string) => Promise<ApiKeyIdentity | undefined>;

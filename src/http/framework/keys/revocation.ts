@@ -89,7 +89,7 @@ export function createRevocation(deps: {
 
   async function catchUp(): Promise<void> {
     for (let tries = 0; age() >= freshMs; tries++) {
-      if (tries === maxCatchUps) throw new Unavailable("this instance cannot keep up with revoked keys");
+      if (tries === maxCatchUps) throw new Unavailable("this instance cannot look up revoked API keys");
       await beat();
     }
   }

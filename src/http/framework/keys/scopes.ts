@@ -1,7 +1,7 @@
 /** What a key may be allowed to do, each with the words it has in the documentation. */
 export const scopes = {
   "read:threads": "read threads, messages, drafts and the inbound ledger",
-  "write:drafts": "submit, edit, approve, reject drafts, ask approvers again, change threads",
+  "write:drafts": "submit, edit, approve and reject drafts, notify approvers again, change threads",
   "write:emails": "send drafts and mail",
   "write:approvals": "change how an identity that requires human approval is approved",
   "read:identities": "read identities and tasks",

@@ -14,12 +14,12 @@ export function undocumented(route: Route, { status = 200, headers, content }: R
     const documented = route.options.status ?? 200;
     return status === documented ? undefined : `${line} answered ${status}; its route says ${documented}`;
   }
-  if (!("json" in content)) return `${line} answered ${status} without an error's body`;
+  if (!("json" in content)) return `${line} answered ${status} without an error body`;
   const body = JSON.parse(JSON.stringify(content.json));
   const fault = errorFault(body);
-  if (fault !== undefined) return `${line} answered ${status} with a body that is no error's: ${fault}`;
+  if (fault !== undefined) return `${line} answered ${status} with a body that is not an error: ${fault}`;
   if (!errorsOf(route).some((error) => error.status === status && error.code === body.error)) {
-    return `${line} answered ${status} ${body.error}, which its route does not name among its errors`;
+    return `${line} answered ${status} ${body.error}, which its route does not list among its errors`;
   }
   if ((status === 429 || status === 503) && headers["Retry-After"] === undefined)
     return `${line} answered ${status} without Retry-After`;

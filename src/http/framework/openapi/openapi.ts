@@ -111,7 +111,7 @@ function headersOf(route: Route, idempotent: boolean): Json[] {
       name: "If-Match",
       in: "header",
       required: false,
-      description: "The version this is about, in quotes; another one answers 412.",
+      description: "The expected current version, in quotes; another version answers 412.",
       schema: { type: "string" },
       example: '"3"',
     });
@@ -121,7 +121,7 @@ function headersOf(route: Route, idempotent: boolean): Json[] {
       name: "Last-Event-ID",
       in: "header",
       required: false,
-      description: "The id of the last event that was seen; it goes before `after`.",
+      description: "The id of the last event that was received; it takes precedence over `after`.",
       schema: { type: "string" },
     });
   }
@@ -130,7 +130,7 @@ function headersOf(route: Route, idempotent: boolean): Json[] {
       name: "Idempotency-Key",
       in: "header",
       required: false,
-      description: "The first answer under a key is given again for 24 hours.",
+      description: "For 24 hours, the first response to a key is repeated.",
       schema: { type: "string", minLength: 1, maxLength: 255 },
     });
   }
@@ -150,21 +150,21 @@ function successOf({ options, method }: Route, components: Components, limited: 
   if (options.etag) headers.ETag = { description: "The version, for If-Match.", schema: { type: "string" } };
   if (isRaw(answers)) return { description: answers.description, headers, content: { [answers.mediaType]: {} } };
   const description =
-    options.status === 202 ? "Taken on; it happens shortly." : method === "DELETE" ? "Deleted." : "Success.";
+    options.status === 202 ? "Accepted; it happens shortly." : method === "DELETE" ? "Deleted." : "Success.";
   return { description, headers, content: { "application/json": { schema: components.place(answers as Json) } } };
 }
 
 /** What every answer carries, and what only some do. */
 const sharedHeaders: Record<string, Json> = {
-  RequestId: { description: "Names this request, in our logs too.", schema: { type: "string" } },
-  RetryAfter: { description: "Seconds to wait before asking again.", schema: { type: "integer", minimum: 0 } },
+  RequestId: { description: "Identifies this request, also in the service's logs.", schema: { type: "string" } },
+  RetryAfter: { description: "Seconds to wait before retrying.", schema: { type: "integer", minimum: 0 } },
   Challenge: { description: "Bearer.", schema: { type: "string" } },
   RateLimit: {
     description:
-      "What is left of this class's allowance, and the seconds until there is more (RateLimit headers, draft 8).",
+      "The remaining requests of this class, and the seconds until the limit resets (RateLimit headers, draft 8).",
     schema: { type: "string" },
   },
-  RateLimitPolicy: { description: "The allowance itself.", schema: { type: "string" } },
+  RateLimitPolicy: { description: "The limit itself.", schema: { type: "string" } },
 };
 const header = (name: keyof typeof sharedHeaders): Json => ({ $ref: `#/components/headers/${name}` });
 

@@ -37,7 +37,7 @@ function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestH
     async handler(request, _, next) {
       const { resetTime } = (request as Request & { rateLimit: { resetTime: Date } }).rateLimit;
       const retryAfter = Math.max(1, Math.ceil((resetTime.getTime() - Date.now()) / 1000));
-      const sentence = `at most ${limit} requests a minute are answered here (class ${name}): wait ${retryAfter} s`;
+      const sentence = `rate limit reached: at most ${limit} requests per minute (class ${name}); wait ${retryAfter} s`;
       next(new Rejected("rate_limited", sentence, { retryAfter }));
     },
   });

@@ -10,7 +10,8 @@ const maxDepth = 32;
  * client that is still writing gets to read the answer; the server's request timeout bounds that.
  */
 export async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
-  const tooLarge = () => new Rejected("payload_too_large", `the body may have at most ${limit} bytes`);
+  const tooLarge = () =>
+    new Rejected("payload_too_large", `the request body is too large: expected at most ${limit} bytes`);
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
   const chunks: Buffer[] = [];
   let size = 0;
@@ -21,7 +22,7 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
       chunks.push(chunk);
     }
   } catch (error) {
-    throw error instanceof Rejected ? error : invalid("", "the body broke off before its end");
+    throw error instanceof Rejected ? error : invalid("", "the request body ended early: send it in full");
   } finally {
     request.resume();
   }
@@ -40,10 +41,10 @@ export function parseBody(bytes: Buffer, request: IncomingMessage): unknown {
 function requireJson(request: IncomingMessage): void {
   const given = request.headers["content-type"] ?? "";
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(given)) {
-    throw invalid("Content-Type", "expected application/json in UTF-8");
+    throw invalid("Content-Type", "expected application/json, encoded in UTF-8");
   }
   if (!/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) {
-    throw invalid("Content-Encoding", "expected none: compressed bodies are not taken");
+    throw invalid("Content-Encoding", "expected none: send the body uncompressed");
   }
 }
 
@@ -51,7 +52,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw invalid("", "the body is not valid UTF-8");
+    throw invalid("", "the request body is not valid UTF-8");
   }
 }
 
@@ -59,7 +60,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw invalid("", "the body is not valid JSON");
+    throw invalid("", "the request body is not valid JSON");
   }
 }
 
@@ -67,7 +68,7 @@ function parse(text: string): unknown {
 function requirePlain(value: unknown, path: string, depth: number): void {
   if (typeof value === "string") requireText(value, path);
   if (typeof value !== "object" || value === null) return;
-  if (depth > maxDepth) throw invalid(path, `expected JSON nested at most ${maxDepth} deep`);
+  if (depth > maxDepth) throw invalid(path, `expected JSON nested at most ${maxDepth} levels deep`);
   if (Array.isArray(value)) {
     value.forEach((item, index) => {
       requirePlain(item, `${path}[${index}]`, depth + 1);

@@ -4,18 +4,18 @@ import { isUuid } from "#src/commands/ids.ts";
 export const formats: Record<string, { expected: string; test: (text: string) => boolean }> = {
   uuid: { expected: "a UUID", test: isUuid },
   date: { expected: "a date (YYYY-MM-DD)", test: (text) => isDate(text) },
-  "date-time": { expected: "a date and time with offset (ISO 8601)", test: (text) => isDateTime(text) },
+  "date-time": { expected: "a date and time with a UTC offset (ISO 8601)", test: (text) => isDateTime(text) },
   "date-or-time": {
-    expected: "a date (YYYY-MM-DD) or a date and time with offset (ISO 8601)",
+    expected: "a date (YYYY-MM-DD) or a date and time with a UTC offset (ISO 8601)",
     test: (text) => isDate(text) || isDateTime(text),
   },
-  "email-address": { expected: "one plain e-mail address", test: (text) => isAddress(text) },
+  "email-address": { expected: "one plain email address", test: (text) => isAddress(text) },
   "local-part": {
-    expected: "lower-case letters, digits and _ + - with single dots between them",
+    expected: "lowercase letters, digits and _ + -, with single dots between them",
     test: (text) => /^[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/.test(text),
   },
   "visible-line": {
-    expected: "text without control characters, not only spaces",
+    expected: "text without control characters, not blank",
     test: (text) => /\S/.test(text) && !/\p{Cc}/u.test(text),
   },
   "single-line": { expected: "text without line breaks", test: (text) => !/[\r\n]/.test(text) },

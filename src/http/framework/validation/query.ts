@@ -16,7 +16,7 @@ export function readQuery(url: string, schema: TObject): Record<string, unknown>
   for (const [name, value] of new URLSearchParams(url.slice(start + 1))) {
     const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (property === undefined) throw invalid(pathTo("", name), unknownOf(Object.keys(properties)));
-    if (Object.hasOwn(query, name)) throw invalid(name, "expected this query parameter once");
+    if (Object.hasOwn(query, name)) throw invalid(name, "expected this query parameter only once");
     requireText(value, name);
     query[name] = typed(value, property);
   }
