@@ -1,4 +1,5 @@
-import { Worker } from "node:worker_threads";
+import { fileURLToPath } from "node:url";
+import { FixedQueue, Piscina } from "piscina";
 import { type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
 
 export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
@@ -14,7 +15,7 @@ export type MailParser = {
 };
 
 export type MailParserOptions = Partial<ParseLimits> & {
-  /** Threads, each started when first needed (default 2). */
+  /** Threads, started with the first mail (default 2). */
   workers?: number;
   /** Milliseconds a mail may take (default 15,000). */
   timeoutMs?: number;
@@ -22,124 +23,88 @@ export type MailParserOptions = Partial<ParseLimits> & {
   maxHeapMb?: number;
 };
 
-type Job = { raw: Buffer; resolve(mail: ParsedMail): void; reject(error: Error): void };
-
-const entry = new URL("./parserWorker.mjs", import.meta.url);
+/** It, and parserThread.ts behind it, export `parseInThread`. */
+const entry = fileURLToPath(new URL("./parserWorker.mjs", import.meta.url));
 
 /** Parses mail in threads with limits of time and memory; a thread that hangs or dies costs the mail it held and is replaced. */
 export function createMailParser(options: MailParserOptions = {}): MailParser {
   const { workers = 2, timeoutMs = 15_000, maxHeapMb = 256 } = options;
   const { maxHtmlBytes = 1024 * 1024, maxTextBytes = 1024 * 1024, maxAttachments = 100 } = options;
-  const waiting: Job[] = [];
-  const running = new Set<Promise<void>>();
-  const idle: Worker[] = [];
-  const alive = new Set<Worker>();
+  let pool: Piscina | undefined;
   let closed = false;
+  let jobs = 0;
+  /** By job, what happens when a thread begins it. */
+  const begins = new Map<number, () => void>();
 
-  async function start(): Promise<Worker> {
-    const worker = new Worker(entry, {
+  function start(): Piscina {
+    const started = new Piscina({
+      filename: entry,
+      name: "parseInThread",
+      // As many at least as at most: a thread that died is replaced at once, also when no further mail comes.
+      minThreads: workers,
+      maxThreads: workers,
       workerData: { maxHtmlBytes, maxTextBytes, maxAttachments } satisfies ParseLimits,
       execArgv: [],
+      recordTiming: false,
+      taskQueue: new FixedQueue(),
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
     });
-    alive.add(worker);
-    worker.once("exit", () => forget(worker));
-    // One that nobody waits for is still told by "exit"; without a listener it would end the process.
-    worker.on("error", () => {});
-    try {
-      await answer(worker);
-    } catch (error) {
-      await worker.terminate();
-      throw error;
-    }
-    return worker;
+    started.on("message", (job: number) => begins.get(job)?.());
+    // A thread could not be started. What waits for it would wait for good; the next mail begins anew.
+    return started.on("error", () => {
+      if (pool === started) pool = undefined;
+      void started.destroy();
+    });
   }
 
-  function forget(worker: Worker): void {
-    alive.delete(worker);
-    const at = idle.indexOf(worker);
-    if (at >= 0) idle.splice(at, 1);
-  }
-
-  async function run(job: Job): Promise<void> {
+  async function read(raw: Buffer): Promise<ParsedMail> {
+    pool ??= start();
+    const job = ++jobs;
+    const tooLate = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    // Neither the time in the queue nor the start of a thread is the mail's.
+    begins.set(job, () => {
+      timer = setTimeout(() => tooLate.abort(), timeoutMs);
+    });
     try {
-      const worker = idle.pop() ?? (await start());
-      const mail = await read(worker, job.raw);
-      // Whoever closes ends the worker: that says nothing about the mail.
-      if (closed) throw closedError();
-      if (alive.has(worker)) idle.push(worker);
-      job.resolve(mail);
-    } catch (error) {
-      job.reject(closed ? closedError() : (error as Error));
-    }
-  }
-
-  async function read(worker: Worker, raw: Buffer): Promise<ParsedMail> {
-    const copy = new Uint8Array(raw);
-    const reading = answer(worker, timeoutMs);
-    worker.postMessage(copy, [copy.buffer]);
-    try {
-      const mail = (await reading) as ParsedMail;
+      const bytes = new Uint8Array(raw);
+      const transferList = [bytes.buffer];
+      const mail: ParsedMail = await pool.run({ bytes, job }, { transferList, signal: tooLate.signal });
       return { ...mail, attachments: mail.attachments.map(withBuffer) };
     } catch (error) {
-      forget(worker);
-      await worker.terminate();
-      return unreadableMail((error as Error).message);
-    }
-  }
-
-  function next(): void {
-    while (waiting.length > 0 && running.size < workers) {
-      const turn = run(waiting.shift()!).finally(() => {
-        running.delete(turn);
-        next();
-      });
-      running.add(turn);
+      const reason = tooLate.signal.aborted ? `it took more than ${timeoutMs} ms to parse` : faultOf(error as Error);
+      if (timer === undefined || reason === undefined) throw error;
+      return unreadableMail(reason);
+    } finally {
+      clearTimeout(timer);
+      begins.delete(job);
     }
   }
 
   return {
-    parse: (raw) =>
-      new Promise((resolve, reject) => {
-        if (closed) return reject(closedError());
-        waiting.push({ raw, resolve, reject });
-        next();
-      }),
+    async parse(raw) {
+      // Closing ends the thread: that says nothing about the mail.
+      const orClosed = (error?: unknown): never => {
+        throw closed ? new Error("the mail parser is closed") : error;
+      };
+      return closed ? orClosed() : read(raw).then((mail) => (closed ? orClosed() : mail), orClosed);
+    },
     async close() {
       closed = true;
-      for (const job of waiting.splice(0)) job.reject(closedError());
-      await Promise.all([...alive].map((worker) => worker.terminate()));
-      await Promise.all(running);
+      await pool?.destroy();
     },
   };
 }
 
-const closedError = (): Error => new Error("the mail parser is closed");
+/** What the mail did to its thread, or how reading it failed; undefined if the thread was ended by us. */
+function faultOf(error: NodeJS.ErrnoException): string | undefined {
+  if (error.code === "ERR_WORKER_OUT_OF_MEMORY") return "parsing took too much memory";
+  if (error.message.startsWith("worker exited")) return "the parser crashed";
+  return error.message === "Terminating worker thread" ? undefined : error.message;
+}
 
 /** Across threads a Buffer arrives as a plain Uint8Array. */
 const withBuffer = <T extends { bytes: Uint8Array }>(attachment: T): T & { bytes: Buffer } => {
   const { buffer, byteOffset, byteLength } = attachment.bytes;
   return { ...attachment, bytes: Buffer.from(buffer, byteOffset, byteLength) };
 };
-
-/** The worker's next message; rejects with a sentence where none comes. */
-function answer(worker: Worker, timeoutMs = 60_000): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(
-      () => settle(() => reject(new Error(`parsing took more than ${timeoutMs} ms`))),
-      timeoutMs,
-    );
-    const onMessage = (message: unknown) => settle(() => resolve(message));
-    const onError = (error: NodeJS.ErrnoException) =>
-      settle(() =>
-        reject(error.code === "ERR_WORKER_OUT_OF_MEMORY" ? new Error("parsing took too much memory") : error),
-      );
-    const onExit = () => settle(() => reject(new Error("the parser crashed")));
-    function settle(outcome: () => void): void {
-      clearTimeout(timer);
-      worker.off("message", onMessage).off("error", onError).off("exit", onExit);
-      outcome();
-    }
-    worker.on("message", onMessage).on("error", onError).on("exit", onExit);
-  });
-}

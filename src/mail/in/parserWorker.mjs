@@ -2,4 +2,4 @@
 import { register } from "tsx/esm/api";
 
 register();
-await import("./parserThread.ts");
+export const { parseInThread } = await import("./parserThread.ts");
