@@ -10,8 +10,11 @@ import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
  * already. beta_override: no plan limit meets a newcomer.
  */
 export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId: string; apiKey: string } | undefined> {
+  const isThere = async () => (await allWorkspaces(deps.reads)).length > 0;
+  // What the read models show is there, however far they are: after a crash nobody may write them before the dead holder's lease is over.
+  if (await isThere()) return undefined;
   await deps.projected(await deps.store.head());
-  if ((await allWorkspaces(deps.reads)).length > 0) return undefined;
+  if (await isThere()) return undefined;
   const requestId = deps.ids.uuid();
   const cause: Cause = {
     actor: { kind: "operator", id: "first start" },
