@@ -209,8 +209,8 @@ describe("the renderer of the pages", () => {
   const made = (markdown: string): string => renderMarkdown(markdown).markup.trim();
 
   it("escapes everything, and makes links only of what is one", () => {
-    expect(made("a <b>&</b> `<i>` **x**")).to.equal(
-      "<p>a &lt;b&gt;&amp;&lt;/b&gt; <code>&lt;i&gt;</code> <strong>x</strong></p>",
+    expect(made("a <b>&</b> `<i>` **x** <u>")).to.equal(
+      "<p>a &lt;b&gt;&amp;&lt;/b&gt; <code>&lt;i&gt;</code> <strong>x</strong> &lt;u&gt;</p>",
     );
     expect(made('[a](javascript:x) [b](//evil) [c](/docs/c#d) [e](#f"g)')).to.equal(
       '<p>a b <a href="/docs/c#d">c</a> <a href="#f&quot;g">e</a></p>',
