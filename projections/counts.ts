@@ -6,7 +6,11 @@ export type Counts = { table: string; dimensions: readonly string[] };
 type Row = Record<string, unknown>;
 
 /** Moves the counts from what a batch found to what it left. Rows that are not to be counted are in neither. */
-export async function moveCounts(tx: Tx, counts: Counts, before: readonly Row[], after: readonly Row[]): Promise<void> {
+export async function moveCounts(
+  tx: Tx,
+  counts: Counts,
+  { before, after }: { before: readonly Row[]; after: readonly Row[] },
+): Promise<void> {
   const { table, dimensions } = counts;
   const changes = new Map<string, Row & { count: number }>();
   const change = (by: number) => (row: Row) => {

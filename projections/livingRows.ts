@@ -4,8 +4,7 @@ import type { Reads } from "./reads.ts";
 export async function livingRowOfAssistant(
   reads: Reads,
   workspaceId: string,
-  table: "identities" | "rules",
-  assistantId: string,
+  { table, assistantId }: { table: "identities" | "rules"; assistantId: string },
 ): Promise<string | undefined> {
   const { rows } = await reads
     .of(workspaceId)

@@ -15,11 +15,12 @@ export type MergedTable = {
 export async function followMerges(
   tx: Tx,
   { table, merges }: MergedTable,
-  events: readonly Recorded[],
-  written: readonly string[],
+  { events, written }: { events: readonly Recorded[]; written: readonly string[] },
 ): Promise<void> {
   const absorbed = events.filter((event) => event.type === "ThreadAbsorbed");
-  for (const event of absorbed) await remember(tx, merges, event.data.absorbedId as string, idOf(event.stream));
+  for (const event of absorbed) {
+    await remember(tx, merges, { absorbedId: event.data.absorbedId as string, survivorId: idOf(event.stream) });
+  }
   if (absorbed.length === 0 && written.length === 0) return;
   await tx.query(
     `update ${table} set thread_id = m.survivor_id from ${merges} m
@@ -29,7 +30,11 @@ export async function followMerges(
 }
 
 /** Every remembered merge names the last survivor, so that no reader has to walk. */
-async function remember(tx: Tx, merges: string, absorbedId: string, survivorId: string): Promise<void> {
+async function remember(
+  tx: Tx,
+  merges: string,
+  { absorbedId, survivorId }: { absorbedId: string; survivorId: string },
+): Promise<void> {
   await tx.query(
     `insert into ${merges} (absorbed_id, survivor_id)
      select $1::uuid, coalesce((select survivor_id from ${merges} where absorbed_id = $2::uuid), $2::uuid)

@@ -1,4 +1,4 @@
-import type { Recorded } from "#streams/event.ts";
+import type { Event, Recorded } from "#streams/event.ts";
 
 /** The one thing a projector may use of the database: its transaction, whose search_path names the schema its tables are in. */
 export type Tx = {
@@ -10,9 +10,10 @@ export type Tx = {
 
 /**
  * A read model: how events become rows. Deterministic: no clock, no randomness, no calls out, so that a replay gives the same rows.
+ * `E`: the events it knows; a projector is handed those of `handles` alone.
  * Table names in its SQL are unqualified: a rebuild runs the same projector in another schema.
  */
-export type Projection = {
+export type Projection<E extends Event = Event> = {
   /** The folder's name, for example `drafts`. */
   name: string;
   /** Raised when tables or projector change in a way that needs a rebuild. */
@@ -22,9 +23,9 @@ export type Projection = {
   /** Whether indexes.sql holds indexes that are made once the tables are filled: a great deal faster than filling them row by row. */
   hasLateIndexes?: true;
   /** The event types it looks at; others are not handed to it. */
-  handles: readonly string[];
+  handles: readonly E["type"][];
   /** Events in position order; set-based: a few statements a batch, whatever its size. */
-  project(tx: Tx, events: readonly Recorded[]): Promise<void>;
+  project(tx: Tx, events: readonly Recorded<E>[]): Promise<void>;
 };
 
 /** Events as one JSON parameter for json_to_recordset / jsonb_array_elements. */

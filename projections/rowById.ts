@@ -1,14 +1,13 @@
 import type { Reads } from "./reads.ts";
 
 /** `where`: what else has to hold of the row. */
-export type RowQuery = { select: string; from: string; where?: string };
+export type RowQuery = { id: string; select: string; from: string; where?: string };
 
 /** The workspace's row of this id, if there is one. */
 export async function rowById<Row extends Record<string, unknown>>(
   reads: Reads,
   workspaceId: string,
-  id: string,
-  { select, from, where = "true" }: RowQuery,
+  { id, select, from, where = "true" }: RowQuery,
 ): Promise<Row | undefined> {
   const { rows } = await reads
     .of(workspaceId)

@@ -1,4 +1,4 @@
-import { idOf, type Recorded } from "#streams/event.ts";
+import { type Event, idOf, type Recorded } from "#streams/event.ts";
 import type { Tx } from "./projection.ts";
 
 /** NUL and lone surrogates, which PostgreSQL's text cannot hold, as JSON.stringify writes them: not after an odd run of backslashes. */
@@ -7,12 +7,13 @@ const unstorable = /(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/g;
 /** Rows as one JSON parameter. What PostgreSQL's text cannot hold becomes U+FFFD: the log keeps it as it was. */
 export const jsonRows = (rows: unknown): string => JSON.stringify(rows).replace(unstorable, "$1\ufffd");
 
+/** A table, the columns that a projector writes, and what tells its rows apart: `id`, unless `key` says otherwise. */
+export type Table = { table: string; columns: readonly string[]; key?: readonly string[] };
+
 /** Writes whole rows, one statement for all: a row whose key is there is replaced. Rows carry exactly the table's columns of `columns`. */
 export async function upsertRows(
   tx: Tx,
-  table: string,
-  key: readonly string[],
-  columns: readonly string[],
+  { table, columns, key = ["id"] }: Table,
   rows: readonly Record<string, unknown>[],
 ): Promise<void> {
   if (rows.length === 0) return;
@@ -32,8 +33,7 @@ export async function upsertRows(
 /** The rows of these ids, as they stand before the batch, by id. */
 export async function rowsById<Row extends { id: string }>(
   tx: Tx,
-  table: string,
-  columns: readonly string[],
+  { table, columns }: Table,
   ids: readonly string[],
 ): Promise<Map<string, Row>> {
   if (ids.length === 0) return new Map();
@@ -43,24 +43,26 @@ export async function rowsById<Row extends { id: string }>(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The table of a read model with one row per stream, whose id is the stream's; `empty`: what a row holds before its first event. */
-export type RowPerStream = { table: string; columns: readonly string[]; empty?: Record<string, unknown> };
+/** A read model with one row per stream, whose id is the stream's. */
+export type RowPerStream<Row, E extends Event> = Table & {
+  /** What a row holds before its first event. */
+  empty?: Partial<Row>;
+  /** The row after the event. */
+  evolve: (row: Row, event: Recorded<E>) => Row;
+};
 
-/** Folds events into the rows of their streams: one read and one write a batch. */
-export async function foldRows<Row extends { id: string }>(
-  tx: Tx,
-  { table, columns, empty = {} }: RowPerStream,
-  events: readonly Recorded[],
-  evolve: (row: Row, event: Recorded) => Row,
-): Promise<void> {
-  const ids = events.map((event) => idOf(event.stream));
-  const rows = await rowsById<Row>(tx, table, columns, ids);
-  for (const [index, event] of events.entries()) {
-    const id = ids[index] as string;
-    rows.set(id, evolve(rows.get(id) ?? ({ ...empty, id } as Row), event));
-  }
-  await upsertRows(tx, table, ["id"], columns, [...rows.values()]);
-}
+/** A projector that folds events into the rows of their streams: one read and one write a batch. */
+export const foldRows =
+  <Row extends { id: string }, E extends Event>({ empty, evolve, ...table }: RowPerStream<Row, E>) =>
+  async (tx: Tx, events: readonly Recorded<E>[]): Promise<void> => {
+    const ids = events.map((event) => idOf(event.stream));
+    const rows = await rowsById<Row>(tx, table, ids);
+    for (const [index, event] of events.entries()) {
+      const id = ids[index] as string;
+      rows.set(id, evolve(rows.get(id) ?? ({ ...empty, id } as Row), event));
+    }
+    await upsertRows(tx, table, [...rows.values()]);
+  };
 
 /** Facts under the names of their columns; a fact that has none is left out. */
 export const underColumns = (columnOf: Readonly<Record<string, string>>, facts: object): Record<string, unknown> =>

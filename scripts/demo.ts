@@ -47,12 +47,10 @@ async function story(client: Client): Promise<void> {
 
   chapter(3, "The agent reads the thread over REST and submits a draft");
   const thread = await openThread(client, "Where is my parcel?");
-  const first = await submit(
-    client,
-    thread,
-    "Dear Ada,\n\nyour parcel is in Leeds and arrives tomorrow.",
-    "The tracking page says so.",
-  );
+  const first = await submit(client, thread, {
+    body_text: "Dear Ada,\n\nyour parcel is in Leeds and arrives tomorrow.",
+    rationale: "The tracking page says so.",
+  });
   done(`draft ${short(first.id)}, status ${yellow(first.status)}, content hash ${first.content_sha256.slice(0, 12)}…`);
 
   chapter(4, "A person gets the approval mail, opens the link and presses the button");
@@ -81,12 +79,10 @@ async function story(client: Client): Promise<void> {
     references: [reply.message_id],
     text: "Thank you! Could it go to my neighbour?",
   });
-  const second = await submit(
-    client,
-    await wordAfter(client, thread.id, 3),
-    "Of course, your neighbour gets it.",
-    "She asked for it.",
-  );
+  const second = await submit(client, await wordAfter(client, thread.id, 3), {
+    body_text: "Of course, your neighbour gets it.",
+    rationale: "She asked for it.",
+  });
   const secondMail = await approvalMail(client, second, 2);
   await client.mail({
     from: customer,
@@ -101,7 +97,10 @@ async function story(client: Client): Promise<void> {
   stopped(`the approver pressed Approve, but Ada had written: status ${red(stale.status)}, nothing was sent`);
 
   chapter(7, "A person says no");
-  const third = await submit(client, await wordAfter(client, thread.id, 4), "We will see.", "Short and simple.");
+  const third = await submit(client, await wordAfter(client, thread.id, 4), {
+    body_text: "We will see.",
+    rationale: "Short and simple.",
+  });
   await client.press(
     approvalLink(await approvalMail(client, third, 3), "reject"),
     "reject",
@@ -138,15 +137,14 @@ const wordAfter = (client: Client, threadId: string, count: number) =>
     return thread.messages_total >= count && thread;
   });
 
-function submit(client: Client, thread: any, text: string, rationale: string): Promise<any> {
+function submit(client: Client, thread: any, said: { body_text: string; rationale: string }): Promise<any> {
   const newest = thread.messages.filter((message: any) => message.direction === "inbound").at(-1);
   const { id: thread_id, identity_id } = thread;
   return client.ask("POST /v1/drafts", {
     thread_id,
     identity_id,
     based_on_message_id: newest.id,
-    body_text: text,
-    rationale,
+    ...said,
   });
 }
 

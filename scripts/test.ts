@@ -8,12 +8,13 @@ import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
 import { childBundle } from "./support/childProcess.ts";
 import { failureReport, type TestFailure } from "./support/testFailure.ts";
-import { removeRun } from "./support/testLeftovers.ts";
+import { removeRun, runPrefix } from "./support/testLeftovers.ts";
 import { keepDurations, testFiles } from "./support/testOrder.ts";
 import { type FileResult, openLane } from "./testLane.ts";
 
 /**
- * `npm test [-- FILE|FOLDER… --grep PATTERN]`: all tests, or those. Ends with every failure and the line `N passed, N failed`; exit code 1
+ * `npm test [-- FILE|FOLDER… --grep PATTERN --full]`: all tests, or those; with --full also the slow repetitions with several processes
+ * that are listed as pending otherwise. Ends with every failure and the line `N passed, N failed`; exit code 1
  * where anything failed or nothing ran.
  *
  * Files wait in one queue, the longest first, for processes that run them side by side, each on a PostgreSQL server of its own (with
@@ -22,7 +23,11 @@ import { type FileResult, openLane } from "./testLane.ts";
 const logger = createLogger("warn");
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { grep: { type: "string", short: "g" }, bail: { type: "boolean", short: "b" } },
+  options: {
+    grep: { type: "string", short: "g" },
+    bail: { type: "boolean", short: "b" },
+    full: { type: "boolean" },
+  },
 });
 const queue = testFiles(positionals.length > 0 ? positionals : ["test"]);
 const lanes = Math.min(queue.length, Math.max(2, Math.min(4, availableParallelism())));
@@ -38,7 +43,7 @@ await runUntilStopped({
   logger,
   endWithParent: true,
   async start(end) {
-    const run = await mkdtemp(join(tmpdir(), "countersign-test-"));
+    const run = await mkdtemp(join(tmpdir(), runPrefix));
     directory = run;
     // Where the tests are run as root, PostgreSQL is not.
     await chmod(run, 0o755);
@@ -74,8 +79,9 @@ function envOf(run: string, lane: number, bundle: string): NodeJS.ProcessEnv {
   return {
     ...process.env,
     TEST_RUN_DIRECTORY: run,
-    TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL ?? servers[lane]!.adminUrl,
+    TEST_DATABASE_ADMIN_URL: process.env.TEST_DATABASE_ADMIN_URL || servers[lane]!.adminUrl,
     CHILD_BUNDLE: bundle,
+    ...(values.full && { TEST_FULL: "1" }),
   };
 }
 
@@ -97,6 +103,6 @@ function tell({ file, passed, failures: failed, ms, output }: FileResult): void 
   tally.passed += passed;
   tally.failed += failed.length;
   failures.push(...failed);
-  if (!values.grep) durations.set(file, ms);
+  if (!values.grep && !values.full) durations.set(file, ms);
   if (values.bail && failed.length > 0) queue.length = 0;
 }

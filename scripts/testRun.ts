@@ -1,8 +1,9 @@
+import { spawn } from "node:child_process";
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import Mocha from "mocha";
 import { testFailure } from "./support/testFailure.ts";
-import { removeRun } from "./support/testLeftovers.ts";
 import { type Asked, endOfFile, type Told } from "./support/testMessages.ts";
 
 /**
@@ -36,7 +37,7 @@ process.on("message", (asked: Asked) => {
   else void run(asked.file);
 });
 // The one that started this is gone, and cannot tidy up any more.
-process.on("disconnect", () => void removeRun(directory).finally(() => process.exit(1)));
+process.on("disconnect", () => void leaveTidying());
 
 async function run(file: string): Promise<void> {
   const mocha = new Mocha({
@@ -72,6 +73,17 @@ async function end(): Promise<void> {
   process.removeAllListeners("disconnect");
   process.disconnect();
   process.exit(0);
+}
+
+/** Not here: what a test left in this process would go on, and start again what is stopped. */
+async function leaveTidying(): Promise<void> {
+  const script = fileURLToPath(new URL("./support/removeRun.ts", import.meta.url));
+  const tidying = spawn(process.execPath, [...process.execArgv, script], {
+    env: { PATH: process.env.PATH },
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  tidying.stdin.end(directory, () => process.kill(process.pid, "SIGKILL"));
 }
 
 function tell(told: Told): void {

@@ -51,8 +51,7 @@ export type Composition = {
 export function compose(
   config: Config,
   urls: DatabaseUrls,
-  logger: Logger,
-  { clock = systemClock }: { clock?: Clock } = {},
+  { logger, clock = systemClock }: { logger: Logger; clock?: Clock },
 ): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "a connection to PostgreSQL was lost"),

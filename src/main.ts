@@ -27,8 +27,8 @@ async function main(config: Config): Promise<void> {
       const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
       const { oneRole } = await prepareDatabase(urls);
       if (oneRole) logger.warn("one role owns and uses the tables: that the log is append-only rests on a trigger");
-      composition = compose(config, urls, logger);
-      service = await startService(config, composition, randomUUID(), logger);
+      composition = compose(config, urls, { logger });
+      service = await startService(config, composition, { instanceId: randomUUID(), logger });
       const first = config.production ? undefined : await firstWorkspace(composition.deps);
       const { url, smtpPort: smtp_port } = service;
       const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";

@@ -27,8 +27,7 @@ export type Service = {
 export async function startService(
   config: Config,
   composition: Composition,
-  instanceId: string,
-  logger: Logger,
+  { instanceId, logger }: { instanceId: string; logger: Logger },
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
   const has = (role: Role) => config.roles.has(role);

@@ -5,7 +5,7 @@ import { upsertRows } from "../rows.ts";
 
 const columns = ["id", "workspace_id", "name", "prefix", "hash", "scopes", "created_at"] as const;
 
-export const apiKeys: Projection = {
+export const apiKeys: Projection<ApiKeyEvent> = {
   name: "apiKeys",
   version: 1,
   tables: ["api_keys"],
@@ -15,14 +15,13 @@ export const apiKeys: Projection = {
     const revoked: { id: string; at: string }[] = [];
     for (const event of events) {
       const id = idOf(event.stream);
-      const { type, data } = event as unknown as ApiKeyEvent;
-      if (type === "ApiKeyRevoked") revoked.push({ id, at: event.metadata.at });
+      if (event.type === "ApiKeyRevoked") revoked.push({ id, at: event.metadata.at });
       else {
-        const { workspaceId, ...facts } = data as Extract<ApiKeyEvent, { type: "ApiKeyCreated" }>["data"];
+        const { workspaceId, ...facts } = event.data;
         created.push({ id, workspace_id: workspaceId, ...facts, created_at: event.metadata.at });
       }
     }
-    await upsertRows(tx, "api_keys", ["id"], columns, created);
+    await upsertRows(tx, { table: "api_keys", columns }, created);
     if (revoked.length === 0) return;
     await tx.query(
       `update api_keys set revoked_at = revoked.at

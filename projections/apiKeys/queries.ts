@@ -19,7 +19,7 @@ export async function apiKeyByHash(
 }
 
 export const apiKeyById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<ApiKeyRow>(reads, workspaceId, id, { select: listed, from: "api_keys", where: "revoked_at is null" });
+  rowById<ApiKeyRow>(reads, workspaceId, { id, select: listed, from: "api_keys", where: "revoked_at is null" });
 
 /** Live keys, newest first. */
 export const listApiKeys = (reads: Reads, workspaceId: string, window: { limit: number; offset: number }) =>

@@ -19,14 +19,17 @@ function apply(row: Row, event: AssistantEvent, at: string): Row {
   }
 }
 
-export const assistants: Projection = {
+export const assistants: Projection<AssistantEvent> = {
   name: "assistants",
   version: 1,
   tables: ["assistants"],
   handles: ["AssistantCreated", "AssistantUpdated", "AssistantDeleted"],
-  project: (tx, events) =>
-    foldRows<Row>(tx, { table: "assistants", columns }, events, (row, event) => {
+  project: foldRows<Row, AssistantEvent>({
+    table: "assistants",
+    columns,
+    evolve(row, event) {
       const { at } = event.metadata;
-      return { ...apply(row, event as unknown as AssistantEvent, at), updated_at: at };
-    }),
+      return { ...apply(row, event, at), updated_at: at };
+    },
+  }),
 };

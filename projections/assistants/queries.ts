@@ -16,7 +16,7 @@ export type AssistantRow = {
 const columns = "id, workspace_id, name, description, status, created_at, updated_at";
 
 export const assistantById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<AssistantRow>(reads, workspaceId, id, { select: columns, from: "assistants", where: "deleted_at is null" });
+  rowById<AssistantRow>(reads, workspaceId, { id, select: columns, from: "assistants", where: "deleted_at is null" });
 
 export type AssistantFilter = { status?: string; limit: number; offset: number };
 

@@ -1,5 +1,5 @@
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { FilingDecision } from "#streams/filing/events.ts";
+import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { jsonRows } from "../rows.ts";
 
@@ -10,7 +10,7 @@ const longestIndexedId = 900;
  * Which thread a Message-ID belongs to, per identity: an id known to another identity means nothing. Filled from filing decisions
  * alone, so that a filer can bring it up to the tail of `filing-<identity>` by reading that stream.
  */
-export const chains: Projection = {
+export const chains: Projection<FilingEvent> = {
   name: "chains",
   version: 1,
   tables: ["chain_ids", "chain_messages", "chain_merges", "chain_threads", "chain_progress"],
@@ -18,7 +18,7 @@ export const chains: Projection = {
   async project(tx, events) {
     const decisions = events
       .filter((event) => event.type === "FilingDecided")
-      .map((event) => ({ ...(event.data as unknown as FilingDecision), identityId: idOf(event.stream) }));
+      .map((event) => ({ ...event.data, identityId: idOf(event.stream) }));
     await addThreads(tx, decisions);
     await addIds(tx, decisions);
     await addMessages(tx, decisions);

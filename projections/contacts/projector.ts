@@ -1,6 +1,6 @@
 import type { ContactEvent } from "#streams/contact/events.ts";
 import type { Recorded } from "#streams/event.ts";
-import type { InboundMessage } from "#streams/thread/events.ts";
+import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
 import { moveCounts } from "../counts.ts";
 import { contactId } from "../derivedId.ts";
 import type { Projection, Tx } from "../projection.ts";
@@ -36,15 +36,21 @@ const columns = [
   "updated_at",
 ] as const;
 
+const contactTable = { table: "contacts", columns };
+
+type Received = Extract<ThreadEvent, { type: "MessageReceived" }>;
+
+type Subject = { id: string; workspaceId: string; email: string };
+
 /** Whom an event is about; undefined for a mail without a sender. */
-function subjectOf(event: Recorded): { id: string; workspaceId: string; email: string } | undefined {
+function subjectOf(event: Recorded): Subject | undefined {
   const workspaceId = event.metadata.workspaceId as string;
   const data = event.data as Partial<InboundMessage> & { email?: string };
   const email = (event.type === "MessageReceived" ? data.from?.address : data.email)?.toLowerCase();
   return email === undefined ? undefined : { id: contactId(workspaceId, email), workspaceId, email };
 }
 
-const newRow = (id: string, workspaceId: string, email: string, at: string): Row => ({
+const newRow = ({ id, workspaceId, email }: Subject, at: string): Row => ({
   id,
   workspace_id: workspaceId,
   email,
@@ -64,14 +70,15 @@ function seen(row: Row, { from, receivedAt }: InboundMessage): Row {
   return { ...row, name: row.name ?? (from?.name || null), last_seen_at: later ? receivedAt : row.last_seen_at };
 }
 
-function edited(row: Row, event: Exclude<ContactEvent, { type: "ContactDeleted" }>): Row {
+function apply(row: Row, event: Received | Exclude<ContactEvent, { type: "ContactDeleted" }>): Row {
+  if (event.type === "MessageReceived") return seen(row, event.data);
   if (event.type === "ContactTagged") return { ...row, tags: [...row.tags, event.data.tag] };
   const { name = row.name, status = row.status, tags = row.tags } = event.data;
   return { ...row, name, status, tags };
 }
 
 /** Whoever wrote to a workspace, and what was said about them. A deleted contact is made anew by its next mail. */
-export const contacts: Projection = {
+export const contacts: Projection<Received | ContactEvent> = {
   name: "contacts",
   version: 2,
   tables: ["contacts", "contact_counts", "contact_tags", "contact_tag_counts", "contact_words"],
@@ -79,19 +86,19 @@ export const contacts: Projection = {
   async project(tx, events) {
     const about = events.map((event) => ({ event, subject: subjectOf(event) }));
     const ids = about.flatMap(({ subject }) => (subject ? [subject.id] : []));
-    const rows = await rowsById<Row>(tx, "contacts", columns, ids);
+    const rows = await rowsById<Row>(tx, contactTable, ids);
     const before = new Map(rows);
     for (const { event, subject } of about) {
       if (!subject) continue;
-      const { id, workspaceId, email } = subject;
+      const { id } = subject;
       if (event.type === "ContactDeleted") {
         rows.delete(id);
         continue;
       }
       const { at } = event.metadata;
-      const received = event.type === "MessageReceived" ? (event.data as unknown as InboundMessage) : undefined;
-      const row = rows.get(id) ?? newRow(id, workspaceId, email, received?.receivedAt ?? at);
-      rows.set(id, { ...(received ? seen(row, received) : edited(row, event as never)), updated_at: at });
+      const since = event.type === "MessageReceived" ? event.data.receivedAt : at;
+      const row = rows.get(id) ?? newRow(subject, since);
+      rows.set(id, { ...apply(row, event), updated_at: at });
     }
     await write(tx, before, rows);
   },
@@ -103,18 +110,17 @@ async function write(tx: Tx, before: ReadonlyMap<string, Row>, after: ReadonlyMa
     await tx.query("delete from contacts where id = any($1::uuid[])", [gone]);
     await tx.query("delete from contact_words where id = any($1::uuid[])", [gone]);
   }
-  const all = [...after.values()];
-  await upsertRows(tx, "contacts", ["id"], columns, all);
-  await moveCounts(tx, contactCounts, [...before.values()], all);
+  const [known, all] = [[...before.values()], [...after.values()]];
+  await upsertRows(tx, contactTable, all);
+  await moveCounts(tx, contactCounts, { before: known, after: all });
   const renamed = all.filter(({ id, name }) => !before.has(id) || before.get(id)?.name !== name);
   const words = renamed.map((row) => ({ ...row, words: fold(`${row.name ?? ""} ${row.email}`) }));
-  await upsertRows(tx, "contact_words", ["id"], ["id", "workspace_id", "words"], words);
+  await upsertRows(tx, { table: "contact_words", columns: ["id", "workspace_id", "words"] }, words);
   const retagged = all.filter(({ id, tags }) => JSON.stringify(before.get(id)?.tags ?? []) !== JSON.stringify(tags));
   const untagged = [...gone, ...retagged.map(({ id }) => id)];
   if (untagged.length > 0) await tx.query("delete from contact_tags where contact_id = any($1::uuid[])", [untagged]);
-  const tags = retagged.flatMap(tagsOf);
-  await upsertRows(tx, "contact_tags", tagColumns, tagColumns, tags);
-  await moveCounts(tx, tagCounts, [...before.values()].flatMap(tagsOf), all.flatMap(tagsOf));
+  await upsertRows(tx, { table: "contact_tags", key: tagColumns, columns: tagColumns }, retagged.flatMap(tagsOf));
+  await moveCounts(tx, tagCounts, { before: known.flatMap(tagsOf), after: all.flatMap(tagsOf) });
 }
 
 const tagsOf = ({ id, workspace_id, tags }: Row) => tags.map((tag) => ({ workspace_id, tag, contact_id: id }));

@@ -23,7 +23,7 @@ const columns =
   "id, workspace_id, email, name, domain, status, tags, first_seen_at, last_seen_at, created_at, updated_at";
 
 export const contactById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<ContactRow>(reads, workspaceId, id, { select: columns, from: "contacts" });
+  rowById<ContactRow>(reads, workspaceId, { id, select: columns, from: "contacts" });
 
 export type ContactFilter = {
   /** Part of the address or the name, in any case. */
@@ -62,7 +62,7 @@ export async function listContacts(
   return page(sql, {
     ...list,
     ...conditions(workspaceId, [...others, [matches, pattern]]),
-    total: await countWith(sql, conditions(workspaceId, [...others, [matching, pattern]]), filter, pattern),
+    total: await countWith(sql, pattern, { ...conditions(workspaceId, [...others, [matching, pattern]]), filter }),
   });
 }
 
@@ -87,10 +87,10 @@ const matches = "(select w.words like {n} from contact_words w where w.id = cont
 /** How many there are of a part that very many have. */
 async function countWith(
   sql: Tx,
-  { where, values }: Pick<PageQuery, "where" | "values">,
-  { status, tag, domain }: ContactFilter,
   pattern: string,
+  { where, values, filter }: Pick<PageQuery, "where" | "values"> & { filter: ContactFilter },
 ): Promise<number> {
+  const { status, tag, domain } = filter;
   const alone = status === undefined && tag === undefined && domain === undefined;
   const { rows } = alone
     ? await sql.query<{ count: number }>("select work.count_contacts_with($1) as count", [pattern])

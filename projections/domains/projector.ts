@@ -87,7 +87,7 @@ function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }
 }
 
 /** The domains of workspaces, without their private keys. */
-export const domains: Projection = {
+export const domains: Projection<DomainEvent> = {
   name: "domains",
   version: 1,
   tables: ["domains"],
@@ -100,11 +100,10 @@ export const domains: Projection = {
     "DomainLost",
     "DomainDeleted",
   ],
-  project: (tx, events) =>
-    foldRows<Row>(
-      tx,
-      { table: "domains", columns, empty: { records: unchecked, status: "pending" } },
-      events,
-      (row, event) => apply(row, event as unknown as DomainEvent),
-    ),
+  project: foldRows<Row, DomainEvent>({
+    table: "domains",
+    columns,
+    empty: { records: unchecked, status: "pending" },
+    evolve: apply,
+  }),
 };

@@ -37,7 +37,7 @@ const columns = `id, workspace_id, domain_name, inbound_subdomain, mail_domain, 
   verification_last_checked_at, verification_attempts, created_at, verified_at`;
 
 export const domainById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<DomainRow>(reads, workspaceId, id, { select: columns, from: "domains", where: "deleted_at is null" });
+  rowById<DomainRow>(reads, workspaceId, { id, select: columns, from: "domains", where: "deleted_at is null" });
 
 /** Newest first. `limit` 0 reads none. */
 export async function listDomains(

@@ -1,5 +1,6 @@
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
+import type { ThreadEvent } from "#streams/thread/events.ts";
 import { type Counts, moveCounts } from "../counts.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection } from "../projection.ts";
@@ -21,7 +22,7 @@ const draftEvents = [
   "ApproversAsked",
   "ApproversNotified",
   "NotificationFailed",
-];
+] as const;
 
 const versionColumns = [
   "id",
@@ -38,11 +39,21 @@ const versionColumns = [
   "created_at",
 ] as const;
 
+const draftTable = { table: "drafts", columns: draftColumns };
+const tokenTable = {
+  table: "approval_tokens",
+  key: ["token_sha256"],
+  columns: ["token_sha256", "draft_id", "workspace_id"],
+};
+
 /** How many drafts a list has by what it is mostly asked for. */
 const draftCounts: Counts = { table: "draft_counts", dimensions: ["workspace_id", "identity_id", "status"] };
 
+type Edited = Extract<DraftEvent, { type: "DraftEdited" }>;
+type Absorbed = Extract<ThreadEvent, { type: "ThreadAbsorbed" }>;
+
 /** The state that an edit replaces, and who replaced it. */
-function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
+function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknown> {
   const { version, content, content_blob, content_sha256, text_derived, rationale, workspace_id } = row;
   const { kind, id, name } = event.metadata.actor;
   return {
@@ -61,7 +72,7 @@ function replaced(row: DraftRow, event: Recorded): Record<string, unknown> {
   };
 }
 
-export const drafts: Projection = {
+export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
   version: 5,
   tables: ["drafts", "draft_counts", "draft_versions", "approval_tokens", "draft_thread_merges"],
@@ -69,26 +80,25 @@ export const drafts: Projection = {
   async project(tx, events) {
     const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");
     const ids = ofDrafts.map((event) => idOf(event.stream));
-    const rows = await rowsById<DraftRow>(tx, "drafts", draftColumns, ids);
+    const rows = await rowsById<DraftRow>(tx, draftTable, ids);
     const before = [...rows.values()];
     const versions: Record<string, unknown>[] = [];
     const tokens: Record<string, unknown>[] = [];
     for (const event of ofDrafts) {
       const id = idOf(event.stream);
       const known = rows.get(id);
-      const change = event as unknown as DraftEvent;
-      if (change.type === "DraftEdited" && known) versions.push(replaced(known, event));
-      const row = applyToDraft(known, id, change, event.metadata);
+      if (event.type === "DraftEdited" && known) versions.push(replaced(known, event));
+      const row = applyToDraft(known, event);
       rows.set(id, row);
-      if (change.type !== "ApproversAsked") continue;
-      for (const token of change.data.tokens) {
+      if (event.type !== "ApproversAsked") continue;
+      for (const token of event.data.tokens) {
         tokens.push({ token_sha256: token.sha256, draft_id: id, workspace_id: row.workspace_id });
       }
     }
-    await upsertRows(tx, "drafts", ["id"], draftColumns, [...rows.values()]);
-    await moveCounts(tx, draftCounts, before, [...rows.values()]);
-    await upsertRows(tx, "draft_versions", ["id"], versionColumns, versions);
-    await upsertRows(tx, "approval_tokens", ["token_sha256"], ["token_sha256", "draft_id", "workspace_id"], tokens);
-    await followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, events, ids);
+    await upsertRows(tx, draftTable, [...rows.values()]);
+    await moveCounts(tx, draftCounts, { before, after: [...rows.values()] });
+    await upsertRows(tx, { table: "draft_versions", columns: versionColumns }, versions);
+    await upsertRows(tx, tokenTable, tokens);
+    await followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: ids });
   },
 };

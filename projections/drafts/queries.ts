@@ -22,7 +22,7 @@ export type ReadDraft = DraftRow & { newer_message_id: string | null };
 const columns = `${draftColumns.join(", ")}, ${newer}`;
 
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<ReadDraft>(reads, workspaceId, id, { select: columns, from: "drafts" });
+  rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });
 
 export type DraftFilter = { thread_id?: string; identity_id?: string; status?: string; limit: number; offset: number };
 
@@ -60,8 +60,7 @@ export async function draftsOfThread(reads: Reads, workspaceId: string, threadId
 export async function draftIdsOfIdentity(
   reads: Reads,
   workspaceId: string,
-  identityId: string,
-  statuses: readonly string[],
+  { identityId, statuses }: { identityId: string; statuses: readonly string[] },
 ): Promise<string[]> {
   const { rows } = await reads
     .of(workspaceId)
@@ -101,8 +100,7 @@ export type VersionRow = {
 export const listVersions = (
   reads: Reads,
   workspaceId: string,
-  draftId: string,
-  window: { limit: number; offset: number },
+  { draftId, ...window }: { draftId: string; limit: number; offset: number },
 ) =>
   page<VersionRow>(reads.of(workspaceId), {
     select:

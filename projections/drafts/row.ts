@@ -1,6 +1,6 @@
 import type { DraftContent, HtmlRemoved, Making } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent } from "#streams/draft/events.ts";
-import type { Actor, Metadata } from "#streams/event.ts";
+import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
 
 /** Who decided, and about what: everything an auditor asks first. */
 export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
@@ -91,17 +91,21 @@ const madeAs = ({ htmlRemoved = [], textDerived }: Making) => ({
 
 const decided = (
   row: DraftRow,
-  decision: Decision,
-  version: number,
-  sha256: string,
+  { decision, version, contentSha256 }: { decision: Decision; version: number; contentSha256: string },
   { actor, at }: Metadata,
 ): DraftRow => {
   const { userAgent, requestId, ...who } = actor;
-  const by: DecidedBy = { ...who, decision, version, content_sha256: sha256 };
+  const by: DecidedBy = { ...who, decision, version, content_sha256: contentSha256 };
   if (userAgent !== undefined) by.user_agent = userAgent;
   if (requestId !== undefined) by.request_id = requestId;
   return { ...row, decided_by: by, decided_at: at };
 };
+
+const approved = (
+  row: DraftRow,
+  { version, contentSha256 }: { version: number; contentSha256: string },
+  meta: Metadata,
+) => decided(row, { decision: "approve", version, contentSha256 }, meta);
 
 function submitted(
   id: string,
@@ -143,11 +147,13 @@ function submitted(
   };
   if (!data.autoApproved) return row;
   const auto = { ...meta, actor: { kind: "auto" as const, id: data.identityId } };
-  return decided(row, "approve", 1, data.contentSha256, auto);
+  return approved(row, { version: 1, contentSha256: data.contentSha256 }, auto);
 }
 
 /** What an event does to a draft's row. Also used to show a draft as it stood at some moment. */
-export function applyToDraft(row: DraftRow | undefined, id: string, event: DraftEvent, meta: Metadata): DraftRow {
+export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
+  const { metadata: meta } = event;
+  const id = idOf(event.stream);
   if (event.type === "DraftSubmitted") return submitted(id, event.data, meta);
   if (!row) throw new Error(`${event.type} before DraftSubmitted on draft ${id}`);
   const next = { ...row, updated_at: meta.at };
@@ -167,10 +173,10 @@ export function applyToDraft(row: DraftRow | undefined, id: string, event: Draft
       };
     }
     case "DraftApproved":
-      return { ...decided(next, "approve", event.data.version, event.data.contentSha256, meta), status: "approved" };
+      return { ...approved(next, event.data, meta), status: "approved" };
     case "DraftRejected":
       return {
-        ...decided(next, "reject", event.data.version, row.content_sha256, meta),
+        ...decided(next, { decision: "reject", version: event.data.version, contentSha256: row.content_sha256 }, meta),
         status: "rejected",
         reason: event.data.reason,
       };
@@ -182,7 +188,7 @@ export function applyToDraft(row: DraftRow | undefined, id: string, event: Draft
       const queued = { ...next, status: "sending", held_code: null };
       // Sending a pending draft by key is that key's authorisation.
       if (row.decided_by !== null) return queued;
-      return decided(queued, "approve", event.data.version, event.data.contentSha256, meta);
+      return approved(queued, event.data, meta);
     }
     case "DraftMarkedStale":
       return { ...next, status: "stale" };

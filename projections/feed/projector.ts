@@ -5,23 +5,30 @@ import { type Known, type PublicEvent, publicEvents, publishedTypes, subjectOf }
 
 type Subject = Known & { id: string; workspace_id: string | null };
 
-const subjectColumns = ["id", "workspace_id", "thread_id", "identity_id", "message_id", "domain_name"];
+const subjectTable = {
+  table: "feed_subjects",
+  columns: ["id", "workspace_id", "thread_id", "identity_id", "message_id", "domain_name"],
+};
 
 /** Events that tell of nobody, but are where something begins. */
 const beginnings = ["ThreadOpened", "DomainAdded"];
 
-const eventColumns = [
-  "workspace_id",
-  "position",
-  "part",
-  "sequence",
-  "id",
-  "type",
-  "created_at",
-  "subject",
-  "identity_id",
-  "data",
-];
+const eventTable = {
+  table: "feed_events",
+  key: ["workspace_id", "position", "part"],
+  columns: [
+    "workspace_id",
+    "position",
+    "part",
+    "sequence",
+    "id",
+    "type",
+    "created_at",
+    "subject",
+    "identity_id",
+    "data",
+  ],
+};
 
 /** A draft, thread or domain that begins here. */
 function begun(event: Recorded): Subject | undefined {
@@ -65,7 +72,7 @@ export const feed: Projection = {
   tables: ["feed_events", "feed_subjects"],
   handles: [...beginnings, ...publishedTypes],
   async project(tx, events) {
-    const subjects = await rowsById<Subject>(tx, "feed_subjects", subjectColumns, events.map(subjectOf));
+    const subjects = await rowsById<Subject>(tx, subjectTable, events.map(subjectOf));
     const fresh: Subject[] = [];
     const made: (PublicEvent & { position: number; part: number })[] = [];
     for (const event of events) {
@@ -77,7 +84,7 @@ export const feed: Projection = {
       const news = publicEvents(event, (id) => subjects.get(id));
       made.push(...news.map((each, part) => ({ ...each, position: event.position, part })));
     }
-    await upsertRows(tx, "feed_subjects", ["id"], subjectColumns, fresh);
+    await upsertRows(tx, subjectTable, fresh);
     if (made.length === 0) return;
     const sequences = await lastSequences(tx, [...new Set(made.map((each) => each.workspace_id))]);
     const rows = made.map((each) => {
@@ -85,6 +92,6 @@ export const feed: Projection = {
       sequences.set(each.workspace_id, sequence);
       return { ...each, sequence };
     });
-    await upsertRows(tx, "feed_events", ["workspace_id", "position", "part"], eventColumns, rows);
+    await upsertRows(tx, eventTable, rows);
   },
 };

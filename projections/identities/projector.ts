@@ -48,15 +48,18 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
   }
 }
 
-export const identities: Projection = {
+export const identities: Projection<IdentityEvent> = {
   name: "identities",
   version: 2,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityDeleted"],
-  project: (tx, events) =>
-    foldRows<Row>(tx, { table: "identities", columns }, events, (before, event) => {
+  project: foldRows<Row, IdentityEvent>({
+    table: "identities",
+    columns,
+    evolve(before, event) {
       const { at } = event.metadata;
-      const row = apply(before, event as unknown as IdentityEvent, at);
+      const row = apply(before, event, at);
       return event.type === "IdentitySecretsResealed" ? row : { ...row, updated_at: at };
-    }),
+    },
+  }),
 };

@@ -39,7 +39,7 @@ const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_ad
   covered_recipients, created_at, updated_at`;
 
 export const identityById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<IdentityRow>(reads, workspaceId, id, { select: columns, from: "identities", where: "deleted_at is null" });
+  rowById<IdentityRow>(reads, workspaceId, { id, select: columns, from: "identities", where: "deleted_at is null" });
 
 export type IdentityFilter = { domain_id?: string; status?: string; limit: number; offset: number };
 
@@ -75,7 +75,7 @@ export const identityOfAssistant = (
   reads: Reads,
   workspaceId: string,
   assistantId: string,
-): Promise<string | undefined> => livingRowOfAssistant(reads, workspaceId, "identities", assistantId);
+): Promise<string | undefined> => livingRowOfAssistant(reads, workspaceId, { table: "identities", assistantId });
 
 /** The living identity an address belongs to, whatever its workspace: for mail coming in. Addresses are stored in lower case. */
 export async function identityByAddress(

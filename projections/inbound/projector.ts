@@ -33,7 +33,7 @@ from json_to_recordset($1::json) as f (delivery_id uuid, position bigint)
 where inbound.id = f.delivery_id`;
 
 /** The ledger of everything received: one row per delivery, whatever became of it. */
-export const inbound: Projection = {
+export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
   version: 2,
   tables: ["inbound"],
@@ -44,7 +44,7 @@ export const inbound: Projection = {
     const decided = new Map<string, Record<string, unknown>>();
     const filed = new Map<string, Record<string, unknown>>();
     for (const event of events) {
-      const { type, data } = event as unknown as InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent;
+      const { type, data } = event;
       if (type === "MailReceived" || type === "ApprovalReplyReceived") {
         if (data.workspaceId === null) continue;
         received.push({
@@ -69,7 +69,7 @@ export const inbound: Projection = {
         filed.set(data.deliveryId, { delivery_id: data.deliveryId, position: event.position });
       }
     }
-    await upsertRows(tx, "inbound", ["id"], columns, received);
+    await upsertRows(tx, { table: "inbound", columns }, received);
     if (decided.size > 0) await tx.query(decidedSql, [jsonRows([...decided.values()])]);
     if (filed.size > 0) await tx.query(filedSql, [jsonRows([...filed.values()])]);
   },

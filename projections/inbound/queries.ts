@@ -44,7 +44,8 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
 }
 
 export const inboundById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<InboundRow & { raw_sha256: string }>(reads, workspaceId, id, {
+  rowById<InboundRow & { raw_sha256: string }>(reads, workspaceId, {
+    id,
     select: `${columns}, raw_sha256`,
     from: "inbound",
   });

@@ -6,7 +6,7 @@ import { followMerges } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
 import { attachmentsOf } from "./attachments.ts";
-import { followHeld } from "./held.ts";
+import { followHeld, type MessagesEvent } from "./held.ts";
 
 type Queued = Extract<DraftEvent, { type: "DraftQueued" }>["data"];
 
@@ -106,7 +106,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
   };
 }
 
-export const messages: Projection = {
+export const messages: Projection<MessagesEvent> = {
   name: "messages",
   version: 5,
   tables: ["messages", "held_messages", "message_thread_merges"],
@@ -126,19 +126,19 @@ export const messages: Projection = {
   ],
   async project(tx, events) {
     const rows = events.flatMap((event) => {
-      if (event.type === "MessageReceived") return [inboundRow(event, event.data as unknown as InboundMessage)];
-      return event.type === "DraftQueued" ? [outboundRow(event, event.data as unknown as Queued)] : [];
+      if (event.type === "MessageReceived") return [inboundRow(event, event.data)];
+      return event.type === "DraftQueued" ? [outboundRow(event, event.data)] : [];
     });
-    await upsertRows(tx, "messages", ["id"], columns, rows);
+    await upsertRows(tx, { table: "messages", columns }, rows);
     await noteAuthentications(tx, events);
     await followHeld(tx, events);
     await followDeliveries(tx, events);
     const written = rows.map((row) => row.id as string);
-    await followMerges(tx, { table: "messages", merges: "message_thread_merges" }, events, written);
+    await followMerges(tx, { table: "messages", merges: "message_thread_merges" }, { events, written });
   },
 };
 
-async function noteAuthentications(tx: Tx, events: readonly Recorded[]): Promise<void> {
+async function noteAuthentications(tx: Tx, events: readonly Recorded<MessagesEvent>[]): Promise<void> {
   const known = events
     .filter((event) => event.type === "MessageAuthenticated")
     .map(({ data }) => [data.messageId, { id: data.messageId, authentication: data.authentication }] as const);

@@ -50,14 +50,13 @@ const columns = `id, workspace_id, identity_id, thread_id, direction, filing_num
   raw_sha256, attachments, quarantined, authentication, from_blocked_contact, created_at`;
 
 export const messageById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<MessageRow>(reads, workspaceId, id, { select: columns, from: "messages" });
+  rowById<MessageRow>(reads, workspaceId, { id, select: columns, from: "messages" });
 
 /** All messages of a thread, oldest first. */
 export const listMessages = (
   reads: Reads,
   workspaceId: string,
-  threadId: string,
-  window: { limit: number; offset: number },
+  { threadId, ...window }: { threadId: string; limit: number; offset: number },
 ) =>
   page<MessageRow>(reads.of(workspaceId), {
     select: columns,
@@ -72,8 +71,7 @@ export const listMessages = (
 export async function newestMessages(
   reads: Reads,
   workspaceId: string,
-  threadId: string,
-  count: number,
+  { threadId, count }: { threadId: string; count: number },
 ): Promise<{ messages: MessageRow[]; total: number }> {
   const newest = await page<MessageRow>(reads.of(workspaceId), {
     select: columns,
@@ -101,20 +99,20 @@ export async function newestInbound(
   return rows[0];
 }
 
+/** What came in on a thread above a filing number; `by`: only what had come by then, at any time if it is left out. */
+export type Newer = { threadId: string; filingNumber: number; by?: Date | undefined };
+
 /** The newest inbound word (no machine's answer) above a filing number, if any: what makes a draft stale. */
 export async function newerWord(
   reads: Reads,
   workspaceId: string,
-  threadId: string,
-  filingNumber: number,
-  /** Only what had come by then; any time where null. */
-  before: Date | null = null,
+  { threadId, filingNumber, by }: Newer,
 ): Promise<MessageRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<MessageRow>(
     `select ${columns} from messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
        and ${isWordSql("classification")} and ($4::timestamptz is null or received_at <= $4)
      order by filing_number desc limit 1`,
-    [workspaceId, threadId, filingNumber, before],
+    [workspaceId, threadId, filingNumber, by ?? null],
   );
   return rows[0];
 }
@@ -131,27 +129,25 @@ export type HeldRow = {
 const heldColumns = "id, filing_number, from_email, from_name, received_at";
 
 export const heldById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<HeldRow>(reads, workspaceId, id, { select: heldColumns, from: "held_messages" });
+  rowById<HeldRow>(reads, workspaceId, { id, select: heldColumns, from: "held_messages" });
 
 /** The newest held word above a filing number, if any: it makes a draft stale as well. */
 export async function newerHeld(
   reads: Reads,
   workspaceId: string,
-  threadId: string,
-  filingNumber: number,
-  before: Date | null = null,
+  { threadId, filingNumber, by }: Newer,
 ): Promise<HeldRow | undefined> {
   const { rows } = await reads.of(workspaceId).query<HeldRow>(
     `select ${heldColumns} from held_messages where workspace_id = $1 and thread_id = $2 and filing_number > $3
        and ($4::timestamptz is null or received_at <= $4) order by filing_number desc limit 1`,
-    [workspaceId, threadId, filingNumber, before],
+    [workspaceId, threadId, filingNumber, by ?? null],
   );
   return rows[0];
 }
 
 /** The id of the newest word above a filing number, held or not. */
-export async function newerWordId(...asked: Parameters<typeof newerWord>): Promise<string | null> {
-  const [shown, held] = await Promise.all([newerWord(...asked), newerHeld(...asked)]);
+export async function newerWordId(reads: Reads, workspaceId: string, newer: Newer): Promise<string | null> {
+  const [shown, held] = await Promise.all([newerWord(reads, workspaceId, newer), newerHeld(reads, workspaceId, newer)]);
   const newest = (held?.filing_number ?? 0) > (shown?.filing_number ?? 0) ? held : shown;
   return newest?.id ?? null;
 }

@@ -105,7 +105,7 @@ export const ruleEvaluations: Projection = {
       const row = rows.get(key);
       if (row) rows.set(key, withOutcome(row, changed));
     }
-    await upsertRows(tx, "rule_runs", ["id"], runColumns, [...runs.values()]);
-    await upsertRows(tx, "rule_evaluations", ["run_id", "rule_id"], columns, [...rows.values()]);
+    await upsertRows(tx, { table: "rule_runs", columns: runColumns }, [...runs.values()]);
+    await upsertRows(tx, { table: "rule_evaluations", key: ["run_id", "rule_id"], columns }, [...rows.values()]);
   },
 };

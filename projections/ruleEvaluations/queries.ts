@@ -19,8 +19,12 @@ export type EvaluationRow = {
 
 export type EvaluationFilter = { matched?: boolean; limit: number; offset: number };
 
-/** Newest first. */
-export async function listEvaluations(reads: Reads, workspaceId: string, ruleId: string, filter: EvaluationFilter) {
+/** A rule's, newest first. */
+export async function listEvaluations(
+  reads: Reads,
+  workspaceId: string,
+  { ruleId, ...filter }: EvaluationFilter & { ruleId: string },
+) {
   const { where, values } = conditions(workspaceId, [
     ["rule_id = {n}", ruleId],
     ["matched = {n}", filter.matched],

@@ -33,15 +33,18 @@ function apply(row: Row, event: RuleEvent, at: string): Row {
   }
 }
 
-export const rules: Projection = {
+export const rules: Projection<RuleEvent> = {
   name: "rules",
   version: 1,
   tables: ["rules"],
   handles: ["RuleCreated", "RuleUpdated", "RuleSecretsResealed", "RuleDeleted"],
-  project: (tx, events) =>
-    foldRows<Row>(tx, { table: "rules", columns }, events, (before, event) => {
+  project: foldRows<Row, RuleEvent>({
+    table: "rules",
+    columns,
+    evolve(before, event) {
       const { at } = event.metadata;
-      const row = apply(before, event as unknown as RuleEvent, at);
+      const row = apply(before, event, at);
       return event.type === "RuleSecretsResealed" ? row : { ...row, updated_at: at };
-    }),
+    },
+  }),
 };

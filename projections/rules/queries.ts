@@ -26,7 +26,7 @@ const columns = `id, workspace_id, version, name, trigger_event, conditions, act
   identity_id, assistant_id, created_at, updated_at`;
 
 export const ruleById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<RuleRow>(reads, workspaceId, id, { select: columns, from: "rules", where: "deleted_at is null" });
+  rowById<RuleRow>(reads, workspaceId, { id, select: columns, from: "rules", where: "deleted_at is null" });
 
 export type RuleFilter = { trigger_event?: string; status?: string; limit: number; offset: number };
 
@@ -49,7 +49,7 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
 
 /** A rule that is limited to this assistant, if any. */
 export const ruleOfAssistant = (reads: Reads, workspaceId: string, assistantId: string): Promise<string | undefined> =>
-  livingRowOfAssistant(reads, workspaceId, "rules", assistantId);
+  livingRowOfAssistant(reads, workspaceId, { table: "rules", assistantId });
 
 /**
  * The rules that work on a trigger, in their order. `cap`: how many rules the plan allows (null: any number); above it the newest
@@ -58,8 +58,7 @@ export const ruleOfAssistant = (reads: Reads, workspaceId: string, assistantId: 
 export async function workingRules(
   reads: Reads,
   workspaceId: string,
-  trigger: TriggerEvent,
-  cap: number | null,
+  { trigger, cap }: { trigger: TriggerEvent; cap: number | null },
 ): Promise<RuleRow[]> {
   const { rows } = await reads.of(workspaceId).query<RuleRow>(
     `select ${columns} from rules
@@ -79,8 +78,7 @@ export type PastTrigger = { draft_id: string | null; message_id: string | null; 
 export async function pastTriggers(
   reads: Reads,
   workspaceId: string,
-  trigger: TriggerEvent,
-  { since, limit }: { since: Date | null; limit: number },
+  { trigger, since, limit }: { trigger: TriggerEvent; since: Date | null; limit: number },
 ): Promise<PastTrigger[]> {
   const { rows } = await reads.of(workspaceId).query<PastTrigger>(
     `select (data ->> 'draft_id')::uuid as draft_id, (data ->> 'message_id')::uuid as message_id, created_at as at

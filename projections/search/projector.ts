@@ -1,6 +1,7 @@
 import type { DraftContent } from "#streams/draft/content.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import type { InboundMessage } from "#streams/thread/events.ts";
+import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { json } from "../projection.ts";
@@ -9,6 +10,9 @@ import { vectorOf } from "./words.ts";
 
 /** Of each body; the rest of a longer one is not searched. */
 const searchedCharacters = 20_000;
+
+/** What has words to be found by. */
+type Found = Extract<DraftEvent | ThreadEvent, { type: "MessageReceived" | "DraftQueued" }>;
 
 type Row = { id: string; workspace_id: string; thread_id: string; draft_id: string | null; words: string };
 
@@ -24,7 +28,7 @@ const outbound = (content: DraftContent | null) =>
   vectorOf([content?.subject ?? "", (content?.body_text ?? "").slice(0, searchedCharacters)], "");
 
 /** Which thread has a message with which words. */
-export const search: Projection = {
+export const search: Projection<DraftEvent | ThreadEvent> = {
   name: "search",
   version: 1,
   tables: ["message_words", "search_words", "search_thread_merges"],
@@ -44,19 +48,23 @@ export const search: Projection = {
     await writeRows(tx, [...rows.values()]);
     await learn(tx, vocabulary);
     await forgetUnsent(tx, events);
-    await followMerges(tx, { table: "message_words", merges: "search_thread_merges" }, events, [...rows.keys()]);
+    await followMerges(
+      tx,
+      { table: "message_words", merges: "search_thread_merges" },
+      { events, written: [...rows.keys()] },
+    );
   },
 };
 
-function rowOf(event: Recorded): { row: Row; words: string[] } {
+function rowOf(event: Recorded<Found>): { row: Row; words: string[] } {
   const workspace_id = event.metadata.workspaceId as string;
   if (event.type === "MessageReceived") {
-    const message = event.data as unknown as InboundMessage;
+    const message = event.data;
     const { vector, words } = inbound(message);
     const row = { id: message.messageId, thread_id: idOf(event.stream), draft_id: null };
     return { row: { ...row, workspace_id, words: vector }, words };
   }
-  const queued = event.data as { messageId: string; threadId: string; content: DraftContent | null };
+  const queued = event.data;
   const { vector, words } = outbound(queued.content);
   const row = { id: queued.messageId, thread_id: queued.threadId, draft_id: idOf(event.stream) };
   return { row: { ...row, workspace_id, words: vector }, words };

@@ -1,7 +1,7 @@
-import { idOf } from "#streams/event.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
 import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
 import { type Counts, moveCounts } from "../counts.ts";
-import type { Projection } from "../projection.ts";
+import type { Projection, Tx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 
 type Row = {
@@ -47,6 +47,8 @@ const columns = [
   "updated_at",
 ] as const;
 
+const threadTable = { table: "threads", columns };
+
 const newRow = (id: string, at: string): Row => ({
   id,
   workspace_id: "",
@@ -75,7 +77,8 @@ const latest = (...times: (string | Date | null)[]): string | null => {
   return known.sort().at(-1) ?? null;
 };
 
-function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>): Row {
+/** `rows`: all rows of the batch, an absorbed thread's among them. */
+function apply(row: Row, event: Recorded<ThreadEvent>, rows: ReadonlyMap<string, Row>): Row {
   switch (event.type) {
     case "ThreadOpened": {
       const { workspaceId, identityId, subject, contactId, openedBy = null, recipients = [] } = event.data;
@@ -108,7 +111,7 @@ function apply(row: Row, event: ThreadEvent, at: string, rows: Map<string, Row>)
       return {
         ...row,
         message_count: row.message_count + 1,
-        last_message_at: latest(row.last_message_at, at),
+        last_message_at: latest(row.last_message_at, event.metadata.at),
         participants: joined(row.participants, event.data.to),
       };
     case "DraftNoted": {
@@ -151,7 +154,7 @@ const threadCounts: Counts = {
 
 const isListed = (row: Row): boolean => row.merged_into === null && row.shown && row.listed;
 
-export const threads: Projection = {
+export const threads: Projection<ThreadEvent> = {
   name: "threads",
   version: 3,
   tables: ["threads", "thread_counts"],
@@ -168,28 +171,26 @@ export const threads: Projection = {
     "ThreadAbsorbed",
   ],
   async project(tx, events) {
-    const absorbed = events.flatMap((event) =>
-      event.type === "ThreadAbsorbed" ? [event.data.absorbedId as string] : [],
-    );
+    const absorbed = events.flatMap((event) => (event.type === "ThreadAbsorbed" ? [event.data.absorbedId] : []));
     const ids = [...events.map((event) => idOf(event.stream)), ...absorbed];
-    const rows = await rowsById<Row>(tx, "threads", columns, ids);
+    const rows = await rowsById<Row>(tx, threadTable, ids);
     const before = [...rows.values()];
     for (const event of events) {
       // A marker on a thread that shows something shows nothing.
       if (event.type === "MessageHeld" && !event.data.opensThread) continue;
       const id = idOf(event.stream);
       const { at } = event.metadata;
-      const row = apply(rows.get(id) ?? newRow(id, at), event as unknown as ThreadEvent, at, rows);
+      const row = apply(rows.get(id) ?? newRow(id, at), event, rows);
       rows.set(id, { ...row, updated_at: at });
     }
-    await upsertRows(tx, "threads", ["id"], columns, [...rows.values()]);
-    await moveCounts(tx, threadCounts, before.filter(isListed), [...rows.values()].filter(isListed));
+    await upsertRows(tx, threadTable, [...rows.values()]);
+    await moveCounts(tx, threadCounts, { before: before.filter(isListed), after: [...rows.values()].filter(isListed) });
     await followMerges(tx, events);
   },
 };
 
 /** A thread merged into one that is merged on points at the last survivor, so that no reader has to walk. */
-async function followMerges(tx: Parameters<Projection["project"]>[0], events: Parameters<Projection["project"]>[1]) {
+async function followMerges(tx: Tx, events: readonly Recorded<ThreadEvent>[]) {
   for (const event of events) {
     if (event.type !== "ThreadFrozen") continue;
     await tx.query("update threads set merged_into = $1 where merged_into = $2", [

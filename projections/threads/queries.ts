@@ -80,4 +80,4 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
 
 /** A thread as itself, merged or not. */
 export const threadById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<ThreadRow>(reads, workspaceId, id, { select: columns, from: "threads", where: "shown" });
+  rowById<ThreadRow>(reads, workspaceId, { id, select: columns, from: "threads", where: "shown" });

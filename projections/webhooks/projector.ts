@@ -24,14 +24,15 @@ const columns = [
 
 type Row = { id: string } & Record<string, unknown>;
 
-function apply(row: Row, event: WebhookEvent, { position, metadata: { at } }: Recorded): Row {
+function apply(row: Row, event: Recorded<WebhookEvent>): Row {
+  const { at } = event.metadata;
   switch (event.type) {
     case "WebhookCreated":
       return {
         ...row,
         workspace_id: event.data.workspaceId,
         ...underColumns(columnOf, event.data),
-        created_position: position,
+        created_position: event.position,
         created_at: at,
       };
     case "WebhookUpdated": {
@@ -48,14 +49,14 @@ function apply(row: Row, event: WebhookEvent, { position, metadata: { at } }: Re
   }
 }
 
-export const webhooks: Projection = {
+export const webhooks: Projection<WebhookEvent> = {
   name: "webhooks",
   version: 1,
   tables: ["webhooks"],
   handles: ["WebhookCreated", "WebhookUpdated", "WebhookSecretRotated", "WebhookDisabled", "WebhookDeleted"],
-  project: (tx, events) =>
-    foldRows<Row>(tx, { table: "webhooks", columns }, events, (row, event) => ({
-      ...apply(row, event as unknown as WebhookEvent, event),
-      updated_at: event.metadata.at,
-    })),
+  project: foldRows<Row, WebhookEvent>({
+    table: "webhooks",
+    columns,
+    evolve: (row, event) => ({ ...apply(row, event), updated_at: event.metadata.at }),
+  }),
 };

@@ -19,7 +19,7 @@ export type WebhookRow = {
 const columns = `id, workspace_id, url, events, identity_ids, description, status, disabled_reason, created_at, updated_at`;
 
 export const webhookById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<WebhookRow>(reads, workspaceId, id, { select: columns, from: "webhooks", where: "deleted_at is null" });
+  rowById<WebhookRow>(reads, workspaceId, { id, select: columns, from: "webhooks", where: "deleted_at is null" });
 
 /** Newest first. */
 export const listWebhooks = (reads: Reads, workspaceId: string, window: { limit: number; offset: number }) =>

@@ -54,7 +54,7 @@ function apply(row: Row, event: WorkspaceEvent): Row {
 /** Until somebody says otherwise. */
 const empty = { sending_paused: false, require_human_approval: false };
 
-export const workspaces: Projection = {
+export const workspaces: Projection<WorkspaceEvent> = {
   name: "workspaces",
   version: 3,
   tables: ["workspaces"],
@@ -67,9 +67,10 @@ export const workspaces: Projection = {
     "HumanApprovalRequired",
     "HumanApprovalWaived",
   ],
-  project: (tx, events) =>
-    foldRows<Row>(tx, { table: "workspaces", columns, empty }, events, (row, event) => ({
-      ...apply(row, event as unknown as WorkspaceEvent),
-      updated_at: event.metadata.at,
-    })),
+  project: foldRows<Row, WorkspaceEvent>({
+    table: "workspaces",
+    columns,
+    empty,
+    evolve: (row, event) => ({ ...apply(row, event), updated_at: event.metadata.at }),
+  }),
 };

@@ -14,10 +14,14 @@ export const bench: Bench = {
   async run({ server, repetitions, seconds = 1 }) {
     const stores = await openStores(server);
     try {
-      const fast = await measure(stores.all, [1, 8, 32, 128], repetitions, seconds);
+      const fast = await measure(stores.all, { writers: [1, 8, 32, 128], repetitions, seconds });
       report("as the disk is", fast);
       await diskWaits(server, 2_000);
-      const slow = await measure(stores.all.slice(0, 2), [32, 128], Math.min(repetitions, 3), seconds);
+      const slow = await measure(stores.all.slice(0, 2), {
+        writers: [32, 128],
+        repetitions: Math.min(repetitions, 3),
+        seconds,
+      });
       await diskWaits(server, 0);
       report("every commit 2 ms slower (commit_delay)", slow);
       return summarise(fast, slow);
@@ -34,7 +38,10 @@ type Result = { name: string; writers: number; rates: number[]; p99s: number[] }
 /** After so many events a writer goes on with a new stream. */
 const streamLength = 10;
 
-async function measure(contenders: Contender[], writers: number[], repetitions: number, seconds: number) {
+async function measure(
+  contenders: Contender[],
+  { writers, repetitions, seconds }: { writers: number[]; repetitions: number; seconds: number },
+) {
   const results: Result[] = [];
   for (const count of writers) {
     const these = contenders.map(({ name }) => ({ name, writers: count, rates: [] as number[], p99s: [] as number[] }));

@@ -96,8 +96,10 @@ async function fill(store: EventStore, database: Database, all: readonly Project
   const tables = projections.flatMap((projection) => projection.tables).map((table) => `read.${table}`);
   await database.owner.query(`drop table if exists ${tables.join(", ")} cascade`);
   await database.owner.query("delete from work.checkpoints");
-  const role = await serviceRoleOf(database);
-  for (const projection of all) await ensureTables(database, projection, await tablesFile(projection), role);
+  const serviceRole = await serviceRoleOf(database);
+  for (const projection of all) {
+    await ensureTables(database, { projection, ddl: await tablesFile(projection), serviceRole });
+  }
   const places: Place[] = all.map((projection) => ({ projection, position: 0 }));
   return replay(
     store,

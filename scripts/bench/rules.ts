@@ -39,7 +39,7 @@ export const bench: Bench = {
         const mails = Array.from({ length: count }, (_, index) => made(first + index));
         first += count;
         if (status === "active") evaluated.push(...mails.map((mail) => mail.number));
-        return visibleAfter(instance, pool, mails, address);
+        return visibleAfter(instance, pool, { mails, to: address });
       };
       progress("warming up");
       await measure("inactive", perSecond * warmUpSeconds);
@@ -137,7 +137,11 @@ const setStatus = (instance: BenchInstance, rules: string[], status: string): Pr
   });
 
 /** Sends by the clock; milliseconds from each mail's 250 until its row is there. */
-async function visibleAfter(instance: BenchInstance, pool: pg.Pool, mails: Mail[], to: string): Promise<number[]> {
+async function visibleAfter(
+  instance: BenchInstance,
+  pool: pg.Pool,
+  { mails, to }: { mails: Mail[]; to: string },
+): Promise<number[]> {
   const taken = new Map<string, number>();
   const seen = new Map<string, number>();
   const ids = mails.map((mail) => `<${mail.id}>`);

@@ -22,7 +22,7 @@ export const corpus: Proof = {
     for (const order of orders) {
       const world = await openWorld();
       try {
-        await receiveAll(world, arranged(mails, order), order, report);
+        await receiveAll(world, { mails: arranged(mails, order), order }, report);
       } finally {
         await world.close();
       }
@@ -30,9 +30,10 @@ export const corpus: Proof = {
   },
 };
 
+type Arranged = { mails: CorpusMail[]; order: string };
 type Arrival = CorpusMail & { again: boolean };
 
-async function receiveAll(world: World, mails: CorpusMail[], order: string, report: Report): Promise<void> {
+async function receiveAll(world: World, { mails, order }: Arranged, report: Report): Promise<void> {
   const instance = await world.start();
   const client = world.client(instance);
   const identity = await client.identity();
@@ -57,14 +58,14 @@ async function receiveAll(world: World, mails: CorpusMail[], order: string, repo
   await until("every mail filed", async () => (await unfiled(world)) === 0, 300_000);
   const filedIn = performance.now() - began;
 
-  allOf(report, `${order}: accepted`, accepted, arrivals.length);
+  allOf(report, `${order}: accepted`, { good: accepted, of: arrivals.length });
   report.figure(
     `${order}: rate`,
     `${Math.round((accepted / acceptedIn) * 1000)} mails/s acknowledged, ${Math.round((accepted / filedIn) * 1000)} filed`,
   );
-  await judgeStored(world, arrivals, order, report);
-  await judgePartition(world, mails, order, report);
-  await judgeRaw(world, instance, mails, order, report);
+  await judgeStored(world, { arrivals, order }, report);
+  await judgePartition(world, { mails, order }, report);
+  await judgeRaw({ world, instance }, { mails, order }, report);
   report.figure(`${order}: read model rows equal to a replay`, await judgeReadModels(world, report));
 }
 
@@ -78,11 +79,15 @@ const unfiled = async (world: World): Promise<number> => {
 };
 
 /** One message per mail, also where it came twice; one ledger entry per delivery. */
-async function judgeStored(world: World, arrivals: Arrival[], order: string, report: Report): Promise<void> {
+async function judgeStored(
+  world: World,
+  { arrivals, order }: { arrivals: Arrival[]; order: string },
+  report: Report,
+): Promise<void> {
   const entries = await world.rows<{ raw_sha256: string; disposition: string; message_id: string | null }>(
     "select raw_sha256, disposition, message_id from read.inbound",
   );
-  allOf(report, `${order}: ledger entries`, entries.length, arrivals.length);
+  allOf(report, `${order}: ledger entries`, { good: entries.length, of: arrivals.length });
   const expected = new Map<string, number>();
   for (const { raw } of arrivals) expected.set(sha256(raw), (expected.get(sha256(raw)) ?? 0) + 1);
   const messagesOf = new Map<string, Set<string | null>>();
@@ -91,7 +96,7 @@ async function judgeStored(world: World, arrivals: Arrival[], order: string, rep
   const once = [...expected.keys()].filter(
     (hash) => messagesOf.get(hash)?.size === 1 && !messagesOf.get(hash)?.has(null),
   );
-  allOf(report, `${order}: stored as one message`, once.length, expected.size);
+  allOf(report, `${order}: stored as one message`, { good: once.length, of: expected.size });
   const [stored] = await world.rows<{ messages: string }>(
     "select count(*) as messages from read.messages where direction = 'inbound'",
   );
@@ -103,7 +108,7 @@ async function judgeStored(world: World, arrivals: Arrival[], order: string, rep
 }
 
 /** Two mails are on one thread exactly where they belong to one conversation. */
-async function judgePartition(world: World, mails: CorpusMail[], order: string, report: Report): Promise<void> {
+async function judgePartition(world: World, { mails, order }: Arranged, report: Report): Promise<void> {
   const rows = await world.rows<{ raw_sha256: string; thread_id: string }>(
     "select i.raw_sha256, m.thread_id from read.inbound i join read.messages m on m.id = i.message_id",
   );
@@ -119,19 +124,17 @@ async function judgePartition(world: World, mails: CorpusMail[], order: string, 
     const [thread] = threads;
     return threads.size === 1 && thread !== undefined && conversationsOn.get(thread)?.size === 1;
   });
-  allOf(report, `${order}: conversations on a thread of their own`, right.length, threadsOf.size);
+  allOf(report, `${order}: conversations on a thread of their own`, { good: right.length, of: threadsOf.size });
   const [alive] = await world.rows<{ threads: string }>(
     "select count(*) as threads from read.threads where merged_into is null",
   );
-  allOf(report, `${order}: threads`, Number(alive?.threads), threadsOf.size);
+  allOf(report, `${order}: threads`, { good: Number(alive?.threads), of: threadsOf.size });
 }
 
 /** What the API gives back is what was sent, byte for byte. */
 async function judgeRaw(
-  world: World,
-  instance: Instance,
-  mails: CorpusMail[],
-  order: string,
+  { world, instance }: { world: World; instance: Instance },
+  { mails, order }: Arranged,
   report: Report,
 ): Promise<void> {
   const rows = await world.rows<{ message_id: string; raw_sha256: string }>(
@@ -143,7 +146,7 @@ async function judgeRaw(
     const { status, bytes } = await world.bytes(instance, `/v1/messages/${message_id}/raw`);
     if (status === 200 && sha256(bytes) === raw_sha256 && sent.has(raw_sha256)) equal += 1;
   });
-  allOf(report, `${order}: raw bytes equal`, equal, rows.length);
+  allOf(report, `${order}: raw bytes equal`, { good: equal, of: rows.length });
 }
 
 function arranged(mails: CorpusMail[], order: (typeof orders)[number]): CorpusMail[] {

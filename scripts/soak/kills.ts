@@ -82,7 +82,7 @@ export const kills: Proof = {
       }
       await sleep(1000);
       await load.stop();
-      await settle(world, world.client(instance), load, report);
+      await settle(world, { client: world.client(instance), load }, report);
     } finally {
       await world.close();
     }

@@ -53,7 +53,7 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
   async function agent(): Promise<void> {
     const answered = new Set<string>();
     while (!stopping) {
-      await work(client, instance, identity, answered, drafts).catch(() => {});
+      await work({ client, instance, identity }, answered, drafts).catch(() => {});
       await sleep(20);
     }
   }
@@ -80,9 +80,7 @@ function namedBy(acknowledged: readonly string[]): string | undefined {
 }
 
 async function work(
-  client: Client,
-  instance: Instance,
-  identity: Identity,
+  { client, instance, identity }: { client: Client; instance: Instance; identity: Identity },
   answered: Set<string>,
   drafts: string[],
 ): Promise<void> {

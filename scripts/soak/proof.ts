@@ -34,7 +34,7 @@ export function createReport(onProgress: (text: string) => void = () => {}): Rep
 }
 
 /** "N of N", and a violation where some are missing. */
-export function allOf(report: Report, name: string, good: number, of: number): void {
+export function allOf(report: Report, name: string, { good, of }: { good: number; of: number }): void {
   report.figure(name, `${good} of ${of}`);
   if (good !== of) report.violation(`${name}: only ${good} of ${of}`);
 }

@@ -32,7 +32,7 @@ export const races: Proof = {
           if (await race({ world, client, report, draft: await newDraft() })) good += 1;
           report.progress(round + 1, size, name);
         }
-        allOf(report, name, good, size);
+        allOf(report, name, { good, of: size });
       }
       await revoke({ world, client, newDraft, report, rounds: Math.max(2, Math.round(size / 10)), url: instance.url });
       await sendsAtTheCap({ world, instance, send: sender.send, report, parallel: Math.min(parallel, size * 5) });
@@ -134,15 +134,18 @@ async function sendsAtTheCap(race: {
   for (const draft of drafts.splice(0, cap - 5)) await client.ask(`POST /v1/drafts/${draft.id}/send`);
   const answers = await Promise.all(drafts.map(({ id }) => client.api(`POST /v1/drafts/${id}/send`)));
   const told = (status: number) => answers.filter((answer) => answer.status === status).length;
-  allOf(report, `${drafts.length} sends at cap − 5: 202`, told(202), 5);
-  allOf(report, `${drafts.length} sends at cap − 5: 402 plan_limit_reached`, told(402), drafts.length - 5);
+  allOf(report, `${drafts.length} sends at cap − 5: 202`, { good: told(202), of: 5 });
+  allOf(report, `${drafts.length} sends at cap − 5: 402 plan_limit_reached`, {
+    good: told(402),
+    of: drafts.length - 5,
+  });
   const [quota] = await world.rows<{ held: string }>(
     `select count(*) as held from (
        select data ->> 'reservationId' as id from es.events where stream_id = $1 group by 1
        having bool_or(type = 'QuotaReserved') and not bool_or(type = 'QuotaReleased')) reserved`,
     [`quota-${workspaceId}-lifetime`],
   );
-  allOf(report, "reservations held at the cap", Number(quota?.held), cap);
+  allOf(report, "reservations held at the cap", { good: Number(quota?.held), of: cap });
 }
 
 async function workspaceCommand(world: World, ...words: string[]): Promise<string> {
@@ -193,7 +196,7 @@ async function revoke(race: {
       );
     report.progress(round + 1, rounds, "revoke∥200 requests");
   }
-  allOf(report, "revoke∥200 requests in flight", good, rounds);
+  allOf(report, "revoke∥200 requests in flight", { good, of: rounds });
 }
 
 const caused = (world: World, keyId: string) =>

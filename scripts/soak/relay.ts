@@ -85,7 +85,7 @@ export const relay: Proof = {
       }
       server.setFaults();
       sender.close();
-      allOf(report, "drafts with the right end", right, size * tried.length);
+      allOf(report, "drafts with the right end", { good: right, of: size * tried.length });
       report.figure("handed over a second time", again);
       report.figure("kinds of fault", tried.length);
       report.figure("read model rows equal to a replay", await judgeReadModels(world, report));

@@ -39,7 +39,7 @@ export const repetitions: Proof = {
       const bases = await basesOf(world.client(one));
       const minutes = passMinutes(world, over.signal);
       const working = Promise.all(
-        Array.from({ length: lanes }, (_, lane) => work(load, clients, bases, lane, over.signal)),
+        Array.from({ length: lanes }, (_, lane) => work({ load, clients }, { bases, lane }, over.signal)),
       );
       for (let kill = 1; kill <= size; kill++) {
         // In turn right behind an effect, and whenever it hits.
@@ -49,7 +49,7 @@ export const repetitions: Proof = {
       over.abort();
       await working;
       await minutes;
-      await judge(world, one, load, report);
+      await judge({ world, instance: one }, load, report);
     } finally {
       await world.close();
     }
@@ -95,26 +95,29 @@ async function basesOf(client: Client): Promise<Record<string, string>[]> {
   );
 }
 
+type Asking = { load: Load; clients: () => Client[] };
+
 async function work(
-  load: Load,
-  clients: () => Client[],
-  bases: Record<string, string>[],
-  lane: number,
+  asking: Asking,
+  { bases, lane }: { bases: Record<string, string>[]; lane: number },
   over: AbortSignal,
 ): Promise<void> {
   for (let n = lane; !over.aborted; n += lanes) {
-    const post = (line: string, type: string, body?: unknown) => repeatedly(load, clients, line, type, body);
+    const post = (line: string, type: string, body?: unknown) => repeatedly(asking, { line, type, body });
     const text = `Answer ${randomUUID()}`;
     const draft = await post("/v1/drafts", "DraftSubmitted", { ...bases[n % bases.length], body_text: text });
     if (n % 3 === 0) await post(`/v1/drafts/${draft.id}/approve`, "DraftApproved");
     await post(`/v1/drafts/${draft.id}/send`, "DraftQueued");
-    load.mails.push(text);
+    asking.load.mails.push(text);
     if (n < maxApiKeys) await post("/v1/api-keys", "ApiKeyCreated", { name: `key ${n}` });
   }
 }
 
-/** One POST, several times at once; each caller asks until it has an answer. */
-async function repeatedly(load: Load, clients: () => Client[], line: string, type: string, body?: unknown) {
+/** One POST, several times at once; each caller asks until it has an answer. `type`: of the event that it has to leave. */
+async function repeatedly(
+  { load, clients }: Asking,
+  { line, type, body }: { line: string; type: string; body?: unknown },
+) {
   const key = randomUUID();
   const answers = await Promise.all(
     Array.from({ length: duplicates }, async (_, caller) => {
@@ -132,7 +135,11 @@ async function repeatedly(load: Load, clients: () => Client[], line: string, typ
   return answers[0]!.body;
 }
 
-async function judge(world: World, one: Instance, load: Load, report: Report): Promise<void> {
+async function judge(
+  { world, instance }: { world: World; instance: Instance },
+  load: Load,
+  report: Report,
+): Promise<void> {
   for (const { key, line, type, answers } of load.made) {
     if (new Set(answers).size > 1)
       report.violation(`${line} under ${key} was answered differently: ${answers.join(" / ")}`);
@@ -143,7 +150,7 @@ async function judge(world: World, one: Instance, load: Load, report: Report): P
     );
     if (effects.length !== 1) report.violation(`${line} under ${key} left ${effects.length} events ${type}`);
   }
-  const sent = await mailsOf(world.client(one), load.mails);
+  const sent = await mailsOf(world.client(instance), load.mails);
   for (const text of load.mails) {
     const mails = sent.filter((each) => each.includes(text)).length;
     if (mails !== 1) report.violation(`"${text}" left ${mails} times`);

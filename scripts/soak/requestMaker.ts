@@ -41,9 +41,9 @@ function start(operation: Operation, random: Random, { key, idFor, pathOf }: Poo
   const { method, path, parameters } = operation;
   const query = parameters.filter((each) => each.in === "query" && (each.required || random.chance(0.2)));
   const search = query.map(
-    ({ name, schema }) => `${name}=${encodeURIComponent(String(valid(schema, random, idFor, name)))}`,
+    ({ name, schema }) => `${name}=${encodeURIComponent(String(valid(schema, { random, idFor, name })))}`,
   );
-  const body = operation.body && (random.chance(0.97) ? valid(operation.body, random, idFor) : {});
+  const body = operation.body && (random.chance(0.97) ? valid(operation.body, { random, idFor }) : {});
   return {
     kind: "valid",
     operation,

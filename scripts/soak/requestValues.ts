@@ -46,14 +46,17 @@ const odd = [
   ...sql,
 ];
 
+/** What a value is made with; `name`: of the field or parameter that it is for. */
+type Making = { random: Random; idFor: IdFor; name?: string };
+
 /** A value that the schema takes. */
-export function valid(schema: Json, random: Random, idFor: IdFor, name = ""): unknown {
+export function valid(schema: Json, { random, idFor, name = "" }: Making): unknown {
   if (schema.format === "uuid") return idFor(name);
   if (schema.examples && random.chance(0.5)) return random.pick(schema.examples);
   if ("const" in schema) return schema.const;
   if (schema.enum) return random.pick(schema.enum);
   const branches = (schema.oneOf ?? schema.anyOf)?.filter((each: Json) => Object.keys(each).join() !== "required");
-  if (branches?.length > 0) return valid(random.pick(branches), random, idFor, name);
+  if (branches?.length > 0) return valid(random.pick(branches), { random, idFor, name });
   switch (schema.type) {
     case "integer":
     case "number":
@@ -63,7 +66,7 @@ export function valid(schema: Json, random: Random, idFor: IdFor, name = ""): un
     case "array": {
       const most = Math.min(schema.maxItems ?? 3, 3);
       const size = (schema.minItems ?? 0) + random.below(most - (schema.minItems ?? 0) + 1);
-      return Array.from({ length: size }, () => valid(schema.items ?? {}, random, idFor, name));
+      return Array.from({ length: size }, () => valid(schema.items ?? {}, { random, idFor, name }));
     }
     case "string":
       return text(schema, random, name);
@@ -84,7 +87,7 @@ function object(schema: Json, random: Random, idFor: IdFor): Json {
   const fields = Object.entries(schema.properties as Json).filter(([field]) => needed.has(field) || random.chance(0.3));
   const schemaOf = (field: string, inner: Json): Json => (given.has(field) ? withoutNull(inner) : inner);
   return Object.fromEntries(
-    fields.map(([field, inner]) => [field, valid(schemaOf(field, inner), random, idFor, field)]),
+    fields.map(([field, inner]) => [field, valid(schemaOf(field, inner), { random, idFor, name: field })]),
   );
 }
 

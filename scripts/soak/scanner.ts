@@ -38,7 +38,7 @@ export const scanner: Proof = {
           }
         }
       }
-      allOf(report, "GET and HEAD answered 200", looks, links.length * size * 2);
+      allOf(report, "GET and HEAD answered 200", { good: looks, of: links.length * size * 2 });
       report.figure("opened by a headless browser", await browse(links, size));
       if ((await facts(world)) !== before)
         report.violation("looking at a link changed the log, the outbox or the draft");

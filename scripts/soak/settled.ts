@@ -10,8 +10,7 @@ const settlesWithinMs = 60_000;
 /** What was interrupted comes to its end: every mail filed, nothing held by a draft that is over, no draft between two states. */
 export async function settle(
   world: World,
-  client: Client,
-  { acknowledged, drafts }: Load,
+  { client, load: { acknowledged, drafts } }: { client: Client; load: Pick<Load, "acknowledged" | "drafts"> },
   report: Report,
 ): Promise<void> {
   const isFiled = async () => {
@@ -39,12 +38,10 @@ export async function settle(
     async () => (await looseClaims(world)).length === 0,
     30_000,
   ).catch(async () => report.violation(`claims left: ${JSON.stringify(await looseClaims(world))}`));
-  allOf(
-    report,
-    "acknowledged mails, each filed once",
-    await judgeInbound(world, acknowledged, report),
-    acknowledged.length,
-  );
+  allOf(report, "acknowledged mails, each filed once", {
+    good: await judgeInbound(world, acknowledged, report),
+    of: acknowledged.length,
+  });
   report.figure(
     "drafts by end",
     Object.entries(ends)

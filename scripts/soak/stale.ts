@@ -48,7 +48,7 @@ export const stale: Proof = {
           report.violation(`sent after an acknowledged reply: ${draft.id} answered ${status} ${JSON.stringify(body)}`);
         report.progress(round + 1, size, "send after the reply's 250");
       }
-      allOf(report, "send after the reply's 250: 409 stale_draft", refused, size);
+      allOf(report, "send after the reply's 250: 409 stale_draft", { good: refused, of: size });
 
       identity = await client.identity();
       const ends = { sent: 0, stale: 0, other: 0 };
@@ -75,7 +75,10 @@ export const stale: Proof = {
       if (acknowledgedBeforeClaim > 0)
         report.violation(`${acknowledgedBeforeClaim} left although a reply was acknowledged before their claim`);
       if (left !== ends.sent) report.violation(`${left} left, ${ends.sent} are sent`);
-      allOf(report, "acknowledged and filed", await judgeInbound(world, acknowledged, report), acknowledged.length);
+      allOf(report, "acknowledged and filed", {
+        good: await judgeInbound(world, acknowledged, report),
+        of: acknowledged.length,
+      });
       report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
     } finally {
       sender.close();

@@ -39,7 +39,7 @@ export const suspended: Proof = {
         drafts: loads.flatMap(({ drafts }) => drafts),
       };
       report.figure("stopped and continued", size);
-      await settle(world, world.client(two), both, report);
+      await settle(world, { client: world.client(two), load: both }, report);
     } finally {
       await world.close();
     }

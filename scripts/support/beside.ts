@@ -18,7 +18,7 @@ export async function besideService<T>(run: (composition: Composition) => Promis
   try {
     const urls = embedded ?? { serviceUrl: config.databaseUrl!, ownerUrl: config.databaseOwnerUrl! };
     await prepareDatabase(urls);
-    const composition = await compose(config, urls, logger);
+    const composition = compose(config, urls, { logger });
     try {
       return await run(composition);
     } finally {

@@ -117,7 +117,7 @@ export function approvalLink(mail: OutboxMail, decision: "approve" | "reject"): 
 export async function until<T>(
   what: string,
   look: () => Promise<T | undefined | false>,
-  timeoutMs = 15_000,
+  timeoutMs = 90_000,
 ): Promise<T> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {

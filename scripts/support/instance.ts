@@ -20,7 +20,7 @@ export type Instance = {
 };
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
-const startsWithinMs = 60_000;
+const startsWithinMs = 120_000;
 
 /** Starts an instance on free ports and waits for its `ready` line. Throws with the end of its log where it does not come up. */
 export async function startInstance(environment: Record<string, string>): Promise<Instance> {

@@ -49,7 +49,7 @@ export async function makeScaleLog(options: ScaleLog): Promise<MadeLog> {
     const from = head + made.events;
     made.events += ready.length;
     options.onProgress?.(made.events, made.messages);
-    writing = insert(options.owner, from, options.workspaceId, ready);
+    writing = insert(options, from, ready);
   };
   for (const events of conversations(options, made)) {
     batch.push(...events);
@@ -71,13 +71,13 @@ function* conversations({ workspaceId, identities, threads }: ScaleLog, made: Ma
   for (let step = 0; open.length > 0 || begun < threads; step++) {
     while (open.length < openAtOnce && begun < threads) {
       const identity = identities[Math.floor(writer.random() ** 2 * identities.length)] ?? identities[0]!;
-      open.push(begin(writer, made.people, workspaceId, identity));
+      open.push(begin(writer, made.people, { workspaceId, identity }));
       begun += 1;
     }
     const place = Math.floor(writer.random() * open.length);
     const conversation = open[place]!;
     const at = new Date(start + (yearMs * step) / Math.max(steps, step + 1)).toISOString();
-    yield next(conversation, writer, at, made);
+    yield next(conversation, writer, { at, made });
     if (conversation.left > 0) continue;
     open[place] = open.at(-1)!;
     open.pop();
@@ -99,8 +99,7 @@ type Conversation = {
 const begin = (
   writer: Writer,
   people: number,
-  workspaceId: string,
-  identity: Conversation["identity"],
+  { workspaceId, identity }: Pick<Conversation, "workspaceId" | "identity">,
 ): Conversation => ({
   workspaceId,
   identity,
@@ -113,22 +112,25 @@ const begin = (
   lastMessageId: "",
 });
 
-function next(thread: Conversation, writer: Writer, at: string, made: MadeLog): Made[] {
+/** A step of a conversation: when, and what is counted. */
+type Step = { at: string; made: MadeLog };
+
+function next(thread: Conversation, writer: Writer, step: Step): Made[] {
   const first = thread.revision === 0;
   thread.left -= 1;
   const last = thread.left === 0;
   const ours = !first && !last && writer.random() < 0.33;
-  const events = ours ? answer(thread, writer, at, made) : received(thread, writer, at, made, first);
-  if (last) events.push(...ending(thread, writer, at, made));
+  const events = ours ? answer(thread, writer, step) : received(thread, writer, { ...step, first });
+  if (last) events.push(...ending(thread, writer, step));
   return events;
 }
 
-const onThread = (thread: Conversation, at: string, type: string, data: Record<string, unknown>): Made => ({
-  ...{ stream: threadStream(thread.id), revision: thread.revision++, type, data, at },
+const onThread = (thread: Conversation, event: Pick<Made, "at" | "type" | "data">): Made => ({
+  ...{ stream: threadStream(thread.id), revision: thread.revision++, ...event },
   actor: thread.person.address,
 });
 
-function received(thread: Conversation, writer: Writer, at: string, made: MadeLog, first: boolean): Made[] {
+function received(thread: Conversation, writer: Writer, { at, made, first }: Step & { first: boolean }): Made[] {
   const { identity, person, subject, workspaceId } = thread;
   const [messageId, contact] = [randomUUID(), contactId(workspaceId, person.address)];
   const text = bodyOf(writer);
@@ -138,24 +140,32 @@ function received(thread: Conversation, writer: Writer, at: string, made: MadeLo
   const opened = { workspaceId, identityId: identity.id, subject, contactEmail: person.address, contactId: contact };
   const about = { messageId, number: thread.number, identityId: identity.id, classification: "person" };
   return [
-    ...(first ? [onThread(thread, at, "ThreadOpened", opened)] : []),
-    onThread(thread, at, "MessageReceived", {
-      ...about,
-      ...{ deliveryId: randomUUID(), receivedAt: at, rfcMessageId: `<${messageId}@customer.example>` },
-      ...{ inReplyTo: null, references: [], from: person, replyTo: [], to: [identity.email_address], cc: [] },
-      ...{ subject: first ? subject : `Re: ${subject}`, rawSha256: "0".repeat(64) },
-      ...{ body: { text, html: null, extracted: text }, bodyBlob: null, searchText: null },
-      ...{ attachments: [], quarantined: false },
+    ...(first ? [onThread(thread, { at, type: "ThreadOpened", data: opened })] : []),
+    onThread(thread, {
+      at,
+      type: "MessageReceived",
+      data: {
+        ...about,
+        ...{ deliveryId: randomUUID(), receivedAt: at, rfcMessageId: `<${messageId}@customer.example>` },
+        ...{ inReplyTo: null, references: [], from: person, replyTo: [], to: [identity.email_address], cc: [] },
+        ...{ subject: first ? subject : `Re: ${subject}`, rawSha256: "0".repeat(64) },
+        ...{ body: { text, html: null, extracted: text }, bodyBlob: null, searchText: null },
+        ...{ attachments: [], quarantined: false },
+      },
     }),
-    onThread(thread, at, "MessageAuthenticated", {
-      ...about,
-      ...{ fromEmail: person.address, subject, contactId: contact, contactStatus: "unknown" },
-      authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
+    onThread(thread, {
+      at,
+      type: "MessageAuthenticated",
+      data: {
+        ...about,
+        ...{ fromEmail: person.address, subject, contactId: contact, contactStatus: "unknown" },
+        authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
+      },
     }),
   ];
 }
 
-function answer(thread: Conversation, writer: Writer, at: string, made: MadeLog): Made[] {
+function answer(thread: Conversation, writer: Writer, { at, made }: Step): Made[] {
   const draft = submitted(thread, writer, at);
   const [attemptId, rfcMessageId] = [randomUUID(), `<${draft.messageId}@agents.localhost>`];
   made.messages += 1;
@@ -172,8 +182,8 @@ function answer(thread: Conversation, writer: Writer, at: string, made: MadeLog)
     draft.event,
     { stream, revision: 1, type: "DraftQueued", data: queued, at, actor },
     { stream, revision: 2, type: "DraftSent", data: { attemptId, rfcMessageId, sentAt: at }, at, actor },
-    onThread(thread, at, "MessageSent", sent),
-    onThread(thread, at, "ThreadStatusChanged", { status: "waiting", because: "answered" }),
+    onThread(thread, { at, type: "MessageSent", data: sent }),
+    onThread(thread, { at, type: "ThreadStatusChanged", data: { status: "waiting", because: "answered" } }),
   ];
 }
 
@@ -198,20 +208,25 @@ function submitted(thread: Conversation, writer: Writer, at: string) {
 }
 
 /** How a thread is left: mostly closed, some waiting for a decision; a few marked. */
-function ending(thread: Conversation, writer: Writer, at: string, made: MadeLog): Made[] {
+function ending(thread: Conversation, writer: Writer, { at, made }: Step): Made[] {
   const events: Made[] = [];
   const chance = writer.random();
   if (chance < 0.05) {
     const draft = submitted(thread, writer, at);
     made.drafts += 1;
-    events.push(draft.event, onThread(thread, at, "DraftNoted", { draftId: draft.id, status: "pending", revision: 0 }));
+    events.push(
+      draft.event,
+      onThread(thread, { at, type: "DraftNoted", data: { draftId: draft.id, status: "pending", revision: 0 } }),
+    );
   }
   const status = chance < 0.05 ? "draft_pending" : chance < 0.65 ? "closed" : chance < 0.8 ? "open" : undefined;
-  if (status) events.push(onThread(thread, at, "ThreadStatusChanged", { status, because: "left so" }));
+  if (status) events.push(onThread(thread, { at, type: "ThreadStatusChanged", data: { status, because: "left so" } }));
   const priority = ["high", "urgent", "low"][Math.floor(writer.random() * 20)];
-  if (priority) events.push(onThread(thread, at, "ThreadPrioritySet", { priority }));
+  if (priority) events.push(onThread(thread, { at, type: "ThreadPrioritySet", data: { priority } }));
   if (writer.random() < 0.02)
-    events.push(onThread(thread, at, "ThreadReviewSet", { needsReview: true, reason: "a look is wanted" }));
+    events.push(
+      onThread(thread, { at, type: "ThreadReviewSet", data: { needsReview: true, reason: "a look is wanted" } }),
+    );
   return events;
 }
 
@@ -220,7 +235,11 @@ const bodyOf = (writer: Writer): string =>
     writer.sentence(6 + Math.floor(writer.random() * 10)),
   ).join(" ");
 
-async function insert(owner: Sql, from: number, workspaceId: string, rows: readonly Made[]): Promise<void> {
+async function insert(
+  { owner, workspaceId }: Pick<ScaleLog, "owner" | "workspaceId">,
+  from: number,
+  rows: readonly Made[],
+): Promise<void> {
   const metadata = rows.map(({ at, actor }) =>
     JSON.stringify({
       workspaceId,

@@ -1,6 +1,9 @@
 import { readdir, readFile, rm } from "node:fs/promises";
+import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+/** How the name of a run's directory begins. */
+export const runPrefix = "countersign-test-";
 const patienceMs = 5_000;
 
 /**
@@ -8,6 +11,8 @@ const patienceMs = 5_000;
  * its command line or its environment names the directory: services have their data below it, and PostgreSQL servers too.
  */
 export async function removeRun(directory: string): Promise<void> {
+  // Anything shorter would name processes of others.
+  if (!basename(directory).startsWith(runPrefix)) throw new TypeError(`${directory} is no directory of a run`);
   // A PostgreSQL that is asked to (SIGQUIT: at once) frees its shared memory; SIGKILL is for what does not heed it.
   for (const signal of ["SIGQUIT", "SIGKILL"] as const) {
     const until = Date.now() + patienceMs;

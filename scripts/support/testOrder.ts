@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** How many milliseconds each file of tests took when it last ran, on this machine. */
@@ -17,9 +17,10 @@ export function testFiles(paths: readonly string[]): string[] {
 
 /** For the next run. Where that cannot be written, it goes by its guesses. */
 export function keepDurations(ran: ReadonlyMap<string, number>): void {
+  const own = [...ran].filter(([file]) => !isAbsolute(file));
   try {
     mkdirSync(dirname(kept), { recursive: true });
-    writeFileSync(kept, JSON.stringify({ ...read(), ...Object.fromEntries(ran) }, null, 1));
+    writeFileSync(kept, JSON.stringify({ ...read(), ...Object.fromEntries(own) }, null, 1));
   } catch {}
 }
 

@@ -51,6 +51,7 @@ export type StreamServices = { [Noun in keyof Streams]: ServiceOf<Streams[Noun]>
 
 const maxConflicts = 50;
 
+/** The one place where streams are read, decided on and appended to. Call it once per process: its turns and its cache are that process's. */
 export function createStreamServices(deps: {
   store: EventStore;
   clock: Clock;
@@ -83,7 +84,7 @@ export function createStreamServices(deps: {
     const metadata = { ...rest, at, ...(mark === undefined ? {} : { operation: mark }) };
     const named = events.map((event) => ({ ...event, id: deps.ids.uuid(), metadata }));
     try {
-      return await deps.store.append(stream, revision, named, keyGuard ? { unlessMoved: keyGuard } : {});
+      return await deps.store.append(stream, { revision, unlessMoved: keyGuard }, named);
     } catch (error) {
       if (keyGuard && error instanceof StreamMoved && error.stream === keyGuard.stream) {
         throw new Rejected("unauthorized", "this API key was revoked");

@@ -19,22 +19,18 @@ async function checkRecord(
   { record, fqdn, value }: ExpectedRecord,
   settings: RecordSettings,
 ): Promise<RecordFinding> {
-  if (record === "mx") return judged(await resolver.mx(fqdn), "MX", fqdn, (found) => faultOfMx(found, value));
+  if (record === "mx")
+    return judged(await resolver.mx(fqdn), `MX record at ${fqdn}`, (found) => faultOfMx(found, value));
   const fault = (found: string[]) => {
     if (record === "spf") return faultOfSpf(found, spfMechanism(settings));
     return record === "dkim" ? faultOfDkim(found, value) : faultOfText(found, value);
   };
-  return judged(await resolver.txt(fqdn), "TXT", fqdn, fault);
+  return judged(await resolver.txt(fqdn), `TXT record at ${fqdn}`, fault);
 }
 
-function judged<T>(
-  lookup: Lookup<T>,
-  type: string,
-  fqdn: string,
-  faultOf: (found: T[]) => string | null,
-): RecordFinding {
+function judged<T>(lookup: Lookup<T>, what: string, faultOf: (found: T[]) => string | null): RecordFinding {
   if (lookup.outcome === "temporary_failure") return { status: "temporary_failure", reason: lookup.reason };
-  if (lookup.outcome === "missing") return { status: "failed", reason: `no ${type} record at ${fqdn}` };
+  if (lookup.outcome === "missing") return { status: "failed", reason: `no ${what}` };
   const reason = faultOf(lookup.records);
   return { status: reason === null ? "verified" : "failed", reason };
 }

@@ -32,30 +32,38 @@ type Facts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" 
 export function expectedRecords(domain: Facts, settings: RecordSettings): ExpectedRecord[] {
   const { mailDomain } = domain;
   const zone = registrableDomain(domain.name) ?? domain.name;
-  const txt = (record: DomainRecord, fqdn: string, value: string, purpose: string): ExpectedRecord => ({
-    record,
+  const txt = ({ fqdn, ...shown }: Pick<ExpectedRecord, "record" | "fqdn" | "value" | "purpose">): ExpectedRecord => ({
+    ...shown,
     type: "TXT",
     host: relativeTo(zone, fqdn),
     fqdn,
-    value,
-    purpose,
     priority: null,
   });
   return [
-    txt("ownership", `_service.${mailDomain}`, domain.token, "Proves that the domain is yours"),
-    txt("spf", mailDomain, `v=spf1 ${spfMechanism(settings)} ~all`, "SPF: authorises the service to send"),
-    txt(
-      "dkim",
-      `${domain.selector}._domainkey.${mailDomain}`,
-      `v=DKIM1; k=rsa; p=${domain.publicKey}`,
-      "DKIM: the key that outbound mail is signed with",
-    ),
-    txt(
-      "sending",
-      `_sending.${mailDomain}`,
-      domain.sendingToken,
-      "Verifies the sending identity, needed for inbound mail",
-    ),
+    txt({
+      record: "ownership",
+      fqdn: `_service.${mailDomain}`,
+      value: domain.token,
+      purpose: "Proves that the domain is yours",
+    }),
+    txt({
+      record: "spf",
+      fqdn: mailDomain,
+      value: `v=spf1 ${spfMechanism(settings)} ~all`,
+      purpose: "SPF: authorises the service to send",
+    }),
+    txt({
+      record: "dkim",
+      fqdn: `${domain.selector}._domainkey.${mailDomain}`,
+      value: `v=DKIM1; k=rsa; p=${domain.publicKey}`,
+      purpose: "DKIM: the key that outbound mail is signed with",
+    }),
+    txt({
+      record: "sending",
+      fqdn: `_sending.${mailDomain}`,
+      value: domain.sendingToken,
+      purpose: "Verifies the sending identity, needed for inbound mail",
+    }),
     {
       record: "mx",
       type: "MX",

@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { StartError } from "#src/startError.ts";
-import { createRoles, type Guard, ownerRole, serviceRole, takeGuard, urlOf } from "./guard.ts";
+import { adminRole, createRoles, type Guard, ownerRole, serviceRole, takeGuard, urlOf } from "./guard.ts";
 import { type Place, preparePlace } from "./place.ts";
 import { initialise, launch, type Postmaster, readPostmaster, stop } from "./postmaster.ts";
 
@@ -60,13 +60,13 @@ export async function startEmbeddedPostgres({
     "embedded PostgreSQL runs",
   );
   await createRoles(held.guard, place);
-  return describe(place, held, keepRunning(place, dataDir, held, logger, onAvailable));
+  return describe(place, held, keepRunning(place, held, { dataDir, logger, onAvailable }));
 }
 
 const describe = (place: Place, server: Postmaster, stopServer: () => Promise<void>): EmbeddedPostgres => ({
   ownerUrl: urlOf(place, server.port, ownerRole),
   serviceUrl: urlOf(place, server.port, serviceRole),
-  adminUrl: urlOf(place, server.port, "postgres", "postgres"),
+  adminUrl: urlOf(place, server.port, adminRole),
   directory: place.directory,
   pid: () => server.pid,
   stop: stopServer,
@@ -75,10 +75,8 @@ const describe = (place: Place, server: Postmaster, stopServer: () => Promise<vo
 /** Starts the server again whenever it dies; answers how to end that, and the server. `server` is updated in place. */
 function keepRunning(
   place: Place,
-  dataDir: string,
   server: Held,
-  logger: Logger,
-  onAvailable: (available: boolean) => void = () => {},
+  { dataDir, logger, onAvailable = () => {} }: Omit<EmbeddedOptions, "beside">,
 ): () => Promise<void> {
   let stopping = false;
   let recovery: Promise<void> = Promise.resolve();

@@ -3,6 +3,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Place } from "./place.ts";
 
+export const adminRole = "postgres";
 export const ownerRole = "countersign_owner";
 export const serviceRole = "countersign_service";
 const database = "countersign";
@@ -15,13 +16,14 @@ const lockKey = 5_060;
  */
 export type Guard = pg.Client;
 
-export const urlOf = (place: Place, port: number, role: string, name: string = database): string =>
-  `postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}/${name}`;
+/** The administrator's leads to the administrator's own database, every other role's to the service's. */
+export const urlOf = (place: Place, port: number, role: string): string =>
+  `postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}/${role === adminRole ? adminRole : database}`;
 
 /** "away": the server is not up, or on its way down. "held": by the process named, where it is known. */
 export async function takeGuard(place: Place, port: number): Promise<Guard | "away" | { heldBy: string }> {
   const guard = new pg.Client({
-    connectionString: urlOf(place, port, "postgres", "postgres"),
+    connectionString: urlOf(place, port, adminRole),
     application_name: `countersign ${process.pid}`,
     connectionTimeoutMillis: 5_000,
   });

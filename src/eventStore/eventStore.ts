@@ -9,13 +9,17 @@ export type NewEvent<E extends Event = Event> = E & { id: string; schemaVersion?
 /** Where an append ended up: the revision and position of the last event written. */
 export type Appended = { revision: number; position: number };
 
-export type AppendOptions = {
-  /**
-   * Refuse the append (StreamMoved on `stream`) unless that other stream stands at this revision. Exact where `guards` is true;
-   * elsewhere checked just before the append.
-   */
-  unlessMoved?: { stream: string; revision: number };
+/** What an append expects of the log: StreamMoved if it is not so. */
+export type Expected = {
+  /** Of the stream itself (noStream = must not exist). */
+  revision: number;
+  /** Another stream and its revision. Exact where `guards` is true; elsewhere checked just before the append. */
+  unlessMoved?: { stream: string; revision: number } | undefined;
 };
+
+/** Most appends expect a revision of their own stream and nothing else. */
+export const asExpected = (expected: number | Expected): Expected =>
+  typeof expected === "number" ? { revision: expected } : expected;
 
 export type SubscribeOptions = {
   /** Exclusive: the first event delivered has a higher position. 0 is the beginning. */
@@ -39,16 +43,11 @@ export type EventStore = {
   /** True where `unlessMoved` is judged in the same transaction as the append. */
   readonly guards: boolean;
   /**
-   * Appends atomically at exactly this revision (noStream = must not exist). Resolves when durable.
+   * Appends atomically at exactly this revision. Resolves when durable.
    * Throws StreamMoved, InvalidAppend, or Unavailable: then nothing is known and nobody may go on as if it were; the adapter
    * has already retried the same ids for as long as `timeoutMs` allowed.
    */
-  append(
-    stream: string,
-    expectedRevision: number,
-    events: readonly NewEvent[],
-    options?: AppendOptions,
-  ): Promise<Appended>;
+  append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended>;
   /** The events of one stream from `fromRevision` on (inclusive, default 0), oldest first, [] for a stream that does not exist. Linearisable. */
   read(stream: string, fromRevision?: number, maxCount?: number): Promise<Recorded[]>;
   /** The last event of a stream. Linearisable. */

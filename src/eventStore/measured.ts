@@ -8,13 +8,13 @@ export function measured(
 ): EventStore {
   return {
     ...store,
-    async append(stream, expectedRevision, events, options) {
+    async append(stream, expected, events) {
       const begun = clock.monotonic();
       const types = events.map(({ type }) => type);
       const ended = (outcome: "done" | "moved" | "failed") =>
         metrics.appended({ outcome, types }, (clock.monotonic() - begun) / 1000);
       try {
-        const appended = await store.append(stream, expectedRevision, events, options);
+        const appended = await store.append(stream, expected, events);
         ended("done");
         return appended;
       } catch (error) {

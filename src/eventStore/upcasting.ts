@@ -5,9 +5,9 @@ import type { Batch, EventStore } from "./eventStore.ts";
 export function upcasting(store: EventStore, known: Upcasters = upcasters): EventStore {
   return {
     guards: store.guards,
-    append(stream, expectedRevision, events, options) {
+    append(stream, expected, events) {
       const versioned = events.map((event) => ({ schemaVersion: newestVersion(event.type, known), ...event }));
-      return store.append(stream, expectedRevision, versioned, options);
+      return store.append(stream, expected, versioned);
     },
     async read(...request) {
       return (await store.read(...request)).map((event) => upcast(event, known));

@@ -82,9 +82,9 @@ function direction(dir: string | undefined, lang: string | undefined): sanitizeH
  * on black, since a picture can be seen through and readers have either ground. `pictures`: `data:` addresses by sha256.
  */
 export const withPictures = (sanitised: string, pictures: ReadonlyMap<string, string>): string =>
-  sanitised.replace(/(<span class="image" )data-picture="([0-9a-f]{64})"(>[^<]*<\/span>)/g, (_, open, sha256, rest) => {
+  sanitised.replace(/<span class="image" data-picture="([0-9a-f]{64})"(>[^<]*<\/span>)/g, (_, sha256, rest) => {
     const data = pictures.get(sha256);
-    return `${open.trimEnd()}${rest}${data === undefined ? "" : `<br><img class="light" src="${data}" alt=""> <img class="dark" src="${data}" alt="">`}`;
+    return `<span class="image"${rest}${data === undefined ? "" : `<br><img class="light" src="${data}" alt=""> <img class="dark" src="${data}" alt="">`}`;
   });
 
 class TooDeep extends Error {}

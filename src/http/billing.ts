@@ -33,8 +33,8 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
       errors: ["invalid_plan", "invalid_interval", "stripe_error"],
     },
     async ({ body }) => {
-      requireOneOf("plan", body.plan, ["pro", "agency"], "invalid_plan");
-      requireOneOf("interval", body.interval, ["monthly", "annual"], "invalid_interval");
+      requireOneOf(["pro", "agency"], { field: "plan", value: body.plan, code: "invalid_plan" });
+      requireOneOf(["monthly", "annual"], { field: "interval", value: body.interval, code: "invalid_interval" });
       throw notConnected();
     },
   ),
@@ -78,7 +78,10 @@ async function shownSubscription(deps: HttpDependencies, workspaceId: string) {
   };
 }
 
-function requireOneOf(field: string, value: string, allowed: readonly string[], code: string): void {
+function requireOneOf(
+  allowed: readonly string[],
+  { field, value, code }: { field: string; value: string; code: string },
+): void {
   if (allowed.includes(value)) return;
   throw new Rejected(code, `${field}: expected ${allowed.join(" or ")}`, { field });
 }

@@ -112,7 +112,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         answers: RuleEvaluationList,
         load: find,
       },
-      ({ workspaceId, params, query }) => listEvaluations(deps.reads, workspaceId, params.id, query),
+      ({ workspaceId, params, query }) => listEvaluations(deps.reads, workspaceId, { ruleId: params.id, ...query }),
     ),
 
     route(

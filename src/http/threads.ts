@@ -66,7 +66,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         const identity = await identityById(deps.reads, workspaceId, survivor.identity_id);
         const depth = identity?.thread_history_depth ?? defaultHistoryDepth;
         const [{ messages, total }, drafts] = await Promise.all([
-          newestMessages(deps.reads, workspaceId, survivor.id, depth),
+          newestMessages(deps.reads, workspaceId, { threadId: survivor.id, count: depth }),
           draftsOfThread(deps.reads, workspaceId, survivor.id),
         ]);
         return {
@@ -107,7 +107,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         load,
       },
       async ({ workspaceId, loaded, query }) => {
-        const messages = await listMessages(deps.reads, workspaceId, loaded.survivor.id, query);
+        const messages = await listMessages(deps.reads, workspaceId, { threadId: loaded.survivor.id, ...query });
         return { ...messages, data: await presentMessages(deps.blobs, messages.data) };
       },
     ),

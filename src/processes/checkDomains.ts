@@ -6,20 +6,20 @@ import type { Domain } from "#streams/domain/domain.ts";
 import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
 import { idOf } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Process, ProcessContext } from "./process.ts";
+import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const timer = "check";
 
 /** A domain's records are looked up at once, then by schedule (streams/domain/schedule.ts), and whenever somebody asks. */
 export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
   async function check(domainId: string, cause: Cause, context: ProcessContext): Promise<void> {
-    await plan(domainId, await checkDomain(deps, domainId, cause), cause, context);
+    await plan(domainId, await checkDomain(deps, domainId, cause), { ...context, cause });
   }
 
-  async function plan(domainId: string, domain: Domain, cause: Cause, { timers }: ProcessContext): Promise<void> {
+  async function plan(domainId: string, domain: Domain, { cause, timers }: Acting): Promise<void> {
     const next = nextCheckAt(domain, intervals);
     if (next === null) await timers.cancel(domainId, timer);
-    else await timers.set(domainId, timer, next, traced(cause));
+    else await timers.set({ key: domainId, name: timer, dueAt: next, payload: traced(cause) });
   }
 
   const load = async (domainId: string): Promise<Domain> => (await deps.domains.load(domainId)).state;
@@ -33,7 +33,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
         const domain = await load(idOf(event.stream));
         const cause = causedBy(event, "checkDomains");
         // Handed over once more: its first check stands, what may be missing is the next one's time.
-        if (domain.attempts > 0) await plan(idOf(event.stream), domain, cause, context);
+        if (domain.attempts > 0) await plan(idOf(event.stream), domain, { ...context, cause });
         else await check(idOf(event.stream), cause, context);
       },
       DomainCheckRequested: (event, context) => check(idOf(event.stream), causedBy(event, "checkDomains"), context),

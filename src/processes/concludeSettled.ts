@@ -16,11 +16,12 @@ export const concludeSettled = (deps: Dependencies): Process => ({
     DeliverySettled: async (event) => {
       if (event.data.outcome !== "accepted") return;
       const { state: delivery } = await deps.deliveries.load(idOf(event.stream));
-      const draftId = delivery.started?.draftId;
-      if (draftId === undefined) return;
+      if (delivery.phase !== "accepted") return;
+      const { draftId } = delivery.started;
+      const attemptId = idOf(event.stream);
       const { state: draft } = await deps.drafts.load(draftId);
-      if (draft.attemptId !== idOf(event.stream)) return;
-      await endAccepted(deps, draftId, draft, delivery, causedBy(event, "concludeSettled"));
+      if (draft.attemptId !== attemptId) return;
+      await endAccepted(deps, { draftId, attemptId, delivery }, causedBy(event, "concludeSettled"));
     },
   },
 });

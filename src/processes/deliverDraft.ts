@@ -5,7 +5,7 @@ import { sendingState } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import type { Draft } from "#streams/draft/draft.ts";
+import type { SendingDraft } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import { endAccepted, endFailed } from "./deliveryEnds.ts";
@@ -26,7 +26,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
 
   async function deliver(draftId: string, cause: Cause, context: ProcessContext): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status !== "sending" || draft.attemptId === null) return;
+    if (draft.status !== "sending") return;
     const { state: delivery } = await deps.deliveries.load(draft.attemptId);
     if (delivery.phase !== "none") return conclude(draftId, draft, delivery, cause, context);
     const allowed = await sendingState(deps, draft);
@@ -35,7 +35,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       return failUnsent(draftId, draft, "identity_deleted", message, cause, context);
     }
     if (allowed !== "allowed") {
-      return context.timers.set(draftId, "wait", later(pausedRecheckMs), of(draft.attemptId, cause));
+      return context.timers.set({
+        key: draftId,
+        name: "wait",
+        dueAt: later(pausedRecheckMs),
+        payload: of(draft.attemptId, cause),
+      });
     }
     if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
     const outcome = await mails.handOver(draftId, draft, cause);
@@ -49,7 +54,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   }
 
   /** Writing the mail took longer than its claim was good for: the next attempt's is written before it is claimed. */
-  async function tryPrepared(draftId: string, draft: Draft, cause: Cause): Promise<void> {
+  async function tryPrepared(draftId: string, draft: SendingDraft, cause: Cause): Promise<void> {
     const attemptId = deps.ids.uuid();
     await mails.prepare(draft, attemptId);
     await tryAgain(draftId, draft, draft.tries, cause, attemptId);
@@ -58,12 +63,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   /** Any later try: the old attempt is closed on its own stream first, then claimed anew (which may find the draft stale). */
   async function tryAgain(
     draftId: string,
-    draft: Draft,
+    draft: SendingDraft,
     tries: number,
     cause: Cause,
     newAttemptId?: string,
   ): Promise<void> {
-    const attemptId = draft.attemptId as string;
+    const attemptId = draft.attemptId;
     const phase = await closeAttempt(attemptId, draftId, "claimed anew", cause);
     if (phase !== "abandoned" && phase !== "not_handed_over" && phase !== "refused") return;
     try {
@@ -87,13 +92,13 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   /** Fails a draft that nothing was handed over of. Where somebody started this very attempt meanwhile, its outcome decides. */
   async function failUnsent(
     draftId: string,
-    draft: Draft,
+    draft: SendingDraft,
     code: string,
     message: string,
     cause: Cause,
     context: ProcessContext,
   ): Promise<void> {
-    const attemptId = draft.attemptId as string;
+    const attemptId = draft.attemptId;
     const command = { type: "AbandonDelivery", draftId, because: message } as const;
     const { state: delivery } = await deps.deliveries.handle(attemptId, command, cause);
     if (!["abandoned", "not_handed_over", "refused"].includes(delivery.phase)) {
@@ -102,21 +107,27 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     await fail(draftId, draft, code, message, cause);
   }
 
-  async function conclude(draftId: string, draft: Draft, delivery: Delivery, cause: Cause, context: ProcessContext) {
+  async function conclude(
+    draftId: string,
+    draft: SendingDraft,
+    delivery: Delivery,
+    cause: Cause,
+    context: ProcessContext,
+  ) {
     switch (delivery.phase) {
       case "none":
         return;
       case "abandoned":
         return tryAgain(draftId, draft, draft.tries, cause);
       case "started":
-        return context.timers.set(
-          draftId,
-          "cut-off",
-          later(settings.handOverSeconds * 1000),
-          of(draft.attemptId, cause),
-        );
+        return context.timers.set({
+          key: draftId,
+          name: "cut-off",
+          dueAt: later(settings.handOverSeconds * 1000),
+          payload: of(draft.attemptId, cause),
+        });
       case "accepted":
-        return endAccepted(deps, draftId, draft, delivery, cause);
+        return endAccepted(deps, { draftId, attemptId: draft.attemptId, delivery }, cause);
       case "not_handed_over":
         // Kept back by the service itself: whether it may leave is asked at the next claim, and no try is counted.
         if (delivery.withheld) return tryAgain(draftId, draft, draft.tries, cause);
@@ -125,21 +136,31 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
         if (delivery.retryable) return retry(draftId, draft, unavailable(delivery.message), cause, context);
         return fail(draftId, draft, delivery.code || "provider_refused", delivery.message, cause);
       case "unknown":
-        return context.timers.set(draftId, "settle", later(0), of(draft.attemptId, cause));
+        return context.timers.set({
+          key: draftId,
+          name: "settle",
+          dueAt: later(0),
+          payload: of(draft.attemptId, cause),
+        });
       case "unconfirmed":
         return fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
     }
   }
 
   /** "Later", by schedule; at its end the draft fails and what it held is given back. */
-  async function retry(draftId: string, draft: Draft, why: NotConnected, cause: Cause, context: ProcessContext) {
+  async function retry(draftId: string, draft: SendingDraft, why: NotConnected, cause: Cause, context: ProcessContext) {
     const seconds = settings.retrySeconds[draft.tries];
     if (seconds === undefined) return failUnsent(draftId, draft, why.code, why.message, cause, context);
-    await context.timers.set(draftId, "retry", later(seconds * 1000), of(draft.attemptId, cause));
+    await context.timers.set({
+      key: draftId,
+      name: "retry",
+      dueAt: later(seconds * 1000),
+      payload: of(draft.attemptId, cause),
+    });
   }
 
-  const fail = (draftId: string, draft: Draft, code: string, message: string, cause: Cause) =>
-    endFailed(deps, draftId, draft.attemptId as string, code, message, cause);
+  const fail = (draftId: string, draft: SendingDraft, code: string, message: string, cause: Cause) =>
+    endFailed(deps, draftId, draft.attemptId, code, message, cause);
 
   /** Looks for evidence until the time for it is over. */
   async function settle(draftId: string, payload: Record<string, unknown>, { timers }: ProcessContext): Promise<void> {
@@ -152,7 +173,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     const tooLong = waitedMs >= settings.confirmSeconds * 1000;
     if (!found && !tooLong) {
       const every = Math.min(settleEveryMs, Math.max(200, settings.confirmSeconds * 1000 - waitedMs));
-      return timers.set(draftId, "settle", later(every), payload);
+      return timers.set({ key: draftId, name: "settle", dueAt: later(every), payload });
     }
     const evidence = found ? `the provider's record says ${found}` : `no evidence within ${settings.confirmSeconds} s`;
     const command = { type: "SettleDelivery", outcome: found ?? "unconfirmed", evidence } as const;
@@ -200,11 +221,12 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
   async function giveUp(draftId: string, cause: Cause): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status !== "sending" || draft.attemptId === null) return;
+    if (draft.status !== "sending") return;
     const { attemptId } = draft;
     const phase = await closeAttempt(attemptId, draftId, "an internal error", cause);
     const { state: delivery } = await deps.deliveries.load(attemptId);
-    if (phase === "accepted") return endAccepted(deps, draftId, draft, delivery, cause);
+    if (phase === "accepted" && delivery.phase === phase)
+      return endAccepted(deps, { draftId, attemptId: draft.attemptId, delivery }, cause);
     if (phase !== "started" && phase !== "unknown" && phase !== "unconfirmed") {
       return fail(draftId, draft, "internal", "an internal error kept this mail from being sent", cause);
     }
@@ -218,7 +240,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
 const unavailable = (message: string): NotConnected => ({ code: "provider_unavailable", message });
 
 /** What a timer of an attempt carries. */
-const of = (attemptId: string | null, cause: Cause): Record<string, unknown> => ({ ...traced(cause), attemptId });
+const of = (attemptId: string, cause: Cause): Record<string, unknown> => ({ ...traced(cause), attemptId });
 
 async function stillUnknown(deps: Dependencies, attemptId: string): Promise<boolean> {
   const { state: delivery } = await deps.deliveries.load(attemptId);

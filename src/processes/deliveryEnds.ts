@@ -1,19 +1,15 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import type { Delivery } from "#streams/delivery/decider.ts";
-import type { Draft } from "#streams/draft/draft.ts";
+import type { AcceptedDelivery } from "#streams/delivery/decider.ts";
 
 /** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed. */
 export async function endAccepted(
   deps: Dependencies,
-  draftId: string,
-  draft: Draft,
-  delivery: Delivery,
+  { draftId, attemptId, delivery }: { draftId: string; attemptId: string; delivery: AcceptedDelivery },
   cause: Cause,
 ): Promise<void> {
-  const attemptId = draft.attemptId as string;
-  const rfcMessageId = delivery.started?.rfcMessageId ?? "";
+  const { rfcMessageId } = delivery.started;
   const sentAt = deps.clock.now().toISOString();
   const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt } as const;
   const { state } = await deps.drafts.handle(draftId, sent, cause);

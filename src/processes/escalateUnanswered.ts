@@ -25,7 +25,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timerName);
     const due = new Date((await pendingSince(draftId)) + delay * 60_000);
-    if (due > deps.clock.now()) return timers.set(draftId, timerName, due, traced(cause));
+    if (due > deps.clock.now())
+      return timers.set({ key: draftId, name: timerName, dueAt: due, payload: traced(cause) });
     const escalate = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
     await deps.drafts.handle(draftId, escalate, cause);
   }
@@ -56,7 +57,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
         if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
         const workspaceId = event.metadata.workspaceId as string;
         const cause = causedBy(event, name);
-        for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, idOf(event.stream), ["pending"])) {
+        const pending = { identityId: idOf(event.stream), statuses: ["pending"] };
+        for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, pending)) {
           await waitOrEscalate(draftId, cause, context);
         }
       },

@@ -20,21 +20,26 @@ export const finishSends = (deps: Dependencies): Process => ({
     DraftSent: async (event) => {
       await noteSent(deps, idOf(event.stream), causedBy(event, "finishSends"));
     },
-    DraftMarkedStale: (event) => release(deps, event, "stale", causedBy(event, "finishSends")),
-    DraftFailed: (event) => release(deps, event, event.data.code, causedBy(event, "finishSends")),
+    DraftMarkedStale: (event) => release(deps, event, "stale"),
+    DraftFailed: (event) => release(deps, event, event.data.code),
   },
 });
 
-async function release(deps: Dependencies, event: Recorded, because: string, cause: Cause): Promise<void> {
-  const { state: draft } = await deps.drafts.load(idOf(event.stream));
+async function release(deps: Dependencies, event: Recorded, because: string): Promise<void> {
+  const cause = causedBy(event, "finishSends");
   const draftId = idOf(event.stream);
+  const { state: draft } = await deps.drafts.load(draftId);
   if (because !== "unconfirmed") return giveBack(deps, draftId, draft, because, cause);
-  await setNeedsReview(deps, draftId, draft, cause);
+  await setNeedsReview(deps, { draftId, draft }, cause);
   await giveBack(deps, draftId, { ...draft, reservation: null }, because, cause);
 }
 
 /** Once: while the claim still stands, so that an event that comes again does not undo what a person answered. */
-async function setNeedsReview(deps: Dependencies, draftId: string, draft: Draft, cause: Cause): Promise<void> {
+async function setNeedsReview(
+  deps: Dependencies,
+  { draftId, draft }: { draftId: string; draft: Draft },
+  cause: Cause,
+): Promise<void> {
   const { state: thread } = await loadThread(deps, draft.threadId);
   if (thread.claims[draftId]?.attemptId !== draft.attemptId) return;
   const because = "nobody knows whether a reply was sent";

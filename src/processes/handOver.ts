@@ -8,7 +8,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import { type Draft, isReduced, type SendingDraft } from "#streams/draft/draft.ts";
 import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
 
 /** Right before the first byte of content the claim is looked at once more: over this age nothing is written. */
@@ -26,7 +26,7 @@ export type NotConnected = { code: "provider_unavailable" | "provider_credential
 export type HandOver = {
   handOver(
     draftId: string,
-    draft: Draft,
+    draft: SendingDraft,
     cause: Cause,
   ): Promise<"recorded" | "claim_too_old" | NotConnected | Withdrawn>;
   /** Writes the mail of an attempt before it is claimed: a large one takes longer than a claim is good for. */
@@ -42,8 +42,8 @@ type Frozen = RenderedMail & { messageId: string; mimeSha256: string };
 export function handOver(deps: Dependencies, { provider, instanceId }: DeliverySettings): HandOver {
   const prepared = new Map<string, Frozen>();
 
-  async function handOverOnce(draftId: string, draft: Draft, cause: Cause) {
-    const attemptId = draft.attemptId as string;
+  async function handOverOnce(draftId: string, draft: SendingDraft, cause: Cause) {
+    const attemptId = draft.attemptId;
     const connection = await connect();
     if ("code" in connection) return connection;
     crashPoint("deliver:connected");

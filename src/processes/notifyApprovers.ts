@@ -38,7 +38,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const done = await askApprovers(deps, channels, { draftId, draft, slot, lastTry: again === undefined }, cause);
     if (done || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set(draftId, `retry ${slot}`, due, { ...traced(cause), slot, escalated, tries: tries + 1 });
+    await timers.set({
+      key: draftId,
+      name: `retry ${slot}`,
+      dueAt: due,
+      payload: { ...traced(cause), slot, escalated, tries: tries + 1 },
+    });
   }
 
   const onDraft = (event: Recorded, context: ProcessContext) =>
@@ -63,7 +68,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const identityId = idOf(event.stream);
     const workspaceId = event.metadata.workspaceId as string;
     const { state: identity } = await deps.identities.load(identityId);
-    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, identityId, ["pending"])) {
+    for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["pending"] })) {
       const { state: draft } = await deps.drafts.load(draftId);
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;

@@ -1,12 +1,19 @@
+import type { Cause } from "#src/commands/handle.ts";
 import type { Recorded } from "#streams/event.ts";
 
 /** A timer of a process: one row, due once. Setting it again under the same name moves it. */
 export type Timer = { key: string; name: string; dueAt: Date; payload: Record<string, unknown> };
 
+/** A timer on its way in: one without a payload has an empty one. */
+export type NewTimer = Omit<Timer, "payload"> & Partial<Pick<Timer, "payload">>;
+
+/** What a rule acts with: for which cause, and the timers it may set. */
+export type Acting = Pick<ProcessContext, "timers"> & { cause: Cause };
+
 /** What a handler gets beside its event. Timers set or cancelled here are durable before the event counts as handled. */
 export type ProcessContext = {
   timers: {
-    set(key: string, name: string, dueAt: Date, payload?: Record<string, unknown>): Promise<void>;
+    set(timer: NewTimer): Promise<void>;
     cancel(key: string, name: string): Promise<void>;
   };
   /** 1 on the first try of this event. */

@@ -20,7 +20,7 @@ export const recoverClaims = (deps: Dependencies): Process => ({
       const due = new Date(deps.clock.now().getTime() + afterMs);
       const threadId = idOf(event.stream);
       const payload = { ...traced(causedBy(event, "recoverClaims")), attemptId, quotaStream, replaces, threadId };
-      await timers.set(draftId, attemptId, due, payload);
+      await timers.set({ key: draftId, name: attemptId, dueAt: due, payload });
     },
   },
   onTimer: async (timer) => {

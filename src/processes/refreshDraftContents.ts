@@ -19,7 +19,10 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
       if (!Object.keys(event.data.changes).some((field) => shown.includes(field))) return;
       if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
       const workspaceId = event.metadata.workspaceId as string;
-      const open = await draftIdsOfIdentity(deps.reads, workspaceId, idOf(event.stream), ["pending", "approved"]);
+      const open = await draftIdsOfIdentity(deps.reads, workspaceId, {
+        identityId: idOf(event.stream),
+        statuses: ["pending", "approved"],
+      });
       for (const draftId of open) {
         const { state: draft } = await deps.drafts.load(draftId);
         if (draft.status !== "pending" && draft.status !== "approved") continue;

@@ -13,9 +13,14 @@ export const releaseAddress = (deps: Dependencies): Process => {
   async function release(identityId: string, payload: Record<string, unknown>, { timers }: ProcessContext) {
     const cause = causeOfTimer(payload, "releaseAddress");
     const workspaceId = cause.workspaceId as string;
-    const onTheirWay = await draftIdsOfIdentity(deps.reads, workspaceId, identityId, ["sending"]);
+    const onTheirWay = await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["sending"] });
     if (onTheirWay.length > 0) {
-      await timers.set(identityId, "release", new Date(deps.clock.now().getTime() + recheckMs), payload);
+      await timers.set({
+        key: identityId,
+        name: "release",
+        dueAt: new Date(deps.clock.now().getTime() + recheckMs),
+        payload,
+      });
       return;
     }
     await deps.emailAddresses.handle(

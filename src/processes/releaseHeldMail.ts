@@ -1,6 +1,5 @@
 import { heldIdentities } from "#projections/inbound/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
 import { hasInboundRoom } from "#src/commands/plans/quotas.ts";
@@ -9,7 +8,7 @@ import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Process, ProcessContext } from "./process.ts";
+import type { Acting, Process, ProcessContext } from "./process.ts";
 
 /**
  * Held mail is released when the identity or the plan allows it: the identity is active again, another plan is set, a new period began, or
@@ -20,44 +19,50 @@ export function releaseHeldMail(deps: Dependencies): Process {
   async function release(
     workspaceId: string,
     identityIds: readonly string[],
-    cause: Cause,
-    { timers }: ProcessContext,
+    { cause, timers }: Acting,
   ): Promise<void> {
     const left = await releaseHeld(deps, workspaceId, identityIds, cause);
-    if (left) await lookAgain(workspaceId, cause, timers);
+    if (left) await lookAgain(workspaceId, { cause, timers });
   }
 
   /** When the period turns. One that is over already ends by the payment processor's word, which is an event. */
-  async function lookAgain(workspaceId: string, cause: Cause, timers: ProcessContext["timers"]): Promise<void> {
+  async function lookAgain(workspaceId: string, { cause, timers }: Acting): Promise<void> {
     const { period } = await currentPlan(deps, workspaceId);
     if (period === null || period.end <= deps.clock.now()) return;
-    await timers.set(workspaceId, "new period", period.end, traced({ ...cause, workspaceId }));
+    await timers.set({
+      key: workspaceId,
+      name: "new period",
+      dueAt: period.end,
+      payload: traced({ ...cause, workspaceId }),
+    });
   }
 
   async function releaseAll(
     workspaceId: string,
-    position: number,
-    cause: Cause,
-    context: ProcessContext,
-    beside: readonly string[] = [],
+    { position, beside = [] }: { position: number; beside?: readonly string[] },
+    acting: Acting,
   ): Promise<void> {
     if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
     const held = await heldIdentities(deps.reads, workspaceId);
-    await release(workspaceId, [...new Set([...held, ...beside])], cause, context);
+    await release(workspaceId, [...new Set([...held, ...beside])], acting);
   }
 
   /** The identity or the plan may have changed while that was decided. */
   async function onHeld(event: Recorded, context: ProcessContext): Promise<void> {
     const { disposition } = event.data as FilingDecision;
     const [workspaceId, identityId] = [workspaceOf(event), idOf(event.stream)];
-    const cause = causedBy(event, "releaseHeldMail");
-    if (disposition === "held_identity_disabled") return release(workspaceId, [identityId], cause, context);
-    if (!(await hasInboundRoom(deps, workspaceId))) return lookAgain(workspaceId, cause, context.timers);
-    await releaseAll(workspaceId, event.position, cause, context, [identityId]);
+    const acting = { ...context, cause: causedBy(event, "releaseHeldMail") };
+    if (disposition === "held_identity_disabled") return release(workspaceId, [identityId], acting);
+    if (!(await hasInboundRoom(deps, workspaceId))) return lookAgain(workspaceId, acting);
+    await releaseAll(workspaceId, { position: event.position, beside: [identityId] }, acting);
   }
 
   const onWorkspace = (event: Recorded, context: ProcessContext) =>
-    releaseAll(workspaceOf(event), event.position, causedBy(event, "releaseHeldMail"), context);
+    releaseAll(
+      workspaceOf(event),
+      { position: event.position },
+      { ...context, cause: causedBy(event, "releaseHeldMail") },
+    );
 
   return {
     name: "releaseHeldMail",
@@ -69,13 +74,16 @@ export function releaseHeldMail(deps: Dependencies): Process {
       },
       IdentityUpdated: async (event, context) => {
         if (event.data.changes.status !== "active") return;
-        await release(workspaceOf(event), [idOf(event.stream)], causedBy(event, "releaseHeldMail"), context);
+        const acting = { ...context, cause: causedBy(event, "releaseHeldMail") };
+        await release(workspaceOf(event), [idOf(event.stream)], acting);
       },
       IdentityDeleted: onWorkspace,
       PlanSet: onWorkspace,
     },
-    onTimer: async (timer, context) =>
-      releaseAll(timer.key, await deps.store.head(), causeOfTimer(timer.payload, "releaseHeldMail"), context),
+    async onTimer(timer, context) {
+      const cause = causeOfTimer(timer.payload, "releaseHeldMail");
+      await releaseAll(timer.key, { position: await deps.store.head() }, { ...context, cause });
+    },
     givingUp: "never",
   };
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageById } from "#projections/messages/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { type About, aboutDraft, aboutMessage } from "#src/commands/rules/ruleFacts.ts";
 import { carryOut, caughtUp, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
@@ -15,8 +14,8 @@ import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Process, ProcessContext } from "./process.ts";
-import { createSubmissions } from "./runSubmissionRules.ts";
+import type { Acting, Process, ProcessContext } from "./process.ts";
+import { createSubmissions, type Telling } from "./runSubmissionRules.ts";
 
 type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
 
@@ -36,32 +35,29 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   const submissions = createSubmissions(deps, provider, { onReceived, tellPeople });
 
   async function run(
-    trigger: TriggerEvent,
     event: Recorded,
-    { runId, about }: { runId: string; about: () => Promise<About> },
+    { trigger, key, runId, about }: { trigger: TriggerEvent; key: string; runId: string; about: () => Promise<About> },
     { timers }: Pick<ProcessContext, "timers">,
-    key: string,
   ): Promise<void> {
     const workspaceId = event.metadata.workspaceId as string;
     const cause = causedBy(event, name);
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
     if ((await evaluateRules(deps, at, about, cause)) === null) return;
     await carryOut(deps, provider, runId, "quick", cause);
-    await tellPeople(key, runId, 0, cause, timers);
+    await tellPeople({ key, runId, tries: 0 }, { cause, timers });
   }
 
-  async function tellPeople(
-    key: string,
-    runId: string,
-    tries: number,
-    cause: Cause,
-    timers: ProcessContext["timers"],
-  ): Promise<void> {
+  async function tellPeople({ key, runId, tries }: Telling, { cause, timers }: Acting): Promise<void> {
     const complete = await carryOut(deps, provider, runId, "notices", cause);
     const again = retrySeconds[tries];
     if (complete || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set(key, `notices:${runId}`, due, { ...traced(cause), kind: "notices", runId, tries: tries + 1 });
+    await timers.set({
+      key,
+      name: `notices:${runId}`,
+      dueAt: due,
+      payload: { ...traced(cause), kind: "notices", runId, tries: tries + 1 },
+    });
   }
 
   async function onReceived(event: Recorded, context: Pick<ProcessContext, "timers">): Promise<void> {
@@ -75,21 +71,23 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       return aboutMessage(deps, message);
     };
     const runId = receivedRunId(messageId);
-    await run("email.received", event, { runId, about }, context, messageId);
+    await run(event, { trigger: "email.received", key: messageId, runId, about }, context);
   }
 
   /** The draft's thread has to know of it first, so that rules find, and may change, what came of it. */
   const onDraft =
     (trigger: TriggerEvent) =>
     (event: Recorded, context: ProcessContext): Promise<void> =>
-      aboutOneDraft(trigger, idOf(event.stream), event, context, outcomeAfter(event as unknown as DraftEvent));
+      aboutOneDraft(
+        event,
+        { trigger, draftId: idOf(event.stream), noted: outcomeAfter(event as unknown as DraftEvent) },
+        context,
+      );
 
   async function aboutOneDraft(
-    trigger: TriggerEvent,
-    draftId: string,
     event: Recorded,
+    { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
-    noted: DraftOutcome | null = null,
   ): Promise<void> {
     await caughtUp(deps, event.position);
     const { state: draft } = await deps.drafts.load(draftId);
@@ -101,7 +99,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       return aboutDraft(deps, trigger, draftId, draft);
     };
     const runId = derivedId("rules", trigger, event.id);
-    await run(trigger, event, { runId, about }, context, draftId);
+    await run(event, { trigger, key: draftId, runId, about }, context);
   }
 
   /** The provider may confirm a delivery before the draft is recorded as sent. */
@@ -112,7 +110,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       if (deps.clock.monotonic() > deadline || context.signal.aborted) break;
       await sleep(50);
     }
-    await aboutOneDraft("email.delivered", draftId, event, context);
+    await aboutOneDraft(event, { trigger: "email.delivered", draftId }, context);
   }
 
   /** An auto-approved draft counts as approved once its own rules have left it so. */
@@ -142,7 +140,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     async onTimer({ key, payload }, context) {
       if (payload.kind !== "notices") return submissions.onTimer(payload, context);
       const cause = causeOfTimer(payload, name);
-      await tellPeople(key, payload.runId as string, payload.tries as number, cause, context.timers);
+      const { runId, tries } = payload as { runId: string; tries: number };
+      await tellPeople({ key, runId, tries }, { ...context, cause });
     },
   };
 }

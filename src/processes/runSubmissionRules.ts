@@ -18,15 +18,18 @@ import type { RuleResult } from "#streams/ruleRun/events.ts";
 import { isAboutApproval } from "#streams/ruleRun/plan.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { causedBy } from "./cause.ts";
-import type { ProcessContext } from "./process.ts";
+import type { Acting, ProcessContext } from "./process.ts";
 
 type Context = Pick<ProcessContext, "timers">;
 type Mode = "auto" | "manual" | null;
 
+/** Telling people what a run of rules wants them to know: under which key, and how often it was tried before. */
+export type Telling = { key: string; runId: string; tries: number };
+
 /** What the rest of the process does for submissions. */
 type Beside = {
   onReceived(event: Recorded, context: Context): Promise<void>;
-  tellPeople(key: string, runId: string, tries: number, cause: Cause, timers: Context["timers"]): Promise<void>;
+  tellPeople(telling: Telling, acting: Acting): Promise<void>;
 };
 
 /** How long a draft's rules wait for the proof of the message it answers, and how often they look. */
@@ -45,7 +48,12 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const isAuthenticated = await authenticated(draft);
     if (!isAuthenticated && deps.clock.now() < until && (await isAwaited(draft))) {
       const due = new Date(Math.min(until.getTime(), deps.clock.now().getTime() + lookEveryMs));
-      await context.timers.set(keyOf(event), `created:${draftId}`, due, { kind: "created", draftId, until });
+      await context.timers.set({
+        key: keyOf(event),
+        name: `created:${draftId}`,
+        dueAt: due,
+        payload: { kind: "created", draftId, until },
+      });
       return;
     }
     const cause = causedBy(event, "runRules");
@@ -66,10 +74,10 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
     // The draft's own rules come later in the order: what they say is said instead.
-    if (own && fromMessage && !fromMessage.isUsedUp) await takeMode(draftId, fromMessage, cause);
-    const mode = own ? own.mode : await settle(draftId, draft, fromMessage, cause);
+    if (own && fromMessage && !fromMessage.isUsedUp) await takeMode({ draftId, ...fromMessage }, cause);
+    const mode = own ? own.mode : await settle({ draftId, draft }, fromMessage, cause);
     await applyRules(deps, draftId, mode, cause);
-    if (run) await beside.tellPeople(keyOf(event), runId, 0, cause, context.timers);
+    if (run) await beside.tellPeople({ key: keyOf(event), runId, tries: 0 }, { ...context, cause });
   }
 
   /** Whether it is known what the message proves, if anything. */
@@ -138,18 +146,25 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   type Suppressed = { ruleId: string; index: number; reason: string };
 
   /** False where another draft was faster. */
-  async function takeMode(draftId: string, { runId }: NonNullable<FromMessage>, cause: Cause, suppressed?: Suppressed) {
+  async function takeMode(
+    { draftId, runId, suppressed }: { draftId: string; runId: string; suppressed?: Suppressed },
+    cause: Cause,
+  ) {
     const command = { type: "UseMode", draftId, ...(suppressed && { suppressed }) } as const;
     const { state: used } = await deps.ruleRuns.handle(runId, command, cause);
     return used.modeUsedBy === draftId;
   }
 
   /** Where the draft's own rules say nothing of its approval: what the message's rules and the switch say, judged now that it is known who is answered. */
-  async function settle(draftId: string, draft: Draft, fromMessage: FromMessage, cause: Cause): Promise<Mode> {
+  async function settle(
+    { draftId, draft }: { draftId: string; draft: Draft },
+    fromMessage: FromMessage,
+    cause: Cause,
+  ): Promise<Mode> {
     if (fromMessage?.mode === "manual") {
-      const isForThisOne = !fromMessage.isUsedUp && (await takeMode(draftId, fromMessage, cause));
+      const isForThisOne = !fromMessage.isUsedUp && (await takeMode({ draftId, ...fromMessage }, cause));
       // Against the switch it holds for every draft based on that message.
-      return isForThisOne || draft.autoApproved ? apply(draftId, fromMessage, "manual", cause) : null;
+      return isForThisOne || draft.autoApproved ? apply({ draftId, mode: "manual" }, fromMessage, cause) : null;
     }
     const found = fromMessage?.isUsedUp ? null : fromMessage;
     if (found === null && !draft.autoApproved) return null;
@@ -157,23 +172,21 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     if (found !== null) {
       // A rule that was changed or taken back since its message came grants nothing any more.
       if (decision.by.some((source) => source.kind === "rule" && source.ruleId === found.rule.ruleId)) {
-        return (await takeMode(draftId, found, cause)) ? apply(draftId, found, "auto", cause) : null;
+        return (await takeMode({ draftId, ...found }, cause)) ? apply({ draftId, mode: "auto" }, found, cause) : null;
       }
       const { ruleId } = found.rule;
       const refused = decision.refused.find((each) => each.ruleId === ruleId && each.index === found.index);
-      if (refused) await takeMode(draftId, found, cause, refused);
+      if (refused) await takeMode({ draftId, ...found, suppressed: refused }, cause);
     }
     if (!draft.autoApproved || decision.manual === null) return null;
     const { reason, ...rule } = decision.manual;
-    return apply(draftId, { rule, runId: "" }, "manual", cause, reason);
+    return apply({ draftId, mode: "manual", reason }, { rule, runId: "" }, cause);
   }
 
   async function apply(
-    draftId: string,
+    { draftId, mode, reason }: { draftId: string; mode: "auto" | "manual"; reason?: string },
     { rule, runId }: { rule: Pick<RuleResult, "ruleId" | "ruleName">; runId: string },
-    mode: "auto" | "manual",
     because: Cause,
-    reason?: string,
   ): Promise<Mode> {
     const cause = { ...because, actor: actorOf(rule) };
     const subject = { draftId, draftVersion: 1, grantedBy: { runId, ruleId: rule.ruleId } };

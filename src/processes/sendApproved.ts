@@ -7,10 +7,10 @@ import { sendingState } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Process, ProcessContext } from "./process.ts";
+import type { Acting, Process, ProcessContext } from "./process.ts";
 
 type Kind = "approval" | "auto";
-type Timers = ProcessContext["timers"];
+type Meant = { draftId: string; kind: Kind };
 
 const recheckMs = 2_000;
 
@@ -25,27 +25,27 @@ const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_
  * identity's setting alone comes after the rules of the draft's creation.
  */
 export function sendApproved(deps: Dependencies): Process {
-  async function send(draftId: string, kind: Kind, cause: Cause, { timers }: ProcessContext): Promise<void> {
+  async function send({ draftId, kind }: Meant, { cause, timers }: Acting): Promise<void> {
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "approved" || !draft.sendRequested) return;
     try {
       await queueSend(deps, draftId, kind, cause);
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
-      if (resolved.includes(error.code)) return againIfStillMeant(draftId, kind, cause, timers);
+      if (resolved.includes(error.code)) return againIfStillMeant({ draftId, kind }, { cause, timers });
       if (error.code === "human_approval_required") return askPerson(draftId, error.message, cause);
       // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
       const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
       await deps.drafts.handle(draftId, hold, cause);
       const isOver = error.code === "identity_not_active" && (await sendingState(deps, draft)) === "allowed";
-      if (error.code === "sending_paused" || isOver) await againIfStillMeant(draftId, kind, cause, timers);
+      if (error.code === "sending_paused" || isOver) await againIfStillMeant({ draftId, kind }, { cause, timers });
     }
   }
 
   /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */
-  async function againIfStillMeant(draftId: string, kind: Kind, cause: Cause, timers: Timers): Promise<void> {
-    const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status === "approved" && draft.sendRequested) await again(draftId, kind, cause, timers);
+  async function againIfStillMeant(meant: Meant, acting: Acting): Promise<void> {
+    const { state: draft } = await deps.drafts.load(meant.draftId);
+    if (draft.status === "approved" && draft.sendRequested) await again(meant, acting);
   }
 
   /** Approved by nobody, and since then the identity wants a person's word: its approvers are asked as for any pending draft. */
@@ -53,22 +53,33 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.drafts.handle(draftId, { type: "ReturnToPending", because }, cause);
   }
 
-  const again = (draftId: string, kind: Kind, cause: Cause, timers: Timers) =>
-    timers.set(draftId, "again", new Date(deps.clock.now().getTime() + recheckMs), { ...traced(cause), kind });
+  const again = ({ draftId, kind }: Meant, { cause, timers }: Acting) =>
+    timers.set({
+      key: draftId,
+      name: "again",
+      dueAt: new Date(deps.clock.now().getTime() + recheckMs),
+      payload: { ...traced(cause), kind },
+    });
 
   async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
     if (!event.data.autoApproved) return;
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.rulesApplied) return;
     const due = new Date(deps.clock.now().getTime() + rulesWithinMs);
-    await timers.set(idOf(event.stream), "rules", due, traced(causedBy(event, "sendApproved")));
+    await timers.set({
+      key: idOf(event.stream),
+      name: "rules",
+      dueAt: due,
+      payload: traced(causedBy(event, "sendApproved")),
+    });
   }
 
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (!draft.autoApproved) return;
     await context.timers.cancel(idOf(event.stream), "rules");
-    await send(idOf(event.stream), "auto", causedBy(event, "sendApproved"), context);
+    const cause = causedBy(event, "sendApproved");
+    await send({ draftId: idOf(event.stream), kind: "auto" }, { ...context, cause });
   }
 
   async function giveUpOnRules(draftId: string, cause: Cause): Promise<void> {
@@ -87,7 +98,9 @@ export function sendApproved(deps: Dependencies): Process {
     const cause = { ...causedBy(event, "sendApproved"), workspaceId };
     for (const draftId of await heldDraftIds(deps.reads, workspaceId, "identity_not_active")) {
       const { state: draft } = await deps.drafts.load(draftId);
-      if (draft.held === "identity_not_active" && draft.sendRequested) await again(draftId, "auto", cause, timers);
+      if (draft.held === "identity_not_active" && draft.sendRequested) {
+        await again({ draftId, kind: "auto" }, { cause, timers });
+      }
     }
   }
 
@@ -98,7 +111,7 @@ export function sendApproved(deps: Dependencies): Process {
   /** What a rule approved was approved by no person. */
   const onApproved = (event: Recorded, context: ProcessContext) => {
     const kind = event.metadata.actor.kind === "rule" ? "auto" : "approval";
-    return send(idOf(event.stream), kind, causedBy(event, "sendApproved"), context);
+    return send({ draftId: idOf(event.stream), kind }, { ...context, cause: causedBy(event, "sendApproved") });
   };
   return {
     name: "sendApproved",
@@ -116,7 +129,8 @@ export function sendApproved(deps: Dependencies): Process {
     },
     onTimer({ key, name, payload }, context) {
       const cause = causeOfTimer(payload, "sendApproved");
-      return name === "rules" ? giveUpOnRules(key, cause) : send(key, payload.kind as Kind, cause, context);
+      if (name === "rules") return giveUpOnRules(key, cause);
+      return send({ draftId: key, kind: payload.kind as Kind }, { ...context, cause });
     },
   };
 }

@@ -34,7 +34,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const again = retrySeconds[tries];
     if (failure === null || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set(identityId, origin.attemptId, due, { news, tries: tries + 1 });
+    await timers.set({ key: identityId, name: origin.attemptId, dueAt: due, payload: { news, tries: tries + 1 } });
   }
 
   const aboutDraft = (textOf: (data: Record<string, unknown>) => string | null) => {

@@ -67,7 +67,11 @@ export async function removeParked(sql: Sql, id: number): Promise<void> {
   await sql.query("delete from work.parked where id = $1", [id]);
 }
 
-export async function parkAgain(sql: Sql, id: number, error: string, tries: number, at: Date): Promise<void> {
+export async function parkAgain(
+  sql: Sql,
+  id: number,
+  { error, tries, at }: Omit<Failure, "key" | "item">,
+): Promise<void> {
   await sql.query(
     "update work.parked set error = $2, tries = tries + $3, parked_at = $4, retry_requested_at = null where id = $1",
     [id, storable(error), tries, at],

@@ -42,6 +42,8 @@ export type Partition = {
   settled(): Promise<void>;
 };
 
+type Work = { key: string; item: Recorded | Timer };
+
 const longLane = 50;
 const maxSpilled = 100_000;
 
@@ -88,7 +90,7 @@ export function createPartition(options: PartitionOptions): Partition {
     const kept = keep(key, event);
     lanes.add(key, async (slot) => {
       const found = await kept(slot);
-      if (!found || !(await finish(slot, key, found, await tryOn(slot, key, found)))) return;
+      if (!found || !(await finish(slot, { key, item: found }, await tryOn(slot, key, found)))) return;
       progress.handled(position);
       held.position = progress.checkpoint();
     });
@@ -153,7 +155,7 @@ export function createPartition(options: PartitionOptions): Partition {
   }
 
   /** True where nothing more is to be done about it: it is handled, or parked. */
-  async function finish(slot: Slot, key: string, item: Recorded | Timer, ended: Ended): Promise<boolean> {
+  async function finish(slot: Slot, { key, item }: Work, ended: Ended): Promise<boolean> {
     if (ended.how !== "failed") return ended.how === "handled";
     log.error({ err: ended.error, process: process.name, key, tries: ended.tries }, "given up, and parked");
     const lastWords = await lastResort(slot, item, ended.error);
@@ -201,7 +203,7 @@ export function createPartition(options: PartitionOptions): Partition {
       });
       const { key, name, dueAt, payload } = timer;
       const item: Timer = { key, name, dueAt, payload };
-      if (looked && due && (await finish(slot, key, item, await tryOn(slot, key, item)))) {
+      if (looked && due && (await finish(slot, { key, item }, await tryOn(slot, key, item)))) {
         await insist(slot, () => removeTimer(database, timer));
       }
       timersInHand.delete(timer.revision);
@@ -216,7 +218,7 @@ export function createPartition(options: PartitionOptions): Partition {
       if (ended.how === "handled") await insist(slot, () => removeParked(database, id));
       if (ended.how === "failed") {
         const error = ended.error.stack ?? ended.error.message;
-        await insist(slot, () => parkAgain(database, id, error, ended.tries, clock.now()));
+        await insist(slot, () => parkAgain(database, id, { error, tries: ended.tries, at: clock.now() }));
       }
       parkedInHand.delete(id);
     });

@@ -86,7 +86,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
   async function handOutTimers(): Promise<void> {
     if (partitions.size === 0) return;
     const inHand = [...partitions.values()].flatMap(({ partition }) => [...partition.timersInHand]);
-    for (const timer of await dueTimers(database, [...partitions.keys()], clock.now(), inHand)) {
+    for (const timer of await dueTimers(database, [...partitions.keys()], { now: clock.now(), except: inHand })) {
       partitions.get(timer.process)?.partition.addTimer(timer);
     }
   }
@@ -105,7 +105,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
       processes.every(({ name }) => partitions.get(name)?.partition.idleAt(head)) && partitions.size > 0;
     if (processes.length > 0 && !atRest()) return false;
     const names = processes.map(({ name }) => name);
-    const due = (await dueTimers(database, names, clock.now(), [])).length;
+    const due = (await dueTimers(database, names, { now: clock.now(), except: [] })).length;
     const retries = (await retriesRequested(database, names, [])).length;
     return due + retries === 0 && (processes.length === 0 || atRest()) && (await store.head()) === head;
   }

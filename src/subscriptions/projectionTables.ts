@@ -41,8 +41,11 @@ export async function serviceRoleOf(database: Database): Promise<string> {
   return rows[0]!.role;
 }
 
+/** What a projection's tables are made of: their DDL, and the role whose reads and writes they are for. */
+export type Making = { projection: Projection; ddl: string; serviceRole: string };
+
 /** Makes a projection's tables, empty, in a schema that is there, and lets the service role read and write their rows, those of one workspace at a time. */
-export async function createTables(tx: Sql, schema: string, projection: Projection, ddl: string, serviceRole: string) {
+export async function createTables(tx: Sql, schema: string, { projection, ddl, serviceRole }: Making): Promise<void> {
   await enter(tx, schema);
   await tx.query(ddl);
   const tables = projection.tables.map(quoted).join(", ");
@@ -59,12 +62,8 @@ export type Found = "sound" | "created" | "otherVersion";
  * Sees to it that a projection has its tables and its checkpoint row. Tables of another version are left as they are: they want
  * a rebuild. Runs as the owner; safe from several instances at once.
  */
-export function ensureTables(
-  database: Database,
-  projection: Projection,
-  ddl: string,
-  serviceRole: string,
-): Promise<Found> {
+export function ensureTables(database: Database, making: Making): Promise<Found> {
+  const { projection } = making;
   return database.owner.transaction(async (tx) => {
     await tx.query("select pg_advisory_xact_lock(727275)");
     const { rows } = await tx.query<{ version: number }>("select version from work.checkpoints where name = $1", [
@@ -76,7 +75,7 @@ export function ensureTables(
     const leftOver = projection.tables.filter((table) => !missing.includes(table));
     await enter(tx, liveSchema);
     if (leftOver.length > 0) await tx.query(`drop table ${leftOver.map(quoted).join(", ")} cascade`);
-    await createTables(tx, liveSchema, projection, ddl, serviceRole);
+    await createTables(tx, liveSchema, making);
     await beginCheckpoint(tx, projection);
     return "created";
   });

@@ -72,8 +72,9 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   async function prepare(member: Member): Promise<Found> {
-    const ddl = await tablesSql(member.projection);
-    const found = await ensureTables(database, member.projection, ddl, await serviceRoleOf(database));
+    const { projection } = member;
+    const ddl = await tablesSql(projection);
+    const found = await ensureTables(database, { projection, ddl, serviceRole: await serviceRoleOf(database) });
     if (found !== "otherVersion") member.state = "standingBy";
     return found;
   }

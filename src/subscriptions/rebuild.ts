@@ -40,14 +40,14 @@ async function makeSchema({ database, tablesSql }: Replay, schema: string, proje
   const serviceRole = await serviceRoleOf(database);
   await database.owner.transaction(async (tx) => {
     await tx.query(`drop schema if exists ${quoted(schema)} cascade; create schema ${quoted(schema)}`);
-    await createTables(tx, schema, projection, ddl, serviceRole);
+    await createTables(tx, schema, { projection, ddl, serviceRole });
   });
 }
 
 /** Up to the end of the log as it is. */
 async function catchUp(replay: Replay, schema: string, place: Place): Promise<void> {
   const head = await replay.store.head();
-  await replayUpTo(replay, place, head, async (batch) => {
+  await replayUpTo(replay, { place, end: head }, async (batch) => {
     await replay.database.owner.transaction(async (tx) => {
       await tx.query("set local synchronous_commit = off");
       await enter(tx, schema);
@@ -59,8 +59,7 @@ async function catchUp(replay: Replay, schema: string, place: Place): Promise<vo
 /** Hands on every batch after the place up to a position of the log, cut off exactly there, and moves the place. */
 export async function replayUpTo(
   replay: Replay,
-  place: Place,
-  end: number,
+  { place, end }: { place: Place; end: number },
   write: (batch: Batch) => Promise<void>,
 ): Promise<void> {
   if (place.position >= end) return;
@@ -100,8 +99,8 @@ async function swap(replay: Replay, schema: string, place: Place): Promise<void>
     await tx.query("select 1 from work.checkpoints where name = $1 for update", [projection.name]);
     const live = (await loadCheckpoints(tx, [projection.name])).get(projection.name);
     await enter(tx, schema);
-    await replayUpTo(replay, arrived, live?.position ?? 0, (batch) => projectOn(tx, arrived, batch));
-    await swapTables(tx, schema, live?.tables ?? [], projection.tables);
+    await replayUpTo(replay, { place: arrived, end: live?.position ?? 0 }, (batch) => projectOn(tx, arrived, batch));
+    await swapTables(tx, schema, { oldTables: live?.tables ?? [], newTables: projection.tables });
     await storeCheckpoint(tx, arrived);
   });
 }

@@ -8,12 +8,12 @@ import { liveSchema, quoted } from "./projectionTables.ts";
 export async function swapTables(
   tx: Sql,
   schema: string,
-  oldTables: readonly string[],
-  newTables: readonly string[],
+  { oldTables, newTables }: { oldTables: readonly string[]; newTables: readonly string[] },
 ): Promise<void> {
   const old = await existing(tx, [...new Set([...oldTables, ...newTables])]);
   if (old.length > 0) await tx.query(`lock table ${old.map(live).join(", ")} in access exclusive mode`);
-  const grants = await grantsOn(tx, old, newTables, schema);
+  const lasting = old.filter((table) => newTables.includes(table));
+  const grants = await grantsOn(tx, lasting, schema);
   if (old.length > 0) await tx.query(`drop table ${old.map(live).join(", ")}`);
   for (const grant of grants) await tx.query(grant);
   for (const table of newTables) {
@@ -32,15 +32,15 @@ async function existing(tx: Sql, tables: readonly string[]): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-/** One statement for each right that somebody other than the owner has on a live table that goes on to exist. */
-async function grantsOn(tx: Sql, old: readonly string[], kept: readonly string[], schema: string): Promise<string[]> {
+/** One statement for each right that somebody other than the owner has on these live tables, to grant it in `schema`. */
+async function grantsOn(tx: Sql, tables: readonly string[], schema: string): Promise<string[]> {
   const { rows } = await tx.query<{ statement: string }>(
     `select format('grant %s on %I.%I to %s', acl.privilege_type, $3::text, class.relname,
          case acl.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(acl.grantee)) end)
          || case when acl.is_grantable then ' with grant option' else '' end as statement
      from pg_class class cross join aclexplode(class.relacl) acl
      where class.relnamespace = $1::regnamespace and class.relname = any($2) and acl.grantee <> class.relowner`,
-    [liveSchema, old.filter((table) => kept.includes(table)), schema],
+    [liveSchema, tables, schema],
   );
   return rows.map((row) => row.statement);
 }

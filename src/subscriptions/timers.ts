@@ -21,7 +21,7 @@ export function createTimers(
   onSet: (dueAt: Date) => void,
 ): ProcessContext["timers"] {
   return {
-    async set(key, name, dueAt, payload = {}) {
+    async set({ key, name, dueAt, payload = {} }) {
       const { rowCount } = await sql.query(
         `with held as (${heldLease})
          insert into work.timers (process, key, name, due_at, payload)
@@ -47,8 +47,7 @@ export function createTimers(
 export async function dueTimers(
   sql: Sql,
   processes: readonly string[],
-  now: Date,
-  except: readonly string[],
+  { now, except }: { now: Date; except: readonly string[] },
 ): Promise<DueTimer[]> {
   const { rows } = await sql.query<DueTimer>(
     `select process, key, name, due_at as "dueAt", payload, revision from work.timers

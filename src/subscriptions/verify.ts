@@ -25,14 +25,14 @@ export async function verify(replay: Replay, projection: Projection, limit = 20)
     await tx.query(seeEveryWorkspace);
     const position = (await loadCheckpoints(tx, [projection.name])).get(projection.name)?.position ?? 0;
     await tx.query(`create schema ${quoted(schema)}`);
-    await createTables(tx, schema, projection, ddl, serviceRole);
+    await createTables(tx, schema, { projection, ddl, serviceRole });
     const place = { projection, position: 0 };
     const analyse = analyseSeldom(tx);
-    await replayUpTo(replay, place, position, async (batch) => {
+    await replayUpTo(replay, { place, end: position }, async (batch) => {
       await projectOn(tx, place, batch);
       await analyse(projection.tables);
     });
-    result = await compareAll(tx, schema, projection.tables, position, limit);
+    result = { position, ...(await compareAll(tx, schema, { tables: projection.tables, limit })) };
   });
   return result!;
 }
@@ -63,11 +63,9 @@ function analyseSeldom(tx: Sql): (tables: readonly string[]) => Promise<void> {
 async function compareAll(
   tx: Sql,
   schema: string,
-  tables: readonly string[],
-  position: number,
-  limit: number,
-): Promise<Verified> {
-  const result: Verified = { position, rows: 0, differences: [], differing: 0 };
+  { tables, limit }: { tables: readonly string[]; limit: number },
+): Promise<Omit<Verified, "position">> {
+  const result: Omit<Verified, "position"> = { rows: 0, differences: [], differing: 0 };
   for (const table of tables) {
     const live = `${quoted(liveSchema)}.${quoted(table)}`;
     const replayed = `${quoted(schema)}.${quoted(table)}`;
@@ -77,7 +75,7 @@ async function compareAll(
       ["live", live, replayed],
       ["replayed", replayed, live],
     ] as const) {
-      const only = await onlyIn(tx, these, those, limit);
+      const only = await onlyIn(tx, { these, those, limit });
       result.differing += only.count;
       result.differences.push(...only.rows.map((row) => ({ table, side, row })));
     }
@@ -87,9 +85,7 @@ async function compareAll(
 
 async function onlyIn(
   tx: Sql,
-  these: string,
-  those: string,
-  limit: number,
+  { these, those, limit }: { these: string; those: string; limit: number },
 ): Promise<{ count: number; rows: string[] }> {
   const { rows } = await tx.query<{ row: string; count: number }>(
     `select row, count(*) over () as count from (

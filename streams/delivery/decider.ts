@@ -6,17 +6,26 @@ import { type DeliveryEvent, deliveryStream } from "./events.ts";
 
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
 
-export type Delivery = {
-  phase: "none" | "started" | "abandoned" | "not_handed_over" | "accepted" | "refused" | "unknown" | "unconfirmed";
-  started: Started | null;
-  retryable: boolean;
-  message: string;
-  /** Not handed over because the service itself did not let it go. */
-  withheld: boolean;
-  code: string;
-  /** What became of it, as far as anybody said: each is recorded once. */
-  reports: readonly ReportEvent["type"][];
-};
+/** `reports`: what became of it, as far as anybody said; each is recorded once. */
+type Told = { reports: readonly ReportEvent["type"][] };
+
+/** Nobody has begun to hand over under this attempt; once `abandoned`, nobody will. */
+export type UnstartedDelivery = Told &
+  ({ phase: "none"; started: null } | { phase: "abandoned"; started: null; message: string });
+
+/** The provider took it. `message`: what it answered, or the evidence. */
+export type AcceptedDelivery = Told & { phase: "accepted"; started: Started; message: string };
+
+/** Where the one attempt to hand a mail over stands, with what that phase has. */
+export type Delivery =
+  | UnstartedDelivery
+  | AcceptedDelivery
+  | (Told & { phase: "started"; started: Started })
+  /** `withheld`: the service itself did not let it go. */
+  | (Told & { phase: "not_handed_over"; started: Started; message: string; withheld: boolean })
+  /** `code`: empty where evidence says so and no answer. */
+  | (Told & { phase: "refused"; started: Started; retryable: boolean; code: string; message: string })
+  | (Told & { phase: "unknown" | "unconfirmed"; started: Started; message: string });
 
 type Outcome = Extract<
   DeliveryEvent,
@@ -36,46 +45,56 @@ export type DeliveryCommand =
   | { type: "ReportDelivery"; report: ReportEvent }
   | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
 
-const initial: Delivery = {
-  phase: "none",
-  started: null,
-  retryable: false,
-  message: "",
-  withheld: false,
-  code: "",
-  reports: [],
-};
+const initial: Delivery = { phase: "none", started: null, reports: [] };
 
 function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
+  const { started, reports } = delivery;
   switch (event.type) {
     case "DeliveryStarted":
-      return { ...delivery, phase: "started", started: event.data };
+      return { phase: "started", started: event.data, reports };
     case "DeliveryAbandoned":
-      return { ...delivery, phase: "abandoned", message: event.data.because };
-    case "DeliveryNotHandedOver":
-      return {
-        ...delivery,
-        phase: "not_handed_over",
-        retryable: true,
-        message: event.data.message,
-        withheld: event.data.withheld === true,
-      };
-    case "DeliveryAccepted":
-      return { ...delivery, phase: "accepted", message: event.data.response };
-    case "DeliveryRefused":
-      return { ...delivery, phase: "refused", ...event.data };
-    case "DeliveryUnknown":
-      return { ...delivery, phase: "unknown", message: event.data.message };
+      return { phase: "abandoned", started: null, message: event.data.because, reports };
     case "DeliveryDelivered":
     case "DeliveryBounced":
     case "DeliveryComplained":
-      return { ...delivery, reports: [...delivery.reports, event.type] };
+      return { ...delivery, reports: [...reports, event.type] };
+    case "DeliveryNotHandedOver":
+    case "DeliveryAccepted":
+    case "DeliveryRefused":
+    case "DeliveryUnknown":
     case "DeliverySettled":
-      return { ...delivery, phase: event.data.outcome, message: event.data.evidence };
+      // Only what was started has an outcome: without its start, nobody would know whose.
+      return started === null ? delivery : { ...outcomeOf(event), started, reports };
     default:
       return unreachable(event);
   }
 }
+
+function outcomeOf(event: Outcome | Settled) {
+  switch (event.type) {
+    case "DeliveryNotHandedOver": {
+      const { message, withheld = false } = event.data;
+      return { phase: "not_handed_over", message, withheld } as const;
+    }
+    case "DeliveryAccepted":
+      return { phase: "accepted", message: event.data.response } as const;
+    case "DeliveryRefused": {
+      const { retryable, code, message } = event.data;
+      return { phase: "refused", retryable, code, message } as const;
+    }
+    case "DeliveryUnknown":
+      return { phase: "unknown", message: event.data.message } as const;
+    case "DeliverySettled": {
+      const { outcome, evidence: message } = event.data;
+      if (outcome === "refused") return { phase: outcome, retryable: false, code: "", message } as const;
+      return { phase: outcome, message };
+    }
+    default:
+      return unreachable(event);
+  }
+}
+
+type Settled = Extract<DeliveryEvent, { type: "DeliverySettled" }>;
 
 function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
   switch (command.type) {

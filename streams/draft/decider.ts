@@ -2,184 +2,15 @@ import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import {
-  type Approval,
-  type ApprovedDraft,
-  type Draft,
-  type DraftFacts,
-  isByPersonOrKey,
-  makingOf,
-  type PendingDraft,
-  type SendingDraft,
-  type Unapproved,
-  type Unfailed,
-  type Unsent,
-} from "./draft.ts";
+import type { Draft } from "./draft.ts";
 import { type DraftEvent, draftStream } from "./events.ts";
-import { answeredBy, decideNotification, type NotificationCommand } from "./notification.ts";
+import { evolveDraft, initialDraft } from "./evolve.ts";
+import { decideNotification, type NotificationCommand } from "./notification.ts";
 import { decideReview, type ReviewCommand } from "./review.ts";
 import { decideSending, type SendingCommand } from "./sending.ts";
 
 export type SubmitDraft = { type: "SubmitDraft"; draft: Extract<DraftEvent, { type: "DraftSubmitted" }>["data"] };
 export type DraftCommand = SubmitDraft | ReviewCommand | SendingCommand | NotificationCommand;
-
-const unapproved: Unapproved = { approval: null, sendRequested: false, held: null };
-const unfailed: Unfailed = { failureCode: null, lateEvidence: null };
-const unsent: Unsent = { attemptId: null, tries: 0, reservation: null };
-
-const initial: Draft = {
-  exists: false,
-  workspaceId: "",
-  threadId: "",
-  identityId: "",
-  basedOnMessageId: null,
-  basedOnNumber: 0,
-  machineAddresses: [],
-  messageId: "",
-  status: "pending",
-  version: 0,
-  authoredVersion: 0,
-  approvedVersion: 0,
-  contentSha256: "",
-  stored: { content: null, contentBlob: null },
-  making: {},
-  rationale: null,
-  autoApproved: false,
-  rulesApplied: false,
-  abandoned: [],
-  escalatedVersion: 0,
-  notified: { requestedAt: null, open: {}, answered: [] },
-  ...unapproved,
-  ...unsent,
-  ...unfailed,
-};
-
-function evolve(draft: Draft, event: DraftEvent): Draft {
-  switch (event.type) {
-    case "DraftSubmitted":
-      return submitted(draft, event.data);
-    case "DraftEdited":
-      return edited(draft, event.data);
-    case "DraftApproved":
-      return approved(draft, event.data);
-    case "DraftReturnedToPending":
-      return { ...draft, status: "pending", autoApproved: false, ...unapproved, ...unsent, ...unfailed };
-    case "DraftRejected":
-      return { ...draft, sendRequested: false, status: "rejected", ...unfailed };
-    case "SendHeld":
-      return held(draft, event.data.code);
-    case "DraftQueued":
-      return queued(draft, event.data);
-    case "DraftRequeued":
-      return draft.status === "sending"
-        ? { ...draft, attemptId: event.data.attemptId, tries: event.data.tries }
-        : draft;
-    case "SendAbandoned":
-      return { ...draft, abandoned: [...draft.abandoned, event.data.attemptId] };
-    case "DraftMarkedStale":
-      return { ...draft, sendRequested: false, status: "stale", ...unfailed };
-    case "DraftSent":
-      return { ...draft, sendRequested: false, status: "sent", ...unfailed };
-    case "DraftFailed":
-      return { ...draft, sendRequested: false, status: "failed", failureCode: event.data.code, lateEvidence: null };
-    case "LateEvidence":
-      return draft.status === "failed" ? { ...draft, lateEvidence: event.data.outcome } : draft;
-    case "DraftEscalated":
-      return { ...draft, escalatedVersion: event.data.version };
-    case "DraftRulesApplied":
-      return { ...draft, rulesApplied: true };
-    case "NotifyRequested":
-      return { ...draft, notified: { ...draft.notified, requestedAt: event.data.at } };
-    case "ApproversAsked": {
-      const open = { ...draft.notified.open, [event.data.notificationId]: event.data };
-      return { ...draft, notified: { ...draft.notified, open } };
-    }
-    case "ApproversNotified": {
-      const asked = draft.notified.open[event.data.notificationId];
-      const answered = asked
-        ? [...draft.notified.answered, answeredBy(asked.causedBy, asked.channel.slot)]
-        : draft.notified.answered;
-      return { ...draft, notified: { ...draft.notified, answered } };
-    }
-    case "NotificationFailed":
-      return draft;
-    default:
-      return unreachable(event);
-  }
-}
-
-type DataOf<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>["data"];
-
-function submitted(draft: Draft, data: DataOf<"DraftSubmitted">): Draft {
-  const { content, contentBlob, autoApproved, workspaceId, threadId, identityId, basedOnMessageId } = data;
-  const { basedOnNumber, machineAddresses = [], messageId, contentSha256, rationale } = data;
-  const facts: DraftFacts = {
-    ...draft,
-    ...{ workspaceId, threadId, identityId, basedOnMessageId, basedOnNumber, machineAddresses, messageId },
-    ...{ contentSha256, rationale, autoApproved },
-    stored: { content, contentBlob },
-    making: makingOf(data),
-    exists: true,
-    version: 1,
-    authoredVersion: 1,
-    approvedVersion: autoApproved ? 1 : 0,
-  };
-  return autoApproved
-    ? {
-        ...facts,
-        status: "approved",
-        approval: { by: "switch" },
-        sendRequested: true,
-        held: null,
-        ...unsent,
-        ...unfailed,
-      }
-    : { ...facts, status: "pending", ...unapproved, ...unsent, ...unfailed };
-}
-
-function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
-  const { version, contentSha256, rationale, content, contentBlob, because } = data;
-  return {
-    ...draft,
-    ...{ version, contentSha256, rationale },
-    stored: { content, contentBlob },
-    making: makingOf(data),
-    authoredVersion: because === "edit" ? version : draft.authoredVersion,
-    autoApproved: false,
-    status: "pending",
-    ...unapproved,
-    ...unsent,
-    ...unfailed,
-  };
-}
-
-function approved(draft: Draft, data: DataOf<"DraftApproved">): ApprovedDraft {
-  const { version: approvedVersion, sendRequested } = data;
-  const approval = approvalOf(data);
-  const facts = { ...draft, approvedVersion, autoApproved: false };
-  return { ...facts, status: "approved", approval, sendRequested, held: null, ...unsent, ...unfailed };
-}
-
-function held(draft: Draft, code: string): Draft {
-  return draft.status === "approved" ? { ...draft, held: code, sendRequested: isHeldForLater(draft, code) } : draft;
-}
-
-function queued(draft: Draft, data: DataOf<"DraftQueued">): SendingDraft {
-  const { attemptId, quotaStream, reservationId, authorisation } = data;
-  const approval: Approval | null = authorisation.kind === "api_key" ? { by: "key" } : draft.approval;
-  const underWay = { attemptId, tries: 0, reservation: { quotaStream, reservationId } };
-  return { ...draft, status: "sending", approval, sendRequested: false, held: null, ...underWay, ...unfailed };
-}
-
-function approvalOf({ tokenSha256, grantedBy, sendRequested }: DataOf<"DraftApproved">): Approval {
-  if (tokenSha256 !== null) return { by: "person" };
-  if (grantedBy) return { by: "rule", ...grantedBy };
-  return { by: sendRequested ? "unsaid" : "key" };
-}
-
-/** What leaves by itself once the obstacle is gone: anything after a pause, and what nobody approved when its identity is active again. */
-const isHeldForLater = ({ approval, sendRequested }: ApprovedDraft, code: string): boolean =>
-  code === "sending_paused" || (code === "identity_not_active" && sendRequested && !isByPersonOrKey(approval));
 
 function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
   if (command.type === "SubmitDraft") {
@@ -224,6 +55,11 @@ function submit(submitted: SubmitDraft["draft"]): DraftEvent[] {
   return [event, { type: "DraftApproved", data: approved }];
 }
 
-export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = { category: "draft", initial, evolve, decide };
+export const draftDecider: Decider<Draft, DraftCommand, DraftEvent> = {
+  category: "draft",
+  initial: initialDraft,
+  evolve: evolveDraft,
+  decide,
+};
 
 export const drafts = stream({ decider: draftDecider, name: draftStream });

@@ -4,7 +4,7 @@ import { type InProcess, mail, startInProcess, until } from "#test/support/inPro
 
 /** Mails made so that what is recorded of them outgrows an event or an append: none may hold up those behind it. */
 describe("filing mails made to be too large to be recorded", function () {
-  this.timeout(120_000);
+  this.timeout(300_000);
   let service: InProcess;
   let to: string;
   let accept: (raw: string) => Promise<void>;
@@ -30,7 +30,7 @@ describe("filing mails made to be too large to be recorded", function () {
   };
   // A busy machine takes its time over 40 MB.
   const allFiled = () =>
-    until(async () => (await ledger()).every(({ filed_position }) => filed_position !== null), 100_000);
+    until(async () => (await ledger()).every(({ filed_position }) => filed_position !== null), 200_000);
 
   const numbered = (count: number, item: (n: number) => string) => Array.from({ length: count }, (_, n) => item(n));
 
@@ -57,7 +57,7 @@ describe("filing mails made to be too large to be recorded", function () {
       return parse(raw).finally(() => (readAtOnce -= raw.length));
     };
     const large = (n: number) => mail({ id: `large${n}@x`, to, text: `${n}${"x".repeat(78)}\r\n`.repeat(50_000) });
-    for (const raw of numbered(10, large)) await accept(raw);
+    for (const raw of numbered(6, large)) await accept(raw);
     goOn();
     await allFiled();
     parser.parse = parse;

@@ -136,11 +136,11 @@ describe("EventStoreDB adapter: appends and reads in trouble", function () {
   it("finds its own events where the guard has moved since they were written", async () => {
     const [stream, guard] = [newStream(), newStream("guard")];
     const events = newEvents(2);
-    const options = { unlessMoved: { stream: guard, revision: noStream } };
-    const first = await store.append(stream, noStream, events, options);
+    const expected = { revision: noStream, unlessMoved: { stream: guard, revision: noStream } };
+    const first = await store.append(stream, expected, events);
     await store.append(guard, noStream, newEvents(1));
-    expect(await store.append(stream, noStream, events, options)).to.deep.equal(first);
-    expect(await errorOf(store.append(stream, noStream, newEvents(2), options))).to.be.instanceOf(StreamMoved);
+    expect(await store.append(stream, expected, events)).to.deep.equal(first);
+    expect(await errorOf(store.append(stream, expected, newEvents(2)))).to.be.instanceOf(StreamMoved);
   });
 
   it("knows the limit of retries: at the now current revision the server writes the same ids again", async () => {

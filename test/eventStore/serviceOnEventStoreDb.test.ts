@@ -41,7 +41,7 @@ class World {
     this.database = await createTestDatabase();
     const urls = { DATABASE_URL: this.database.serviceUrl, DATABASE_OWNER_URL: this.database.ownerUrl };
     const config = loadConfig({ NODE_ENV: "test", ...this.#env, ...urls });
-    this.composition = compose(config, this.database, pino({ level: "silent" }));
+    this.composition = compose(config, this.database, { logger: pino({ level: "silent" }) });
     await this.startService();
     const { deps } = this.composition;
     const workspace = { name: "Test", plan: "agency", betaOverride: true } as const;
@@ -116,7 +116,7 @@ const outbox = (client: Client): Promise<OutboxMail[]> => client.outbox();
 const sentCopies = async (client: Client, text: string): Promise<number> =>
   (await outbox(client)).filter((mail) => mail.to.includes(customer) && mail.text.includes(text)).length;
 
-const reaches = (client: Client, { id }: { id: string }, wanted: string, timeoutMs?: number) =>
+const reaches = (client: Client, { id, timeoutMs }: { id: string; timeoutMs?: number }, wanted: string) =>
   until(
     `draft ${id} to be ${wanted}`,
     async () => (await client.api(`GET /v1/drafts/${id}`)).body.status === wanted,
@@ -237,21 +237,25 @@ function serviceOn(name: string, open: () => Promise<Log>): void {
       const { data } = await world.client.ask("GET /v1/api-keys?limit=100");
       const keyId: string = data.at(-1).created_at > data[0].created_at ? data.at(-1).id : data[0].id;
       let answered = false;
+      let inUse = 0;
       const writer = async (n: number): Promise<number> => {
-        for (let written = 0; ; written++) {
+        for (let written = 0; ; written++, inUse++) {
+          // Of a request that was under way, the answer may be read after the DELETE's; what it wrote is looked at below.
+          const begunLate = answered;
           const { status: code } = await doomed.api(`PATCH /v1/identities/${identity.id}`, {
             display_name: `${n} ${written}`,
           });
           if (code === 401) return written;
-          expect(answered && code < 300, "an answer after the key was gone").to.equal(false);
+          expect(begunLate && code < 300, "an answer after the key was gone").to.equal(false);
         }
       };
       const writers = Array.from({ length: 8 }, (_, n) => writer(n));
-      await new Promise((resolve) => setTimeout(resolve, 200));
-      const { status: code } = await world.client.api(`DELETE /v1/api-keys/${keyId}`);
+      await until("the key to be in use", async () => inUse >= writers.length);
+      const { status: code, body } = await world.client.api(`DELETE /v1/api-keys/${keyId}`);
       answered = true;
       const head = await world.composition.store.head();
-      expect(code).to.be.within(200, 204);
+      // 503: a request of the key did not end in time, on a busy machine. The key is gone all the same.
+      expect(code === 503 ? body.recorded : code, JSON.stringify(body)).to.be.oneOf([200, 204, true]);
       const written = (await Promise.all(writers)).reduce((a, b) => a + b);
       expect(written, "the key was in use").to.be.greaterThan(0);
       const later: string[] = [];
@@ -326,7 +330,7 @@ describe("The whole service on EventStoreDB in trouble", function () {
         // Round after round, until each trouble has come at least once.
         do {
           const all = await Promise.all(Array.from({ length: 6 }, approve));
-          for (const { draft } of all) await reaches(world.client, draft, "sent", 60_000);
+          for (const { draft } of all) await reaches(world.client, { ...draft, timeoutMs: 60_000 }, "sent");
           for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
         } while (made <= troubles.length);
       } finally {

@@ -78,7 +78,8 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
         for (const [number, way] of ways.entries()) {
           // Before and after each append is the same moment but for a crash: by turns.
           for (let at = 1, reached = true; reached; at++) {
-            reached = await changedAt(at, (at + number) % 2 === 0 ? "before" : "after", way, by, change);
+            const when = (at + number) % 2 === 0 ? "before" : "after";
+            reached = await changedAt({ at, when, way }, by, change);
             expect(at).to.be.below(80);
           }
         }
@@ -103,9 +104,7 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
 
   /** False where the world came to its end before that point. */
   async function changedAt(
-    at: number,
-    when: "before" | "after",
-    way: (typeof ways)[number],
+    { at, when, way }: { at: number; when: "before" | "after"; way: (typeof ways)[number] },
     by: string,
     change: Change,
   ) {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { systemIds } from "#src/clock.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
 import { approveDraft, sendDraft } from "#src/commands/drafts/drafts.ts";
 import { sendDirectly } from "#src/commands/emails/directSends.ts";
 import { updateWorkspace } from "#src/commands/workspaces.ts";
@@ -35,8 +36,10 @@ describe("a send after its identity changed", () => {
         return { code: error.code, details: error.details };
       },
     );
-  const send = (made: SendWorld, draftId: string, ifVersion: number | null = null, on = made.createNode()) =>
-    outcome(sendDraft(on, { workspaceId, draftId, ifVersion }, cause));
+  const send = (made: SendWorld, draftId: string, ifVersion: number | null = null) =>
+    sendOn(made.createNode(), draftId, ifVersion);
+  const sendOn = (node: Dependencies, draftId: string, ifVersion: number | null = null) =>
+    outcome(sendDraft(node, { workspaceId, draftId, ifVersion }, cause));
   /** What the process does with the change, on an instance of its own. */
   const refresh = async (made: SendWorld, draftId: string, on = made.createNode()) => {
     const reads = {
@@ -68,7 +71,7 @@ describe("a send after its identity changed", () => {
       async (made, draftId, ifVersion) => {
         const node = made.createNode();
         const { reached, release } = node.faulty.pause("draft");
-        const sending = send(made, draftId, ifVersion, node);
+        const sending = sendOn(node, draftId, ifVersion);
         await reached;
         await refresh(made, draftId);
         release();
@@ -144,7 +147,7 @@ describe("a send after its identity changed", () => {
       if (approve) await approveDraft(made.node, { workspaceId, draftId, ifVersion: null }, cause);
       const node = made.createNode();
       const { reached, release } = node.faulty.pause("quota");
-      const sending = send(made, draftId, null, node);
+      const sending = sendOn(node, draftId);
       await reached;
       await changeSignature(made);
       await refresh(made, draftId);

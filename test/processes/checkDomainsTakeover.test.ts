@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import pg from "pg";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
@@ -37,7 +38,7 @@ describe("checking domains with two instances, one of them killed", function () 
     return service;
   };
 
-  it("goes on by itself, counts each check once, and verifies once [d7 schedule]", async () => {
+  itInFull("goes on by itself, counts each check once, and verifies once [d7 schedule]", async () => {
     const one = await start();
     const two = await start();
     const apiKey = one.apiKey!;

@@ -92,7 +92,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
         await next("DraftMarkedStale", { newMessageId: randomUUID() });
       }),
     );
-    const all = await settled(tenant.ask, id, 12 * 9);
+    const all = await settled(tenant.ask, id, { count: 12 * 9 });
     expect(all).to.have.length(12 * 9);
     expect(all.every(({ status }) => status === "delivered")).to.equal(true);
     expect(all.some(({ attempts }) => attempts === 3)).to.equal(true);
@@ -134,7 +134,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
     broken = false;
     const retried = await other.ask(`POST /v1/webhooks/${id}/deliveries/${waiting[0].id}/retry`);
     expect(retried.status, retried.text).to.equal(200);
-    const all = await settled(other.ask, id, 6);
+    const all = await settled(other.ask, id, { count: 6 });
     expect(all.map(({ status }) => status)).to.deep.equal(Array(6).fill("delivered"));
     expect(isRising(bySubject(failing.taken()).get(first.draftId)!)).to.equal(true);
     await Promise.all([failing.stop(), slowly.stop()]);
@@ -149,7 +149,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
     const { next } = await begunDraft(service.deps, tenant.id);
     await next("DraftEdited", edited(2));
     await next("DraftMarkedStale", { newMessageId: randomUUID() });
-    const [stale, updated, created] = await settled(tenant.ask, id, 3);
+    const [stale, updated, created] = await settled(tenant.ask, id, { count: 3 });
     expect([created, updated, stale].map(({ status, attempts }) => [status, attempts])).to.deep.equal([
       ["delivered", 1],
       ["failed", 5],
@@ -170,7 +170,7 @@ describe("delivering webhooks [d11 webhooks]", function () {
     await until(async () => (await tenant.ask(`GET /v1/webhooks/${id}`)).json.status === "disabled");
     const { json } = await tenant.ask(`GET /v1/webhooks/${id}`);
     expect(json.disabled_reason).to.match(/410/);
-    const all = await settled(tenant.ask, id, 1);
+    const all = await settled(tenant.ask, id, { count: 1 });
     expect(all.filter(({ status }) => status === "failed")).to.have.length(1);
     expect(all.every(({ status }) => status === "failed" || status === "canceled")).to.equal(true);
     expect(receiver.requests).to.have.length(1);

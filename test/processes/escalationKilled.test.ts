@@ -6,6 +6,7 @@ import { createOutbox } from "#src/mail/out/outbox.ts";
 import { cause } from "#test/processes/sendWorld.ts";
 import { asking } from "#test/support/asking.ts";
 import { composeBeside } from "#test/support/besideService.ts";
+import { itInFull } from "#test/support/full.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
@@ -34,7 +35,7 @@ describe("escalation by two instances, one killed on the way [d7 escalation]", f
     return instance;
   };
 
-  it("asks each secondary channel once, also where its holder is gone when the time comes", async () => {
+  itInFull("asks each secondary channel once, also where its holder is gone when the time comes", async () => {
     const first = await start();
     const key = first.apiKey as string;
     const second = await start();

@@ -72,7 +72,7 @@ describe("HTML that was stored before it was reduced", function () {
       ];
       const metadata = { ...cause, at: new Date().toISOString() };
       const named = events.map((event) => ({ ...event, id: service.deps.ids.uuid(), metadata }));
-      await service.deps.store.append(stream, -1, named, {});
+      await service.deps.store.append(stream, -1, named);
     }
     const { revision } = await service.deps.drafts.load(draftId);
     const outcome = then ?? "pending";

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import pg from "pg";
+import { itInFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { createClient, until } from "../../scripts/support/client.ts";
@@ -55,8 +56,10 @@ describe("a crash between a rule's action and its record [d9 evaluations]", func
     Number((await pool.query(`select count(*) from ${sql}`)).rows[0].count);
   const events = (type: string): Promise<number> => count(`es.events where type = '${type}'`);
 
+  // A change of our own before its record, and the mail to a person.
+  const sampled = ["rules:acted:1", "rules:acted:4"];
   for (const point of ["rules:acted:1", "rules:recorded:2", "rules:acted:3", "rules:acted:4"]) {
-    it(`at ${point} leads to exactly one effect`, async () => {
+    (sampled.includes(point) ? it : itInFull)(`at ${point} leads to exactly one effect`, async () => {
       const first = await start({ CRASH_AT: point });
       const apiKey = first.apiKey as string;
       const client = createClient({ ...first, apiKey });

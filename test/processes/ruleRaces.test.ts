@@ -7,7 +7,7 @@ import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { causedBy } from "#src/processes/cause.ts";
-import type { Timer } from "#src/processes/process.ts";
+import type { NewTimer, Timer } from "#src/processes/process.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import type { Recorded } from "#streams/event.ts";
 import { operator } from "#test/support/cause.ts";
@@ -30,13 +30,13 @@ describe("rules under repetition", function () {
       const { clock, ids } = rules.service.deps;
       const store: EventStore = {
         ...rules.service.deps.store,
-        async append(stream, revision, events, options) {
+        async append(stream, expected, events) {
           if (events.some(({ type }) => type === "RulesEvaluated")) {
             waiting -= 1;
             if (waiting <= 0) open();
             await all;
           }
-          return rules.service.deps.store.append(stream, revision, events, options);
+          return rules.service.deps.store.append(stream, expected, events);
         },
       };
       const deps = { ...rules.service.deps, ...createStreamServices({ store, clock, ids }) };
@@ -107,7 +107,7 @@ describe("rules under repetition", function () {
     const set: Timer[] = [];
     const timers = {
       ...context.timers,
-      set: async (key: string, name: string, dueAt: Date, payload = {}) => void set.push({ key, name, dueAt, payload }),
+      set: async ({ payload = {}, ...timer }: NewTimer) => void set.push({ ...timer, payload }),
     };
     await process.on.MessageAuthenticated?.(authenticated!, { ...context, timers });
     await rules.service.caughtUp();

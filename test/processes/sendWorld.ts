@@ -11,7 +11,7 @@ import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
 import { finishSends } from "#src/processes/finishSends.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
-import type { Process, Timer } from "#src/processes/process.ts";
+import type { NewTimer, Process, Timer } from "#src/processes/process.ts";
 import { recoverClaims } from "#src/processes/recoverClaims.ts";
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
@@ -156,7 +156,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
 
   const contextOf = (process: Process) => ({
     timers: {
-      async set(key: string, name: string, dueAt: Date, payload: Record<string, unknown> = {}) {
+      async set({ key, name, dueAt, payload = {} }: NewTimer) {
         timers.set(`${process.name}/${key}/${name}`, { process: process.name, timer: { key, name, dueAt, payload } });
       },
       async cancel(key: string, name: string) {

@@ -5,6 +5,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
+import { itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
@@ -61,7 +62,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await sql.query("rollback");
     await sql.end();
     living = await startService({ database, env });
-    const [delivery] = await settled(ask, id, 1, 60_000);
+    const [delivery] = await settled(ask, id, { count: 1, timeoutMs: 60_000 });
     expect(receiver.requests.map((each) => each.id)).to.deep.equal([delivery.event_id, delivery.event_id]);
     expect(receiver.requests[1]!.text).to.equal(receiver.requests[0]!.text);
     expect(delivery).to.include({ status: "delivered", attempts: 2 });
@@ -81,7 +82,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     patient = false;
     living = await startService({ database, env });
     // What was cut off is due at once: nobody has to wait for a lease to run out.
-    const all = await settled(ask, id, 2, 15_000);
+    const all = await settled(ask, id, { count: 2, timeoutMs: 15_000 });
     expect(all.map(({ status }) => status)).to.deep.equal(["delivered", "delivered"]);
     expect(receiver.requests.map(({ body }) => body.type)).to.deep.equal([
       "draft.created",
@@ -91,7 +92,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await receiver.stop();
   });
 
-  it("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
+  itInFull("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
     const tries = new Map<string, number>();
     const receiver = await startReceiver(async ({ id }) => {
       const number = (tries.get(id) ?? 0) + 1;
@@ -111,7 +112,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     await until(async () => receiver.requests.length > 15);
     await first.kill("SIGKILL");
     await writing;
-    const all = await settled(ask, id, drafts * versions, 90_000);
+    const all = await settled(ask, id, { count: drafts * versions, timeoutMs: 90_000 });
     expect(all.filter(({ status }) => status === "delivered")).to.have.length(drafts * versions);
     const shown = bySubject(receiver.requests);
     expect(shown.size).to.equal(drafts);

@@ -23,7 +23,11 @@ export async function deliveriesOf(ask: Ask, id: string): Promise<any[]> {
 }
 
 /** Waits until so many deliveries are there and none waits any more. */
-export async function settled(ask: Ask, id: string, count: number, timeoutMs = 30_000): Promise<any[]> {
+export async function settled(
+  ask: Ask,
+  id: string,
+  { count, timeoutMs = 30_000 }: { count: number; timeoutMs?: number },
+): Promise<any[]> {
   let all: any[] = [];
   await until(async () => {
     all = await deliveriesOf(ask, id);

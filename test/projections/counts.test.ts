@@ -38,7 +38,7 @@ describe("counts beside a list", () => {
         const after = [...new Set(touched)].flatMap((id) =>
           rows.has(id) ? [rows.get(id) as Record<string, unknown>] : [],
         );
-        await moveCounts(tx, counts, before, after);
+        await moveCounts(tx, counts, { before, after });
         const expected = new Map<string, number>();
         for (const { kind, done } of rows.values())
           expected.set(`${kind} ${done}`, (expected.get(`${kind} ${done}`) ?? 0) + 1);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import pg from "pg";
+import type { MessagesEvent } from "#projections/messages/held.ts";
 import { messages } from "#projections/messages/projector.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
@@ -55,7 +56,7 @@ describe("the delivery status of a message [d5 delivery_status]", () => {
         causationId: "test",
         at: "2026-11-01T00:00:00.000Z",
       },
-    })) as unknown as Recorded[];
+    })) as Recorded<MessagesEvent>[];
     for (const batch of together ? [all] : all.map((event) => [event])) await messages.project(client, batch);
     const { rows } = await client.query("select delivery_status, sent_at from messages");
     return { status: rows[0].delivery_status, sent: rows[0].sent_at !== null };

@@ -8,7 +8,7 @@ export function sampled(proof: Proof): void {
       this.timeout(300_000);
       const report = createReport();
       await proof.run(proof.sample, report);
-      expect(report.violations).to.deep.equal([]);
+      expect(report.violations, report.violations.join("\n")).to.deep.equal([]);
       expect(report.figures).to.not.be.empty;
     });
   });

@@ -19,9 +19,10 @@ const when = (field: string, value: string): Group => ({
   operator: "AND",
   conditions: [{ field, op: "equals", value }],
 });
-const rule = (id: string, actions: RuleAction[], conditions: Group = {}, stopAfterMatch = false): WalkedRule => ({
-  ...{ id, version: 1, name: id, conditions, actions, stopAfterMatch },
+const rule = (id: string, actions: RuleAction[], conditions: Group = {}): WalkedRule => ({
+  ...{ id, version: 1, name: id, conditions, actions, stopAfterMatch: false },
 });
+const stopping = (id: string, conditions: Group): WalkedRule => ({ ...rule(id, [], conditions), stopAfterMatch: true });
 
 const facts: Facts = new Map([
   ["contact.domain", ["customer.example"]],
@@ -126,7 +127,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
     const status = rule("s", [{ type: "set_thread_status", status: "waiting" }], order);
     const tag = rule("t", [{ type: "add_tag", tag: "vip" }], order);
     for (const rules of [
-      [rule("stop", [], other, true), rule("a", [skip], trusted)],
+      [stopping("stop", other), rule("a", [skip], trusted)],
       [rule("a", [skip], trusted), rule("m", [manual], other)],
       [status, rule("a", [skip], when("thread.status", "waiting"))],
       [tag, rule("a", [skip], when("contact.tag", "vip"))],
@@ -151,10 +152,10 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
       const walks = { received: { rules: received, facts: before }, created: { rules: created, facts: moved } };
       return decideApproval({ ...asked, ...walks }).by.length > 0;
     };
-    const ends = rule("end", [], when("thread.subject", "Another"), true);
+    const ends = stopping("end", when("thread.subject", "Another"));
     for (const [received, created] of [
       [[rule("s", status, order)], [rule("a", [skip], waiting)]],
-      [[rule("s", status, order)], [rule("stop", [], others, true), rule("a", [skip])]],
+      [[rule("s", status, order)], [stopping("stop", others), rule("a", [skip])]],
       [[rule("s", status, order)], [rule("a", [skip]), rule("m", [manual], others)]],
       [[ends, rule("s", status)], [rule("a", [skip], waiting)]],
       [[rule("t", [{ type: "add_tag", tag: "vip" }], order)], [rule("a", [skip], when("contact.tag", "vip"))]],
@@ -185,7 +186,7 @@ describe("the decision whether a draft goes without a person [d14 grants]", () =
         "switch",
       ]);
       expect(by({ ...said, created: [rule("m", [manual], when("thread.subject", "x"))] })).to.deep.equal(["switch"]);
-      const ends = rule("e", [], trusted, true);
+      const ends = stopping("e", trusted);
       expect(by({ ...said, created: [ends, rule("m", [manual])] })).to.deep.equal([]);
       const moves = rule("s", [{ type: "set_thread_status", status: "closed" }], stranger);
       const onClosed = rule("m", [manual], when("thread.status", "closed"));

@@ -122,8 +122,8 @@ const claimOf = (draftId: string, attemptId: string, machineAddresses?: string[]
   quotaStream: "quota",
   ...(machineAddresses && { machineAddresses }),
 });
-const claim = (draftId: string, attemptId: string, machines?: string[], replaces: string | null = null) =>
-  ({ type: "ClaimSend", claim: claimOf(draftId, attemptId, machines), basedOnNumber: 0, replaces }) as const;
+const claim = (draftId: string, attemptId: string, machines?: string[]) =>
+  ({ type: "ClaimSend", claim: claimOf(draftId, attemptId, machines), basedOnNumber: 0, replaces: null }) as const;
 const claimed = (draftId: string, attemptId: string, machines?: string[]): ThreadEvent => ({
   type: "SendClaimed",
   data: { ...claimOf(draftId, attemptId, machines), replaces: null },
@@ -152,7 +152,7 @@ describe("the loop guard of a thread [d13 loop guard]", () => {
       .thenTypes("SendClaimed");
     given(threadDecider, cold, first).when(claim("two", "b")).thenTypes("SendClaimed");
     given(threadDecider, cold, first)
-      .when(claim("one", "b", robot, "a"))
+      .when({ ...claim("one", "b", robot), replaces: "a" })
       .thenTypes("SendClaimed");
   });
 

@@ -264,7 +264,8 @@ describe("the process runner", () => {
     const process = rule({
       on: {
         // Not waited for on purpose: it counts as part of the handler all the same.
-        Happened: async ({ stream, data }, { timers }) => void timers.set(stream, "alarm", at(data.number), data),
+        Happened: async ({ stream, data }, { timers }) =>
+          void timers.set({ key: stream, name: "alarm", dueAt: at(data.number), payload: data }),
         Calmed: ({ stream }, { timers }) => timers.cancel(stream, "alarm"),
       },
       onTimer: async ({ key, name, payload, dueAt }) => {
@@ -293,9 +294,9 @@ describe("the process runner", () => {
     const clock = handClock();
     let fired = 0;
     const process = rule({
-      on: { Happened: ({ stream }, { timers }) => timers.set(stream, "tick", clock.now()) },
+      on: { Happened: ({ stream }, { timers }) => timers.set({ key: stream, name: "tick", dueAt: clock.now() }) },
       onTimer: async ({ key }, { timers }) => {
-        if (++fired < 5) await timers.set(key, "tick", clock.now());
+        if (++fired < 5) await timers.set({ key, name: "tick", dueAt: clock.now() });
       },
     });
     await happen("toy-1", 1);
@@ -310,7 +311,8 @@ describe("the process runner", () => {
     let fired = 0;
     const process = rule({
       on: {
-        Happened: ({ stream }, { timers }) => timers.set(stream, "escalate", new Date(clock.now().getTime() + 1000)),
+        Happened: ({ stream }, { timers }) =>
+          timers.set({ key: stream, name: "escalate", dueAt: new Date(clock.now().getTime() + 1000) }),
         Decided: async ({ stream }, { timers }) => {
           waiting.open();
           await decided.opened;
@@ -337,7 +339,10 @@ describe("the process runner", () => {
     const clock = handClock();
     const fired: string[] = [];
     const process = rule({
-      on: { Happened: ({ stream }, { timers }) => timers.set(stream, "alarm", new Date(clock.now().getTime() + 1000)) },
+      on: {
+        Happened: ({ stream }, { timers }) =>
+          timers.set({ key: stream, name: "alarm", dueAt: new Date(clock.now().getTime() + 1000) }),
+      },
       onTimer: async ({ key }) => void fired.push(key),
     });
     const first = run(process, { clock });
@@ -356,7 +361,10 @@ describe("the process runner", () => {
     let broken = true;
     const fired: unknown[] = [];
     const process = rule({
-      on: { Happened: ({ stream }, { timers }) => timers.set(stream, "alarm", new Date(0), { tries: 3 }) },
+      on: {
+        Happened: ({ stream }, { timers }) =>
+          timers.set({ key: stream, name: "alarm", dueAt: new Date(0), payload: { tries: 3 } }),
+      },
       onTimer: async (timer) => {
         if (broken) throw new Error("no bell");
         fired.push(timer);
@@ -389,7 +397,7 @@ describe("the process runner", () => {
           begun.open();
           await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
           signalled = true;
-          refused = await timers.set(stream, "late", new Date(0)).catch((error) => error.name);
+          refused = await timers.set({ key: stream, name: "late", dueAt: new Date(0) }).catch((error) => error.name);
           ended.open();
         },
       },
@@ -415,7 +423,7 @@ describe("the process runner", () => {
     const process = rule({
       on: {
         Happened: async ({ stream, data }, { timers }) => {
-          await timers.set(stream, "alarm", new Date(0));
+          await timers.set({ key: stream, name: "alarm", dueAt: new Date(0) });
           const numbers = seen.get(stream) ?? [];
           if (numbers.at(-1) !== data.number) seen.set(stream, [...numbers, data.number]);
         },

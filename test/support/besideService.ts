@@ -6,4 +6,4 @@ import { settingsOn } from "./settings.ts";
 
 /** Commands on the database of a running service, without any role of one. */
 export const composeBeside = (database: TestDatabase) =>
-  compose(loadConfig(settingsOn(database)), database, pino({ level: "silent" }));
+  compose(loadConfig(settingsOn(database)), database, { logger: pino({ level: "silent" }) });

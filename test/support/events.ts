@@ -8,8 +8,7 @@ import { threadStream } from "#streams/thread/events.ts";
 /** Events put into the log as the parts of the service would, for those who only listen. */
 export async function append(
   deps: Pick<Dependencies, "store">,
-  workspaceId: string | null,
-  stream: string,
+  { workspaceId, stream }: { workspaceId: string | null; stream: string },
   ...events: Event[]
 ): Promise<number> {
   const id = randomUUID();
@@ -40,7 +39,7 @@ export async function begunDraft(
 ) {
   const [draftId, threadId, messageId] = [randomUUID(), randomUUID(), randomUUID()];
   const opened = { workspaceId, identityId, subject: "Order", contactEmail: null, contactId: null };
-  await append(deps, workspaceId, threadStream(threadId), { type: "ThreadOpened", data: opened });
+  await append(deps, { workspaceId, stream: threadStream(threadId) }, { type: "ThreadOpened", data: opened });
   const data = {
     workspaceId,
     threadId,
@@ -56,7 +55,7 @@ export async function begunDraft(
     staleWarning: false,
     autoApproved,
   };
-  await append(deps, workspaceId, draftStream(draftId), { type: "DraftSubmitted", data });
+  await append(deps, { workspaceId, stream: draftStream(draftId) }, { type: "DraftSubmitted", data });
   return {
     draftId,
     threadId,
@@ -64,7 +63,9 @@ export async function begunDraft(
     identityId,
     /** One more event of the draft. */
     next: (type: string, more: Record<string, unknown> = {}) =>
-      append(deps, workspaceId, draftStream(draftId), { type, data: more }),
+      append(deps, { workspaceId, stream: draftStream(draftId) }, { type, data: more }),
+    /** Many at once. */
+    all: (...events: Event[]) => append(deps, { workspaceId, stream: draftStream(draftId) }, ...events),
   };
 }
 

@@ -58,7 +58,7 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
       barriers.push({ category, reach, gate });
       return { reached, release };
     },
-    async append(stream, expectedRevision, events, options) {
+    async append(stream, expected, events) {
       const barrier = barriers.findIndex(({ category }) => stream.startsWith(`${category}-`));
       if (barrier >= 0) {
         const [{ reach, gate }] = barriers.splice(barrier, 1) as [(typeof barriers)[number]];
@@ -69,7 +69,7 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
       appends += 1;
       const now = fault?.at === appends ? fault : undefined;
       if (now?.when === "before") await fail(now.how);
-      const appended = await store.append(stream, expectedRevision, events, options);
+      const appended = await store.append(stream, expected, events);
       if (now?.when === "after") await fail(now.how);
       return appended;
     },

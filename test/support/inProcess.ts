@@ -34,8 +34,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
   });
   const logger = pino({ level: config.logLevel });
   const clock = adjustableClock();
-  const composition = compose(config, testDatabase, logger, { clock });
-  const service = await startService(config, composition, randomUUID(), logger);
+  const composition = compose(config, testDatabase, { logger, clock });
+  const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;
   const url = service.url as string;
 
@@ -139,7 +139,7 @@ export const mail = ({
   ].join("\r\n");
 
 /** Asks again until it is so. */
-export async function until(isSo: () => Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function until(isSo: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await isSo())) {
     if (Date.now() > deadline) throw new Error(`still not so after ${timeoutMs} ms: ${isSo}`);

@@ -1,8 +1,9 @@
 import {
   type Appended,
-  type AppendOptions,
+  asExpected,
   type Batch,
   type EventStore,
+  type Expected,
   InvalidAppend,
   type NewEvent,
   StreamMoved,
@@ -29,7 +30,7 @@ export function createMemoryEventStore(): EventStore & { readonly all: readonly 
     return { revision: last.revision, position: last.position };
   }
 
-  function requireUnmoved({ unlessMoved }: AppendOptions): void {
+  function requireUnmoved({ unlessMoved }: Expected): void {
     if (!unlessMoved) return;
     const actual = revisionOf(unlessMoved.stream);
     if (actual !== unlessMoved.revision) throw new StreamMoved(unlessMoved.stream, unlessMoved.revision, actual);
@@ -64,13 +65,14 @@ export function createMemoryEventStore(): EventStore & { readonly all: readonly 
   return {
     all,
     guards: true,
-    async append(stream, expectedRevision, events, options = {}) {
+    async append(stream, wanted, events) {
+      const expected = asExpected(wanted);
       if (events.length === 0) throw new InvalidAppend("nothing to append");
-      const before = alreadyWritten(stream, expectedRevision, events);
+      const before = alreadyWritten(stream, expected.revision, events);
       if (before) return before;
-      requireUnmoved(options);
+      requireUnmoved(expected);
       const actual = revisionOf(stream);
-      if (actual !== expectedRevision) throw new StreamMoved(stream, expectedRevision, actual);
+      if (actual !== expected.revision) throw new StreamMoved(stream, expected.revision, actual);
       return write(stream, events);
     },
     async read(stream, fromRevision = 0, maxCount = Number.POSITIVE_INFINITY) {

@@ -74,7 +74,7 @@ const filled = (): Promise<string> =>
       serviceUrl: withDatabase(adminUrl(), name, service),
     });
     for (const projection of projections)
-      await ensureTables(database, projection, await tablesFile(projection), service);
+      await ensureTables(database, { projection, ddl: await tablesFile(projection), serviceRole: service });
     await database.close();
   });
 

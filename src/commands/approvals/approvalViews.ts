@@ -25,8 +25,11 @@ export async function approvalView(
     draft.basedOnMessageId === null
       ? undefined
       : await messageById(deps.reads, draft.workspaceId, draft.basedOnMessageId);
-  const after = [draft.workspaceId, row?.thread_id ?? draft.threadId, draft.basedOnNumber] as const;
-  const [newer, held] = await Promise.all([newerWord(deps.reads, ...after), newerHeld(deps.reads, ...after)]);
+  const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
+  const [newer, held] = await Promise.all([
+    newerWord(deps.reads, draft.workspaceId, after),
+    newerHeld(deps.reads, draft.workspaceId, after),
+  ]);
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
     draftId,

@@ -80,7 +80,7 @@ async function replayWhile(
   let row: DraftRow | undefined;
   for (const event of await draftEvents(deps, draftId)) {
     if (!goesOn(event)) return row && { row, until: event.metadata.at };
-    row = applyToDraft(row, draftId, event, event.metadata);
+    row = applyToDraft(row, event);
   }
   return row && { row, until: null };
 }

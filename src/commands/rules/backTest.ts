@@ -35,7 +35,7 @@ export async function tryRule(
   const rule = judgeRule(given, "rule.");
   await requireOutside(deps, "rule.actions", rule.actions);
   await requireScope(deps, workspaceId, rule, "rule.");
-  const past = await pastTriggers(deps.reads, workspaceId, rule.triggerEvent, { since, limit: maxTested });
+  const past = await pastTriggers(deps.reads, workspaceId, { trigger: rule.triggerEvent, since, limit: maxTested });
   const tried: Tried[] = [];
   const deadline = deps.clock.monotonic() + testWithinMs;
   for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {

@@ -36,7 +36,7 @@ const maxChain = 16;
 
 /** The rules that work on a trigger in a workspace, in their order. */
 export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger: TriggerEvent): Promise<RuleRow[]> =>
-  workingRules(deps.reads, workspaceId, trigger, await capOf(deps, workspaceId, "rules"));
+  workingRules(deps.reads, workspaceId, { trigger, cap: await capOf(deps, workspaceId, "rules") });
 
 /**
  * Walks the rules of a trigger event, once: what was decided stands in the log before anything is done, and whoever comes again finds

@@ -127,7 +127,7 @@ export async function requeueSend(
   newAttemptId: string = deps.ids.uuid(),
 ): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
-  if (draft.status !== "sending" || draft.attemptId !== replaces || draft.reservation === null) return;
+  if (draft.status !== "sending" || draft.attemptId !== replaces) return;
   const because = await withdrawalOf(deps, draftId, draft);
   if (because !== null) throw new Rejected("approval_withdrawn", because);
   const attempt = await claim(deps, draftId, draft, replaces, cause, newAttemptId);

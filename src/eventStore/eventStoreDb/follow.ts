@@ -49,7 +49,8 @@ export async function* follow(followed: Followed, options: SubscribeOptions): As
       if (signal.aborted) return;
       const healthy = progress.position > from || performance.now() - openedAt > healthyMs;
       unknowns = !healthy && failureType(error) === ErrorType.UNKNOWN ? unknowns + 1 : 0;
-      stopWhereRewound(error, unknowns, from, followed.log);
+      const fatal = unknowns < unknownsInARow ? error : new LogRewound(`${from} is no position of this log`);
+      stopIfRewound(fatal, from, followed.log);
       pauseMs = healthy || consumerTooSlow(error) ? 0 : Math.min(Math.max(pauseMs * 2, shortestIdleMs), longestPauseMs);
       followed.log.warn({ reason: asCommandError(error).message, position: progress.position }, "subscribing again");
     }
@@ -60,11 +61,10 @@ export async function* follow(followed: Followed, options: SubscribeOptions): As
 /** Routine: the server ends a subscription as soon as 32 live events wait for it. */
 const consumerTooSlow = (error: unknown): boolean => failureType(error) === ErrorType.TIMEOUT;
 
-function stopWhereRewound(error: unknown, unknowns: number, from: number, log: Log): void {
-  const fatal = unknowns < unknownsInARow ? error : new LogRewound(`${from} is no position of this log`);
-  if (!(fatal instanceof LogRewound)) return;
-  log.error({ err: fatal, position: from }, "the event log is not the one that was read before: stopped");
-  throw fatal;
+function stopIfRewound(error: unknown, from: number, log: Log): void {
+  if (!(error instanceof LogRewound)) return;
+  log.error({ err: error, position: from }, "the event log is not the one that was read before: stopped");
+  throw error;
 }
 
 /** Until the subscription fails or the signal comes. */
@@ -79,7 +79,7 @@ async function* followOnce(
   const forget = opened(feed, options.categories);
   options.signal.addEventListener("abort", feed.wake);
   try {
-    yield* drain(feed, progress, reads, stallMs, options);
+    yield* drain({ feed, reads, stallMs }, progress, options);
   } finally {
     options.signal.removeEventListener("abort", feed.wake);
     forget();
@@ -88,10 +88,8 @@ async function* followOnce(
 }
 
 async function* drain(
-  feed: Feed,
+  { feed, reads, stallMs }: Pick<Followed, "reads" | "stallMs"> & { feed: Feed },
   progress: Progress,
-  reads: Reads,
-  stallMs: number,
   { categories, batchSize = 500, signal }: SubscribeOptions,
 ): AsyncGenerator<Batch> {
   let idleMs = shortestIdleMs;
@@ -117,7 +115,7 @@ async function* drain(
       idleMs = tooSoonMs;
       continue;
     }
-    const seen = await lookAhead(reads, progress, feed.searched(), categories);
+    const seen = await lookAhead(reads, progress, { searched: feed.searched(), categories });
     lookedAt = performance.now();
     if (seen.waitingFor === undefined) heardAt = lookedAt;
     if (lookedAt - heardAt > stallMs) throw new NoAnswer(`the event at ${seen.waitingFor} does not come through`);

@@ -41,8 +41,7 @@ const lookAheadCount = 100;
 export async function lookAhead(
   reads: Reads,
   progress: Progress,
-  searched: number,
-  categories: readonly string[] | undefined,
+  { searched, categories }: { searched: number; categories: readonly string[] | undefined },
 ): Promise<Seen> {
   const foreign = (record: LogRecord): boolean => !passes(record.stream, categories);
   if (searched > progress.position) {

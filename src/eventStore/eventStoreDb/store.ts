@@ -2,8 +2,9 @@ import { setMaxListeners } from "node:events";
 import { ErrorType, NO_STREAM, WrongExpectedVersionError } from "@eventstore/db-client";
 import {
   type Appended,
-  type AppendOptions,
+  asExpected,
   type EventStore,
+  type Expected,
   InvalidAppend,
   type NewEvent,
   noStream,
@@ -82,12 +83,8 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
     return there.length === events.length && there.every(({ id }, index) => id === events[index]!.id.toLowerCase());
   }
 
-  async function append(
-    stream: string,
-    expectedRevision: number,
-    events: readonly NewEvent[],
-    { unlessMoved }: AppendOptions = {},
-  ): Promise<Appended> {
+  async function append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended> {
+    const { revision: expectedRevision, unlessMoved } = asExpected(expected);
     validateAppend(stream, expectedRevision, events);
     if (unlessMoved) {
       validateStream(unlessMoved.stream);

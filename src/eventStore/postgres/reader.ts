@@ -32,6 +32,9 @@ type Row = [
   bytesSoFar: string,
 ];
 
+/** `query_timeout`: in milliseconds, the reader's own unless it is given. */
+type Ask = { name: string; text: string; values: unknown[]; query_timeout?: number };
+
 const columns = "event_id, stream_id, revision, position, type, schema_version, data, metadata";
 const readStream = `select ${columns} from es.events where stream_id = $1 and revision >= $2::bigint order by revision limit $3`;
 const readLast = `select ${columns} from es.events where stream_id = $1 order by revision desc limit 1`;
@@ -61,9 +64,10 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
   // A page may have to pass a hundred thousand events of other categories.
   const pageTimeoutMs = 2 * timeoutMs;
 
-  async function ask(name: string, text: string, values: unknown[], query_timeout = timeoutMs): Promise<Row[]> {
+  /** Under its name a connection prepares it once. */
+  async function ask({ query_timeout = timeoutMs, ...named }: Ask): Promise<Row[]> {
     try {
-      const query = { name, text, values, rowMode: "array", query_timeout } as pg.QueryArrayConfig;
+      const query = { ...named, rowMode: "array", query_timeout } as pg.QueryArrayConfig;
       return (await pool.query<Row>(query)).rows;
     } catch (error) {
       throw asUnavailable(error);
@@ -71,11 +75,11 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
   }
 
   /** Reading changes nothing, so it is simply tried again. */
-  async function askForSure(name: string, text: string, values: unknown[]): Promise<Row[]> {
+  async function askForSure(query: Ask): Promise<Row[]> {
     const deadline = performance.now() + timeoutMs;
     for (const pause = pauses(); ; await sleep(pause.next())) {
       try {
-        return await ask(name, text, values);
+        return await ask(query);
       } catch (error) {
         if (!(error instanceof Unavailable) || pool.ending || performance.now() >= deadline) throw error;
       }
@@ -84,14 +88,15 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
 
   return {
     stream: async (stream, fromRevision, maxCount) =>
-      (await askForSure("stream", readStream, [stream, fromRevision, maxCount])).map(recorded),
-    last: async (stream) => (await askForSure("last", readLast, [stream])).map(recorded)[0],
-    head: async () => Number((await askForSure("head", readHead, []))[0]?.[0]),
+      (await askForSure({ name: "stream", text: readStream, values: [stream, fromRevision, maxCount] })).map(recorded),
+    last: async (stream) => (await askForSure({ name: "last", text: readLast, values: [stream] })).map(recorded)[0],
+    head: async () => Number((await askForSure({ name: "head", text: readHead, values: [] }))[0]?.[0]),
     async page({ after, upTo, categories, limit }) {
       const values = [after, upTo, limit, maxPageBytes];
-      const rows = categories
-        ? await ask("pageOfCategories", readPageOfCategories, [...values, categories], pageTimeoutMs)
-        : await ask("pageOfAll", readPageOfAll, values, pageTimeoutMs);
+      const query = categories
+        ? { name: "pageOfCategories", text: readPageOfCategories, values: [...values, categories] }
+        : { name: "pageOfAll", text: readPageOfAll, values };
+      const rows = await ask({ ...query, query_timeout: pageTimeoutMs });
       const events = rows.map(recorded);
       const bytes = Number(rows.at(-1)?.[8] ?? 0);
       const cut = rows.length === limit || bytes >= maxPageBytes;

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { EventStore } from "../eventStore.ts";
+import { asExpected, type EventStore } from "../eventStore.ts";
 import { validateAppend, validateRevision, validateStream } from "../validate.ts";
 import { createReader } from "./reader.ts";
 import { createRecent } from "./recent.ts";
@@ -37,14 +37,15 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
 
   return {
     guards: true,
-    async append(stream, expectedRevision, events, appendOptions = {}) {
-      const valid = validateAppend(stream, expectedRevision, events);
-      const { unlessMoved } = appendOptions;
+    async append(stream, wanted, events) {
+      const expected = asExpected(wanted);
+      const { revision, unlessMoved } = expected;
+      const valid = validateAppend(stream, revision, events);
       if (unlessMoved) {
         validateStream(unlessMoved.stream);
         validateRevision(unlessMoved.revision);
       }
-      return writer.append(stream, expectedRevision, valid, appendOptions);
+      return writer.append(stream, expected, valid);
     },
     read: (stream, fromRevision = 0, maxCount) => reader.stream(stream, fromRevision, maxCount),
     readLast: (stream) => reader.last(stream),

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { type Appended, type AppendOptions, InvalidAppend, Unavailable } from "../eventStore.ts";
+import { type Appended, type Expected, InvalidAppend, Unavailable } from "../eventStore.ts";
 import type { ValidEvent } from "../validate.ts";
 import { type Request, takeBatch } from "./batch.ts";
 import { commit } from "./commit.ts";
@@ -16,7 +16,7 @@ export type WriterOptions = {
 };
 
 export type Writer = {
-  append(stream: string, expectedRevision: number, events: ValidEvent[], options: AppendOptions): Promise<Appended>;
+  append(stream: string, expected: Expected, events: ValidEvent[]): Promise<Appended>;
   close(): Promise<void>;
 };
 
@@ -96,14 +96,14 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
   }
 
   return {
-    append: (stream, expectedRevision, events, { unlessMoved }) =>
+    append: (stream, { revision, unlessMoved }, events) =>
       new Promise((resolve, reject) => {
         if (closed) throw new Unavailable("the event store is closed");
         const bytes = events.reduce((sum, event) => sum + event.data.length + event.metadata.length, 0);
         const deadline = performance.now() + timeoutMs;
         queue.push({
           stream,
-          expectedRevision,
+          expectedRevision: revision,
           events,
           bytes,
           guard: unlessMoved,

@@ -17,16 +17,16 @@ export type Dressed = { attributes: Attribute[]; asWritten: boolean; look: Look 
 export type Around = { look: Look; grounds: Grounds; cells: CellStyle | null; inherited: Attribute[]; bare: boolean };
 
 /** Keeps of an element's attributes what says nothing of its own; presentational ones become styles. `name` is the element's new name. */
-export function dress(tag: OpenTag, name: string, around: Around, tally: Tally): Dressed {
+export function dress({ tag, name }: { tag: OpenTag; name: string }, around: Around, tally: Tally): Dressed {
   const unique = firstOfEach(tag.attributes, tally);
-  if (around.bare) return undressed(unique, name, around, tally);
+  if (around.bare) return undressed({ attributes: unique, name }, around, tally);
   const own = readDeclarations(unique.find((attribute) => attribute.name === "style")?.value ?? "");
   const meanings = [
     ...(around.cells && (name === "td" || name === "th") ? meaningsOfTable(around.cells) : []),
     ...meaningsOf(tag.name, unique),
   ];
   const made = meanings.filter(({ property }) => property !== "").map(styling);
-  const judged = judgeStyles([...made, ...own], name, around.look, around.grounds);
+  const judged = judgeStyles([...made, ...own], name, around);
   countGone(judged.gone, judged.kept, tally);
 
   const meant = new Set(meanings.map(({ from }) => from));
@@ -48,18 +48,19 @@ export function dress(tag: OpenTag, name: string, around: Around, tally: Tally):
 
 /** The same without any style. Written anew, whatever it was like. */
 function undressed(
-  unique: readonly Attribute[],
-  name: string,
-  { look, grounds, inherited }: Around,
+  { attributes, name }: { attributes: readonly Attribute[]; name: string },
+  around: Around,
   tally: Tally,
 ): Dressed {
-  const kept = unique.filter((attribute) => {
+  const kept = attributes.filter((attribute) => {
     const stays = essential.has(attribute.name) && isKept(name, attribute);
     if (!stays) tally.attribute(attribute.name);
     return stays;
   });
-  const added = inherited.filter((one) => essential.has(one.name) && !kept.some((other) => other.name === one.name));
-  return { attributes: [...kept, ...added], asWritten: false, look: judgeStyles([], name, look, grounds).look };
+  const added = around.inherited.filter(
+    (one) => essential.has(one.name) && !kept.some((other) => other.name === one.name),
+  );
+  return { attributes: [...kept, ...added], asWritten: false, look: judgeStyles([], name, around).look };
 }
 
 const essential = new Set(["href", "src", "alt", "dir", "colspan"]);

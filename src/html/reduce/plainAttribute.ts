@@ -29,9 +29,9 @@ export function isPlainAttribute(element: string, name: string, raw: string): bo
 /** Undefined where it has named references beyond the four of every markup. */
 function decoded(raw: string): string | undefined {
   if (/&(?!(?:amp|lt|gt|quot);)[a-z][a-z0-9]*;/i.test(raw)) return undefined;
-  return raw.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot));?/gi, (whole, decimal, hex, name) => {
-    if (name) return named[name.toLowerCase()] ?? whole;
-    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16);
+  return raw.replace(/&(#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot);?/gi, (whole, reference: string) => {
+    if (!reference.startsWith("#")) return named[reference.toLowerCase()] ?? whole;
+    const code = /^#x/i.test(reference) ? Number.parseInt(reference.slice(2), 16) : Number(reference.slice(1));
     return code > 0x10ffff ? "\ufffd" : String.fromCodePoint(code);
   });
 }

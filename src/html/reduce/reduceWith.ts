@@ -12,9 +12,9 @@ import { TooLarge } from "./writer.ts";
 export function reduceWith(html: string, pictureOf: PictureOf, bare = false): Reduced | NotReduced {
   try {
     const grounds = new Grounds(new Set());
-    const reduced = readOnce(html, pictureOf, grounds, bare);
+    const reduced = readOnce(html, new Reducer(pictureOf, grounds, bare));
     const hiding = grounds.hiding();
-    return hiding.size === 0 ? reduced : readOnce(html, pictureOf, new Grounds(hiding), bare);
+    return hiding.size === 0 ? reduced : readOnce(html, new Reducer(pictureOf, new Grounds(hiding), bare));
   } catch (error) {
     if (error instanceof TooDeep) return { refused: "too_deep" };
     if (error instanceof TooLarge) return { refused: "too_large" };
@@ -22,8 +22,7 @@ export function reduceWith(html: string, pictureOf: PictureOf, bare = false): Re
   }
 }
 
-function readOnce(html: string, pictureOf: PictureOf, grounds: Grounds, bare: boolean): Reduced {
-  const reducer = new Reducer(pictureOf, grounds, bare);
+function readOnce(html: string, reducer: Reducer): Reduced {
   readTokens(html, reducer);
   return reducer.end();
 }

@@ -3,8 +3,8 @@ import type { Grounds } from "./grounds.ts";
 import { isReadableSize } from "./lengths.ts";
 import { judgeLink } from "./links.ts";
 import { blockElements, keptElements, tableFrames, voidElements } from "./names.ts";
-import { OpenElements } from "./openElements.ts";
-import { type CellStyle, cellStyleOf } from "./presentation.ts";
+import { type Open, OpenElements } from "./openElements.ts";
+import { cellStyleOf } from "./presentation.ts";
 import type { PictureOf, Reduced } from "./reduced.ts";
 import { Tally } from "./removed.ts";
 import { goneUnseen, goneWithContent, headContent, newNames } from "./replaced.ts";
@@ -43,7 +43,7 @@ export class Reducer implements TokenHandler {
     const name = newNames.get(tag.name) ?? tag.name;
     if (this.#open.dropping) {
       if (this.#open.top?.name !== "head" || headContent.has(tag.name)) {
-        if (!voidElements.has(tag.name)) this.#push(tag.name, null, true);
+        if (!voidElements.has(tag.name)) this.#push({ name: tag.name, drops: true });
         return;
       }
       this.#open.close("head");
@@ -53,7 +53,7 @@ export class Reducer implements TokenHandler {
     else if (goneWithContent.has(tag.name)) this.#drop(tag.name);
     else if (!keptElements.has(name)) this.#unwrap(tag.name);
     else if (name === "img") this.#picture(tag);
-    else if (name === "a" && !this.#isLink(tag)) this.#push(tag.name, null, false);
+    else if (name === "a" && !this.#isLink(tag)) this.#push({ name: tag.name });
     else this.#place(tag, name);
   }
 
@@ -110,13 +110,13 @@ export class Reducer implements TokenHandler {
     this.#tally.element(name);
     if (name === "head") this.#prologue = true;
     if (!goneUnseen.has(name)) this.#writer.blank();
-    if (!voidElements.has(name)) this.#push(name, null, true);
+    if (!voidElements.has(name)) this.#push({ name, drops: true });
   }
 
   #unwrap(name: string): void {
     this.#tally.element(name);
     if (blockElements.has(name)) this.#writer.line();
-    if (!voidElements.has(name)) this.#push(name, null, false);
+    if (!voidElements.has(name)) this.#push({ name });
   }
 
   #isLink(tag: OpenTag): boolean {
@@ -170,15 +170,17 @@ export class Reducer implements TokenHandler {
     if (tag.name === "body") this.#bodySeen = true;
     const cells = this.#open.cellStyle;
     const around = { look: this.#look, grounds: this.#grounds, cells, inherited, bare: this.#bare };
-    const dressed = dress(tag, name, around, this.#tally);
+    const dressed = dress({ tag, name }, around, this.#tally);
     if (shrinking.has(name) && !isReadableSize(Math.min(dressed.look.fontSize, 16))) {
       this.#unwrap(tag.name);
       return this.#look;
     }
     const source = dressed.asWritten && tag.name === name && isPlainlySpelled(tag.source) ? tag.source : undefined;
-    this.#writer.open(name, blockElements.has(name), dressed.attributes, source);
-    if (!voidElements.has(name))
-      this.#push(tag.name, name, false, dressed.look, name === "table" ? cellStyleOf(tag.attributes) : null);
+    this.#writer.open({ name, block: blockElements.has(name), attributes: dressed.attributes, source });
+    if (!voidElements.has(name)) {
+      const cells = name === "table" ? cellStyleOf(tag.attributes) : null;
+      this.#push({ name: tag.name, out: name, look: dressed.look, cells });
+    }
     return dressed.look;
   }
 
@@ -191,7 +193,14 @@ export class Reducer implements TokenHandler {
     return this.#open.top?.look ?? this.#plainLook;
   }
 
-  #push(name: string, out: string | null, drops: boolean, look = this.#look, cells: CellStyle | null = null): void {
+  /** One that leaves nothing of itself and keeps its content, unless told otherwise. */
+  #push({
+    name,
+    out = null,
+    drops = false,
+    look = this.#look,
+    cells = null,
+  }: Pick<Open, "name"> & Partial<Open>): void {
     this.#open.push({ name, out, drops, look, cells });
   }
 }

@@ -50,8 +50,7 @@ const scales = new Map([
 export function judgeStyles(
   stylings: readonly Styling[],
   element: string,
-  around: Look,
-  grounds: Grounds,
+  { look: around, grounds }: { look: Look; grounds: Grounds },
 ): { kept: Styling[]; gone: Styling[]; look: Look } {
   const kept = new Set(
     stylings.filter(({ property, source }) => source.length <= maxDeclaration && isKept(property, element)),
@@ -85,14 +84,18 @@ export function judgeStyles(
   for (const property of new Set([...kept].map((one) => one.property)))
     if (!judgedHere.has(property)) onlyLast(kept, property);
 
-  look.place = judgeColours(kept, element, around.place, grounds);
+  look.place = judgeColours(kept, element, { place: around.place, grounds });
   return { kept: stylings.filter((one) => kept.has(one)), gone: stylings.filter((one) => !kept.has(one)), look };
 }
 
 const judgedHere = new Set(["font-size", "line-height", "color", "background", "background-color"]);
 
 /** Keeps the colours that hide nothing. Answers where the element's content stands. */
-function judgeColours(kept: Set<Styling>, element: string, around: Place, grounds: Grounds): Place {
+function judgeColours(
+  kept: Set<Styling>,
+  element: string,
+  { place: around, grounds }: { place: Place; grounds: Grounds },
+): Place {
   for (const one of of(kept, "color", "background", "background-color")) if (!colourOf(one.value)) kept.delete(one);
   const text = onlyLast(kept, "color");
   const ground = onlyLast(kept, "background", "background-color");

@@ -7,6 +7,14 @@ export class TooLarge extends Error {}
 /** A tag in the form that a reduced body has: lower case, attributes in double quotes. */
 const written = /^<[a-z][a-z0-9]*(?:[ \t\n\f\r]+[a-z]+="[^"<]*")*[ \t\n\f\r]*(\/?)>$/;
 
+export type Opening = {
+  name: string;
+  block: boolean;
+  attributes: readonly Attribute[];
+  /** The tag as written, if nothing of it has to change. */
+  source: string | undefined;
+};
+
 /** Writes the reduced form, and sees to it that words which something stood between stay apart. */
 export class Writer {
   readonly #parts: string[] = [];
@@ -23,8 +31,8 @@ export class Writer {
     return this.#parts.length === 0;
   }
 
-  /** A kept element begins. `source` is its tag as written where nothing of it has to change. */
-  open(name: string, block: boolean, attributes: readonly Attribute[], source: string | undefined): void {
+  /** A kept element begins. */
+  open({ name, block, attributes, source }: Opening): void {
     if (block || name === "br") this.#boundaryKept();
     else this.#separate("");
     const [whole, slash] = (source !== undefined && written.exec(source)) || [];

@@ -13,7 +13,11 @@ export function issueNonce(key: Buffer, pressed: Pressed, nowMs: number): string
   return `${expiry}.${macOf(key, pressed, expiry)}`;
 }
 
-export function checkNonce(key: Buffer, pressed: Pressed, nonce: string, nowMs: number): "good" | "expired" | "wrong" {
+export function checkNonce(
+  key: Buffer,
+  pressed: Pressed,
+  { nonce, nowMs }: { nonce: string; nowMs: number },
+): "good" | "expired" | "wrong" {
   const [, digits, mac] = /^(\d{1,16})\.([\w-]{43})$/.exec(nonce) ?? [];
   if (digits === undefined || mac === undefined) return "wrong";
   const expiry = Number(digits);

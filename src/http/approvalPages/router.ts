@@ -3,6 +3,7 @@ import type { ApprovalDecisions, Decision, DecisionResult, LinkedApproval } from
 import type { Clock } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { pageHeaders } from "#src/html/page.ts";
+import { errorHandler } from "../framework/errorHandler.ts";
 import { maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
@@ -37,7 +38,7 @@ async function show(options: ApprovalPagesOptions, request: Request, response: R
   if (!link) return answer(response, 404, pages.unknownPage());
   const closed = closedPage(options, link);
   if (closed) return answer(response, closed.status, closed.page);
-  answer(response, 200, review(options, request, link));
+  answer(response, 200, review(options, request, { link }));
 }
 
 async function press(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
@@ -47,20 +48,19 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
   if (closed) return answer(response, closed.status, closed.page);
 
   const form = readForm(request.body);
-  if ("refused" in form) return answer(response, 422, review(options, request, link, form.refused, form.reason));
+  if ("refused" in form) {
+    return answer(response, 422, review(options, request, { link, notice: form.refused, reason: form.reason }));
+  }
   const { decision, nonce, reason } = form;
   const pressed = { ...link, token: tokenOf(request), decision };
-  const judged = checkNonce(options.nonceKey, pressed, nonce, options.clock.now().getTime());
+  const judged = checkNonce(options.nonceKey, pressed, { nonce, nowMs: options.clock.now().getTime() });
   if (judged !== "good") {
     const why =
       judged === "expired"
         ? "This page had been open for more than an hour."
         : "The press did not come from this page.";
-    return answer(
-      response,
-      403,
-      review(options, request, link, `${why} Please look again and press once more.`, reason),
-    );
+    const notice = `${why} Please look again and press once more.`;
+    return answer(response, 403, review(options, request, { link, notice, reason }));
   }
   const result = await options.decide({ token: pressed.token, decision, reason, ...callerOf(request) });
   const { status, page } = resultPage(result, link);
@@ -89,9 +89,7 @@ function closedPage({ clock }: ApprovalPagesOptions, link: LinkedApproval): Answ
 function review(
   options: ApprovalPagesOptions,
   request: Request,
-  link: LinkedApproval,
-  notice?: string,
-  reason?: string,
+  { link, notice, reason }: { link: LinkedApproval; notice?: string; reason?: string },
 ): string {
   const nonceFor = (decision: Decision) =>
     issueNonce(options.nonceKey, { ...link, token: tokenOf(request), decision }, options.clock.now().getTime());
@@ -139,9 +137,8 @@ function callerOf(request: Request): {
   };
 }
 
-const failed =
-  ({ onError }: ApprovalPagesOptions): ErrorRequestHandler =>
-  (error, request, response, next) => {
+const failed = ({ onError }: ApprovalPagesOptions): ErrorRequestHandler =>
+  errorHandler(({ error, request, response, next }) => {
     if (response.headersSent) return next(error);
     const { status } = error as { status?: unknown };
     if (error instanceof Unavailable) {
@@ -152,7 +149,7 @@ const failed =
       return answer(response, status, pages.unreadablePage(status));
     onError?.(error, request);
     answer(response, 500, pages.brokenPage());
-  };
+  });
 
 function answer(response: Response, status: number, page: string): void {
   response.status(status).set(pageHeaders).send(page);

@@ -13,8 +13,7 @@ export const loadDraft =
 export async function draftAfter(
   deps: HttpDependencies,
   workspaceId: string,
-  draftId: string,
-  position: number,
+  { draftId, position }: { draftId: string; position: number },
 ): Promise<WireDraft> {
   await deps.readAfter(position, draftId);
   const row = await draftById(deps.reads, workspaceId, draftId);

@@ -22,7 +22,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
     async ({ workspaceId, params, ifMatch, cause }) => {
       const approval = { workspaceId, draftId: params.id, ifVersion: ifMatch ?? null };
       const { position } = await approveDraft(deps, approval, cause);
-      return draftAfter(deps, workspaceId, params.id, position);
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },
   ),
   route(
@@ -41,7 +41,7 @@ export const draftDecisionRoutes = (deps: HttpDependencies): Route[] => [
     async ({ workspaceId, params, body, cause }) => {
       const rejection = { workspaceId, draftId: params.id, reason: body.reason ?? null };
       const { position } = await rejectDraft(deps, rejection, cause);
-      return draftAfter(deps, workspaceId, params.id, position);
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },
   ),
   route(

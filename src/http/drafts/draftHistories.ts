@@ -24,7 +24,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       load: loadDraft(deps),
     },
     async ({ workspaceId, params, query }) => {
-      const versions = await listVersions(deps.reads, workspaceId, params.id, query);
+      const versions = await listVersions(deps.reads, workspaceId, { draftId: params.id, ...query });
       const data = await Promise.all(versions.data.map((version) => presentVersion(deps.blobs, version)));
       return { ...versions, data };
     },
@@ -42,7 +42,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       load: loadDraft(deps),
     },
     async ({ params, loaded, query }) =>
-      (await requireVersion(deps, params.id, "version", query.version ?? loaded.version)).content,
+      (await requireVersion(deps, params.id, { field: "version", version: query.version ?? loaded.version })).content,
   ),
   route(
     "GET /v1/drafts/:id/history",
@@ -73,14 +73,19 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       load: loadDraft(deps),
     },
     async ({ params: { id }, query: { from, to } }) => {
-      const before = await requireVersion(deps, id, "from", from);
-      const after = await requireVersion(deps, id, "to", to);
+      const before = await requireVersion(deps, id, { field: "from", version: from });
+      const after = await requireVersion(deps, id, { field: "to", version: to });
       return { draft_id: id, from, to, changes: presentChanges(before, after) };
     },
   ),
 ];
 
-async function requireVersion(deps: HttpDependencies, draftId: string, field: string, version: number) {
+/** `field`: the query parameter that names the version. */
+async function requireVersion(
+  deps: HttpDependencies,
+  draftId: string,
+  { field, version }: { field: string; version: number },
+) {
   const found = await versionContent(deps, draftId, version);
   if (!found) throw noVersion(field, version);
   return found;

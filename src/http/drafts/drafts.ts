@@ -58,7 +58,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
         },
         cause,
       );
-      return draftAfter(deps, workspaceId, draftId, position);
+      return draftAfter(deps, workspaceId, { draftId, position });
     },
   ),
   route(
@@ -122,7 +122,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
         threadSubject: thread?.subject ?? "",
       };
       const { position } = await retriedWhere(ifMatch === undefined, () => editDraft(deps, edit, cause));
-      return draftAfter(deps, workspaceId, params.id, position);
+      return draftAfter(deps, workspaceId, { draftId: params.id, position });
     },
   ),
   ...draftDecisionRoutes(deps),
@@ -175,12 +175,10 @@ async function earlierDraft(
   if (!earlier) throw at === undefined ? noVersion("version", version as number) : noDraftYet(at);
   const { row, until } = earlier;
   const before = at ?? until;
-  const newer = await newerWordId(
-    deps.reads,
-    today.workspace_id,
-    today.thread_id,
-    row.based_on_number,
-    before === null ? null : new Date(before),
-  );
+  const newer = await newerWordId(deps.reads, today.workspace_id, {
+    threadId: today.thread_id,
+    filingNumber: row.based_on_number,
+    by: before === null ? undefined : new Date(before),
+  });
   return { ...row, newer_message_id: newer };
 }

@@ -8,6 +8,7 @@ import { docsPages } from "../docs/pages.ts";
 import type { DescribedSetting } from "../docs/tables.ts";
 import { healthRoutes, type ReadinessCheck } from "../health/health.ts";
 import { measureRequests, showMetrics } from "../health/metrics.ts";
+import { errorHandler } from "./errorHandler.ts";
 import { errorReply } from "./errors.ts";
 import { createInFlight, type InFlight } from "./keys/inFlight.ts";
 import { logRequests } from "./logging.ts";
@@ -122,9 +123,9 @@ const isRead = ({ method }: Request): boolean => method === "GET" || method === 
 
 /** What nobody caught. Never a stack trace. */
 function lastResort(upgradeUrl: string | undefined): ErrorRequestHandler {
-  return async (error, request, response, _next) => {
+  return errorHandler(async ({ error, request, response }) => {
     request.log.error({ err: error }, "a request failed");
     if (response.headersSent) return void response.destroy();
     await send(response, errorReply(error, { requestId: String(request.id), upgradeUrl }));
-  };
+  });
 }

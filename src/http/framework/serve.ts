@@ -48,7 +48,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
       const signal = flight?.signal ?? new AbortController().signal;
       const admitted = { request, response, route, key, callId, signal, bytes: bytesOnce(request, route) };
       const work = flight?.revoked ? Promise.reject(unauthorized()) : respond(admitted);
-      if (flight) leaveWhenOver(flight, request, response, [work, closed]);
+      if (flight) leaveWhenOver(flight, { request, response }, [work, closed]);
       answer = await Promise.race([work, whenRevoked(signal)]);
       if (flight) await options.upToDate?.();
     } catch (error) {
@@ -114,7 +114,11 @@ function bytesOnce(request: Request, route: Route): () => Promise<Buffer> {
 const revokedGraceMs = 1_000;
 
 /** A flight ends with its work, not with its answer: a revoked request that was answered may still be about to append. */
-function leaveWhenOver(flight: Flight, request: Request, response: Response, ends: Promise<unknown>[]): void {
+function leaveWhenOver(
+  flight: Flight,
+  { request, response }: { request: Request; response: Response },
+  ends: Promise<unknown>[],
+): void {
   void Promise.allSettled(ends).then(flight.leave);
   flight.signal.addEventListener("abort", () => {
     const cut = setTimeout(() => {

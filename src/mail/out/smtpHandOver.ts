@@ -16,8 +16,7 @@ const chunkBytes = 64 * 1024;
  */
 export function handOverBySmtp(
   connection: SMTPConnection,
-  mail: OutgoingMail,
-  mayWrite: MayWrite,
+  { mail, mayWrite }: { mail: OutgoingMail; mayWrite: MayWrite },
   limits: HandOverLimits,
 ): Promise<Outcome> {
   return new Promise((resolve) => {

@@ -116,7 +116,7 @@ function readyConnection(connection: SMTPConnection, limits: SmtpTimeouts): Read
     async handOver(mail, mayWrite) {
       if (used) return { kind: "not_handed_over", message: "this connection has been used" };
       used = true;
-      const outcome = await handOverBySmtp(connection, mail, mayWrite, limits);
+      const outcome = await handOverBySmtp(connection, { mail, mayWrite }, limits);
       if (outcome.kind === "accepted") sayGoodbye(connection);
       else connection.close();
       return outcome;

@@ -17,13 +17,10 @@ describe("a bounce [d5 threading]", () => {
       ...of,
     });
 
+  type Mailed = { number: number; references: string[] } & Partial<Omit<MailHeaders, "references">>;
+
   /** Files a mail; answers what was decided about it. */
-  async function file(
-    world: SendWorld,
-    number: number,
-    references: string[],
-    different: Partial<MailHeaders> = {},
-  ): Promise<FilingDecision> {
+  async function file(world: SendWorld, { number, references, ...different }: Mailed): Promise<FilingDecision> {
     const rawSha256 = await world.blobs.put(Buffer.from(`mail ${number}`));
     const mail = mailReceived({ number, references, identityId, workspaceId, rawSha256 });
     const received = { ...mail, headers: { ...mail.headers, ...different } };
@@ -31,14 +28,17 @@ describe("a bounce [d5 threading]", () => {
     await fileInbox(world.node, identityId, cause);
     return world.log.all.filter(({ type }) => type === "FilingDecided").at(-1)!.data as unknown as FilingDecision;
   }
-  const bounce = (world: SendWorld, number: number, references: string[], reportedMessageIds: string[]) =>
-    file(world, number, references, { classification: "bounce", reportedMessageIds });
+  const bounce = (world: SendWorld, mailed: Mailed) => file(world, { ...mailed, classification: "bounce" });
 
   it("that reports a mail of ours joins its thread, whatever else it names", async () => {
     const world = await createSendWorld();
-    const other = await file(world, 2, []);
+    const other = await file(world, { number: 2, references: [] });
     const own = ownId(world);
-    const decided = await bounce(world, 3, [other.rfcMessageId], [stranger, own]);
+    const decided = await bounce(world, {
+      number: 3,
+      references: [other.rfcMessageId],
+      reportedMessageIds: [stranger, own],
+    });
     expect(decided).to.include({ threadId: world.threadId(), opensThread: false });
     expect([decided.absorbs, decided.bouncedAttemptId]).to.deep.equal([[], world.node.messageIds.open(own)!.attemptId]);
     expect(decided.chainIds).to.deep.equal(["<3@customer.example>", own]);
@@ -52,11 +52,11 @@ describe("a bounce [d5 threading]", () => {
     it(`that reports ${what} joins by its References, and what it reports joins nothing later`, async () => {
       const world = await createSendWorld();
       const ids = reported(world);
-      const decided = await bounce(world, 2, [first], ids);
+      const decided = await bounce(world, { number: 2, references: [first], reportedMessageIds: ids });
       expect(decided).to.include({ threadId: world.threadId(), opensThread: false, bouncedAttemptId: null });
       expect(decided.chainIds).to.deep.equal(["<2@customer.example>", first]);
       for (const [index, id] of ids.entries()) {
-        const later = await file(world, 3 + index, [id]);
+        const later = await file(world, { number: 3 + index, references: [id] });
         expect([later.opensThread, later.absorbs]).to.deep.equal([true, []]);
       }
     });
@@ -65,9 +65,9 @@ describe("a bounce [d5 threading]", () => {
   it("that names nothing goes by the first id it reports, before and after the mail of that id", async () => {
     for (const earlier of [true, false]) {
       const world = await createSendWorld();
-      if (earlier) await file(world, 2, [], { messageId: stranger });
-      const decided = await bounce(world, 3, [], [stranger, first]);
-      const later = earlier ? decided : await file(world, 2, [], { messageId: stranger });
+      if (earlier) await file(world, { number: 2, references: [], messageId: stranger });
+      const decided = await bounce(world, { number: 3, references: [], reportedMessageIds: [stranger, first] });
+      const later = earlier ? decided : await file(world, { number: 2, references: [], messageId: stranger });
       expect([later.opensThread, decided.absorbs, later.absorbs]).to.deep.equal([false, [], []]);
       expect(decided.threadId).to.not.equal(world.threadId());
     }
@@ -75,6 +75,6 @@ describe("a bounce [d5 threading]", () => {
 
   it("that names nothing and reports nothing opens a thread of its own", async () => {
     const world = await createSendWorld();
-    expect((await bounce(world, 2, [], [])).opensThread).to.equal(true);
+    expect((await bounce(world, { number: 2, references: [], reportedMessageIds: [] })).opensThread).to.equal(true);
   });
 });

@@ -5,7 +5,7 @@ import { chains } from "#projections/chains/projector.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { Recorded } from "#streams/event.ts";
-import type { FilingDecision } from "#streams/filing/events.ts";
+import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
@@ -52,7 +52,7 @@ describe("a merge", () => {
       const [older, younger] = threads(world) as [string, string];
       await world.acknowledge(3, ["<1@customer.example>", "<2@customer.example>"]);
       await world.drain();
-      const filed = world.log.all.filter(({ stream }) => stream.startsWith("filing-")) as unknown as Recorded[];
+      const filed = world.log.all.filter(({ stream }) => stream.startsWith("filing-")) as Recorded<FilingEvent>[];
       await chains.project(client, filed);
       const node = { ...world.createNode(), reads: { of: () => client, ofNone: client, ofAll: client } as never };
       const origin = { identityId, threadId: younger, attemptId: identityId, domain: "agents.localhost" };

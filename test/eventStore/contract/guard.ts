@@ -8,9 +8,11 @@ export function guardContract(log: () => LogUnderTest): void {
     it("appends while the other stream stands where it was seen", async () => {
       const { store } = log();
       const [stream, guard] = [newStream(), newStream("guard")];
-      await store.append(stream, noStream, [newEvent()], { unlessMoved: { stream: guard, revision: noStream } });
+      await store.append(stream, { revision: noStream, unlessMoved: { stream: guard, revision: noStream } }, [
+        newEvent(),
+      ]);
       await store.append(guard, noStream, newEvents(2));
-      await store.append(stream, 0, [newEvent()], { unlessMoved: { stream: guard, revision: 1 } });
+      await store.append(stream, { revision: 0, unlessMoved: { stream: guard, revision: 1 } }, [newEvent()]);
       expect(await store.read(stream)).to.have.length(2);
     });
 
@@ -19,7 +21,9 @@ export function guardContract(log: () => LogUnderTest): void {
       const [stream, guard] = [newStream(), newStream("guard")];
       await store.append(guard, noStream, newEvents(2));
       for (const revision of [noStream, 0, 2]) {
-        const append = store.append(stream, noStream, [newEvent()], { unlessMoved: { stream: guard, revision } });
+        const append = store.append(stream, { revision: noStream, unlessMoved: { stream: guard, revision } }, [
+          newEvent(),
+        ]);
         expect(await errorOf(append))
           .to.be.instanceOf(StreamMoved)
           .and.to.include({ stream: guard, expectedRevision: revision, actualRevision: 1 });
@@ -32,10 +36,10 @@ export function guardContract(log: () => LogUnderTest): void {
       if (!store.guards) this.skip();
       const [stream, guard] = [newStream(), newStream("guard")];
       const events = newEvents(2);
-      const options = { unlessMoved: { stream: guard, revision: noStream } };
-      const first = await store.append(stream, noStream, events, options);
+      const expected = { revision: noStream, unlessMoved: { stream: guard, revision: noStream } };
+      const first = await store.append(stream, expected, events);
       await store.append(guard, noStream, [newEvent()]);
-      expect(await store.append(stream, noStream, events, options)).to.deep.equal(first);
+      expect(await store.append(stream, expected, events)).to.deep.equal(first);
     });
 
     it("lets only one of two appends through that exclude each other", async function () {
@@ -45,10 +49,12 @@ export function guardContract(log: () => LogUnderTest): void {
       for (const round of upTo(60)) {
         const [left, right] = [newStream(), newStream()];
         const results = await Promise.allSettled([
-          store.append(left, noStream, [newEvent()], { unlessMoved: { stream: right, revision: noStream } }),
-          (round % 2 ? another : store).append(right, noStream, [newEvent()], {
-            unlessMoved: { stream: left, revision: noStream },
-          }),
+          store.append(left, { revision: noStream, unlessMoved: { stream: right, revision: noStream } }, [newEvent()]),
+          (round % 2 ? another : store).append(
+            right,
+            { revision: noStream, unlessMoved: { stream: left, revision: noStream } },
+            [newEvent()],
+          ),
         ]);
         expect(results.filter((result) => result.status === "fulfilled")).to.have.length(1);
         expect(results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []))[0]).to.be.instanceOf(
@@ -64,9 +70,9 @@ export function guardContract(log: () => LogUnderTest): void {
       const guard = newStream("guard");
       const guarded = Promise.allSettled(
         upTo(100).map((n) =>
-          store.append(newStream(), noStream, [newEvent({ n })], {
-            unlessMoved: { stream: guard, revision: noStream },
-          }),
+          store.append(newStream(), { revision: noStream, unlessMoved: { stream: guard, revision: noStream } }, [
+            newEvent({ n }),
+          ]),
         ),
       );
       const moved = await store.append(guard, noStream, [newEvent()]);

@@ -62,7 +62,7 @@ async function writeAll(stores: EventStore[], category: string, cuts?: Cuts): Pr
     const stream = newStream(category);
     for (const n of upTo(appendsEach)) {
       const event = newEvent({ n });
-      const { position, revision } = await appendForSure(store, stream, n - 1, [event]);
+      const { position, revision } = await appendForSure(store, { stream, revision: n - 1, events: [event] });
       expect(revision).to.equal(n);
       acknowledged.set(event.id, position);
       if (cuts?.at.includes(acknowledged.size)) interruptions.push(cuts.interrupt());

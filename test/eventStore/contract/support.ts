@@ -64,9 +64,7 @@ export async function appendOneByOne(store: EventStore, streams: readonly string
 /** Appends until there is an answer: an unknown outcome is retried with the same ids at the same revision. */
 export async function appendForSure(
   store: EventStore,
-  stream: string,
-  revision: number,
-  events: readonly NewEvent[],
+  { stream, revision, events }: { stream: string; revision: number; events: readonly NewEvent[] },
 ): Promise<Appended> {
   for (;;) {
     try {

@@ -14,7 +14,7 @@ await Promise.all(
     while (left > 0) {
       left -= 2;
       const pair = [newEvent({ pid: process.pid }), newEvent({ pid: process.pid })];
-      ({ revision } = await appendForSure(store, stream, revision, pair));
+      ({ revision } = await appendForSure(store, { stream, revision, events: pair }));
     }
   }),
 );

@@ -112,7 +112,7 @@ describe("A group commit in PostgreSQL", function () {
     for (const append of appends) expect(await errorOf(append)).to.be.instanceOf(Unavailable);
     expect(await errorOf(impatient.read(stream))).to.be.instanceOf(Unavailable);
     await blocker.end();
-    const { position } = await appendForSure(impatient, stream, noStream, [event]);
+    const { position } = await appendForSure(impatient, { stream, revision: noStream, events: [event] });
     expect(await impatient.append(stream, noStream, [event])).to.deep.equal({ revision: 0, position });
     expect(await impatient.read(stream)).to.have.length(1);
     await impatient.close();

@@ -29,14 +29,18 @@ import { backendsOf, cutConnections } from "./support.ts";
 const writers = 32;
 
 /** 32 writers of `each` events; what they were told. Whatever stays unknown is asked again. */
-async function write(store: EventStore, category: string, each: number, onAcknowledged: (sum: number) => void) {
+async function write(
+  store: EventStore,
+  { category, each }: { category: string; each: number },
+  onAcknowledged: (sum: number) => void,
+) {
   const acknowledged = new Map<string, number>();
   await Promise.all(
     upTo(writers).map(async () => {
       const stream = newStream(category);
       for (const n of upTo(each)) {
         const event = newEvent({ n });
-        const { position } = await appendForSure(store, stream, n - 1, [event]);
+        const { position } = await appendForSure(store, { stream, revision: n - 1, events: [event] });
         acknowledged.set(event.id, position);
         onAcknowledged(acknowledged.size);
       }
@@ -68,7 +72,7 @@ describe("The event log in PostgreSQL, when things die", function () {
     const category = newCategory();
     const cuts: Promise<number>[] = [];
     const reading = consume(store, { after: 0, categories: [category], batchSize: 20 }, count(writers * 60));
-    const acknowledged = await write(store, category, 60, (sum) => {
+    const acknowledged = await write(store, { category, each: 60 }, (sum) => {
       if (sum % 100 === 0) cuts.push(cutConnections(database));
     });
     expect((await Promise.all(cuts)).reduce((sum, cut) => sum + cut)).to.be.greaterThan(5);
@@ -84,7 +88,7 @@ describe("The event log in PostgreSQL, when things die", function () {
     const category = newCategory();
     let silenced = 0;
     const reading = consume(store, { after: 0, categories: [category], batchSize: 50 }, count(writers * 20));
-    const acknowledged = await write(store, category, 20, (sum) => {
+    const acknowledged = await write(store, { category, each: 20 }, (sum) => {
       if (sum % 250 !== 0) return;
       silenced += 1;
       proxy.silence();
@@ -137,7 +141,7 @@ describe("The event log in PostgreSQL, when things die", function () {
       const after = await store.head();
       const killed: number[] = [];
       const reading = consume(store, { after, categories: [category] }, count(writers * 100));
-      const acknowledged = await write(store, category, 100, (sum) => {
+      const acknowledged = await write(store, { category, each: 100 }, (sum) => {
         if (![500, 1500, 2500].includes(sum)) return;
         killed.push(server.pid());
         process.kill(server.pid(), "SIGKILL");

@@ -3,9 +3,3 @@ export type Shape = { name: string; given: string; kept: string; removed: string
 
 /** Nothing changes. */
 export const same = (name: string, given: string): Shape => ({ name, given, kept: given, removed: [] });
-export const shape = (name: string, given: string, kept: string, ...removed: string[]): Shape => ({
-  name,
-  given,
-  kept,
-  removed,
-});

@@ -10,7 +10,7 @@ import { pictures } from "#test/support/pictures.ts";
 
 const sha256 = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex");
 const shell = (body: string) => `<!doctype html><html><head><meta charset="utf-8"></head><body>${body}</body></html>`;
-const attached = (content_id: string | null, bytes: Buffer, content_type = "image/png", filename = "a.png") => ({
+const attached = (content_id: string | null, bytes: Buffer, [content_type, filename] = ["image/png", "a.png"]) => ({
   filename,
   content_type,
   content: bytes.toString("base64"),
@@ -151,8 +151,8 @@ describe("what is shown is what is sent", function () {
       const draft = await submitted({
         body_html: '<p>Look: <img src="cid:logo" alt="Logo"></p>',
         attachments: [
-          attached("logo", pictures.png, "text/html", "logo.png"),
-          attached(null, Buffer.from("x"), "text/plain", "x.txt"),
+          attached("logo", pictures.png, ["text/html", "logo.png"]),
+          attached(null, Buffer.from("x"), ["text/plain", "x.txt"]),
         ],
       });
       expect(draft.body_html).to.equal(`<p>Look: <img src="cid:${png}" alt="Logo"></p>`);
@@ -188,11 +188,11 @@ describe("what is shown is what is sent", function () {
     it("of another draft, that are none, or that nobody attached are not shown", async () => {
       const other = await submitted({
         body_html: '<p>x <img src="cid:a" alt="A"></p>',
-        attachments: [attached("a", pictures.webp, "image/webp", "a.webp")],
+        attachments: [attached("a", pictures.webp, ["image/webp", "a.webp"])],
       });
       const draft = await submitted({
         body_html: `<p>y <img src="cid:${other.attachments[0].sha256}" alt="foreign"><img src="cid:no"><img src="cid:pdf"></p>`,
-        attachments: [attached("pdf", Buffer.from("%PDF-1.7"), "image/png", "a.pdf")],
+        attachments: [attached("pdf", Buffer.from("%PDF-1.7"), ["image/png", "a.pdf"])],
       });
       expect(draft.body_html).not.to.include("<img");
       expect(draft.body_html).to.include("foreign");
@@ -208,7 +208,7 @@ describe("what is shown is what is sent", function () {
       const draft = await submitted({
         body_html: `<p>Hi <img alt="5 > 3" src="cid:${sha256(trap)}"></p>`,
         body_text: "Hi",
-        attachments: [attached(null, trap, "text/html", "logo.html")],
+        attachments: [attached(null, trap, ["text/html", "logo.html"])],
       });
       expect(draft.attachments[0].content_type).to.equal("image/gif");
       const { parsed } = await sent(draft.id);
@@ -262,7 +262,7 @@ describe("what is shown is what is sent", function () {
     it("keep their content ids through edits; two attachments cannot have the same one", async () => {
       const draft = await submitted({
         body_text: "Hi",
-        attachments: [attached("a%20b", pictures.jpeg, "image/jpeg", "a.jpg")],
+        attachments: [attached("a%20b", pictures.jpeg, ["image/jpeg", "a.jpg"])],
       });
       const { json } = await workspace.ask(`PATCH /v1/drafts/${draft.id}`, {
         json: { body_html: '<img src="cid:a%2520b" alt="hi">' },

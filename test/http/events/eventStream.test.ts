@@ -100,7 +100,7 @@ describe("the event stream [d11 stream]", function () {
     const quick = await openStream(service.url, workspace.key, { path: "/v1/events/stream?after=MC4w" });
     for (let version = 2; version <= count; version += 100) {
       const batch = Array.from({ length: Math.min(100, count - version + 1) }, (_, index) => version + index);
-      for (const each of batch) await draft.next("DraftEdited", edited(each));
+      await draft.all(...batch.map((each) => ({ type: "DraftEdited", data: edited(each) })));
     }
     await quick.until(() => quick.events().length === count, 30_000);
     await quick.close();

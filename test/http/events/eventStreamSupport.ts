@@ -35,7 +35,7 @@ export async function openStream(
     ended: () => ended,
     events: () => frames.filter((frame) => frame.event !== undefined),
     lastId: () => frames.findLast((frame) => frame.id !== undefined)?.id,
-    async until(isSo: () => boolean, timeoutMs = 10_000) {
+    async until(isSo: () => boolean, timeoutMs = 90_000) {
       const deadline = Date.now() + timeoutMs;
       while (!isSo()) {
         if (Date.now() > deadline) throw new Error(`still not so: ${isSo}; frames: ${frames.length}, ${ended}`);

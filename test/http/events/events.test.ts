@@ -67,7 +67,11 @@ describe("the event feed [d11 feed]", function () {
     await next("DraftFailed", { attemptId: null, code: "internal", message: "no" });
     const report = { draftId, threadId, messageId, evidence: "the provider says so" };
     for (const type of ["DeliveryDelivered", "DeliveryBounced", "DeliveryComplained"])
-      await append(deps, workspace.id, deliveryStream(queued.attemptId), { type, data: report });
+      await append(
+        deps,
+        { workspaceId: workspace.id, stream: deliveryStream(queued.attemptId) },
+        { type, data: report },
+      );
     const mail = {
       messageId,
       number: 1,
@@ -80,19 +84,20 @@ describe("the event feed [d11 feed]", function () {
       authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
     };
     const thread = threadStream(threadId);
+    const onThread = { workspaceId: workspace.id, stream: thread };
     const authenticated = (more: object) => ({ type: "MessageAuthenticated", data: { ...mail, ...more } });
-    await append(deps, workspace.id, thread, authenticated({}), authenticated({ classification: "list" }));
+    await append(deps, onThread, authenticated({}), authenticated({ classification: "list" }));
     // These trigger nothing.
-    await append(deps, workspace.id, thread, authenticated({ classification: "bounce" }));
-    await append(deps, workspace.id, thread, authenticated({ classification: "auto_reply" }));
-    await append(deps, workspace.id, thread, authenticated({ contactStatus: "blocked" }));
-    await append(deps, workspace.id, thread, { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } });
+    await append(deps, onThread, authenticated({ classification: "bounce" }));
+    await append(deps, onThread, authenticated({ classification: "auto_reply" }));
+    await append(deps, onThread, authenticated({ contactStatus: "blocked" }));
+    await append(deps, onThread, { type: "ThreadAbsorbed", data: { absorbedId: draftId, number: 2 } });
     const domain = [
       { type: "DomainAdded", data: { ...domainFacts, workspaceId: workspace.id, at: mailedAt } },
       { type: "DomainVerified", data: { at: mailedAt } },
       { type: "DomainLost", data: { at: mailedAt, because: "its MX record is gone" } },
     ];
-    await append(deps, workspace.id, `domain-${domainId}`, ...domain);
+    await append(deps, { workspaceId: workspace.id, stream: `domain-${domainId}` }, ...domain);
     await service.caughtUp();
     return { ...draft, domainId };
   }

@@ -101,32 +101,33 @@ describe("bodies of the http framework", () => {
   }
   for (const [what, json, names] of wrong) {
     it(`refuse ${what} as ${names}`, async () => {
-      expect((await refused("POST /v1/drafts", { json }, 422, "invalid_request")).message).to.contain(names);
+      expect((await refused("POST /v1/drafts", { json }, [422, "invalid_request"])).message).to.contain(names);
     });
   }
 
   it("refuse what is no JSON in UTF-8", async () => {
-    await refused("POST /v1/drafts", post("{"), 422, "invalid_request");
-    await refused("POST /v1/drafts", post("{} x"), 422, "invalid_request");
-    await refused("POST /v1/drafts", post(Buffer.from([0x22, 0xff, 0x22])), 422, "invalid_request");
-    await refused("POST /v1/drafts", post("{}", "application/x-www-form-urlencoded"), 422, "invalid_request");
-    await refused("POST /v1/drafts", post("{}", "application/json; charset=iso-8859-1"), 422, "invalid_request");
+    await refused("POST /v1/drafts", post("{"), [422, "invalid_request"]);
+    await refused("POST /v1/drafts", post("{} x"), [422, "invalid_request"]);
+    await refused("POST /v1/drafts", post(Buffer.from([0x22, 0xff, 0x22])), [422, "invalid_request"]);
+    await refused("POST /v1/drafts", post("{}", "application/x-www-form-urlencoded"), [422, "invalid_request"]);
+    await refused("POST /v1/drafts", post("{}", "application/json; charset=iso-8859-1"), [422, "invalid_request"]);
     await refused(
       "POST /v1/drafts",
       { body: "{}", headers: { "Content-Type": "application/json", "Content-Encoding": "gzip" } },
-      422,
-      "invalid_request",
+      [422, "invalid_request"],
     );
-    expect((await refused("POST /v1/drafts", post(""), 422, "invalid_request")).message).to.contain(
+    expect((await refused("POST /v1/drafts", post(""), [422, "invalid_request"])).message).to.contain(
       "thread_id: required",
     );
   });
 
   it("refuse depth beyond 32, however deep, without falling over", async () => {
     const deep = (depth: number) => post(JSON.stringify(draft).replace("}", `,"metadata":${nested(depth)}}`));
-    expect((await refused("POST /v1/drafts", deep(32), 422, "invalid_request")).message).to.contain("at most 32 deep");
-    await refused("POST /v1/drafts", deep(100_000), 422, "invalid_request");
-    await refused("POST /v1/drafts", post(`${"[".repeat(400_000)}${"]".repeat(400_000)}`), 422, "invalid_request");
+    expect((await refused("POST /v1/drafts", deep(32), [422, "invalid_request"])).message).to.contain(
+      "at most 32 deep",
+    );
+    await refused("POST /v1/drafts", deep(100_000), [422, "invalid_request"]);
+    await refused("POST /v1/drafts", post(`${"[".repeat(400_000)}${"]".repeat(400_000)}`), [422, "invalid_request"]);
   });
 
   it("refuse __proto__ wherever it stands, as an unknown field", async () => {
@@ -135,7 +136,7 @@ describe("bodies of the http framework", () => {
       text.replace("{", '{"__proto__":{"admin":true},'),
       text.replace("}", ',"metadata":{"__proto__":1}}'),
     ]) {
-      expect((await refused("POST /v1/drafts", post(body), 422, "invalid_request")).message).to.match(
+      expect((await refused("POST /v1/drafts", post(body), [422, "invalid_request"])).message).to.match(
         /__proto__: unknown field/,
       );
     }
@@ -143,7 +144,7 @@ describe("bodies of the http framework", () => {
   });
 
   it("over the limit are 413, declared or chunked", async () => {
-    await refused("POST /v1/drafts", post("x".repeat(1024 * 1024 + 1)), 413, "payload_too_large");
+    await refused("POST /v1/drafts", post("x".repeat(1024 * 1024 + 1)), [413, "payload_too_large"]);
     const stream = new Blob(["x".repeat(3_000_000)]).stream();
     const chunked = await fetch(`${toys.service.url}/v1/drafts`, {
       method: "POST",
@@ -158,7 +159,7 @@ describe("bodies of the http framework", () => {
   it("may be missing where none is needed, but hold nothing unknown", async () => {
     expect((await ask(`DELETE /v1/toys/${known}`)).json).to.deep.equal({ id: known, deleted: true });
     expect((await ask(`DELETE /v1/toys/${known}`, { json: {} })).status).to.equal(200);
-    const { message } = await refused(`DELETE /v1/toys/${known}`, { json: { force: true } }, 422, "invalid_request");
+    const { message } = await refused(`DELETE /v1/toys/${known}`, { json: { force: true } }, [422, "invalid_request"]);
     expect(message).to.equal("force: unknown field: expected none");
   });
 
@@ -167,7 +168,7 @@ describe("bodies of the http framework", () => {
       (await ask(`PATCH /v1/drafts/${known}`, { json: { body_html: null, subject_override: null } })).json.seen,
     ).to.deep.equal({ body_html: null, subject_override: null });
     expect(
-      (await refused(`PATCH /v1/drafts/${known}`, { json: { body_html: 1 } }, 422, "invalid_request")).message,
+      (await refused(`PATCH /v1/drafts/${known}`, { json: { body_html: 1 } }, [422, "invalid_request"])).message,
     ).to.contain("body_html: expected a string of at most 262144 bytes or null");
     const identity = { domain_id: known, local_part: "support", display_name: "Support" };
     const made = await ask("POST /v1/identities", { json: identity });
@@ -178,7 +179,7 @@ describe("bodies of the http framework", () => {
       send_on_channel_approval: true,
     });
     const channel = async (approval_channel: unknown) =>
-      (await refused("POST /v1/identities", { json: { ...identity, approval_channel } }, 422, "invalid_request"))
+      (await refused("POST /v1/identities", { json: { ...identity, approval_channel } }, [422, "invalid_request"]))
         .message;
     expect(await channel({ type: "fax", config: {} })).to.contain(
       "approval_channel.type: expected one of telegram, slack, email",
@@ -195,23 +196,19 @@ describe("bodies of the http framework", () => {
     expect(await channel("email")).to.contain("approval_channel: expected an object or null");
     for (const local_part of ["Support", "a b", "a@b", "", ".a", "ä", "x".repeat(65)]) {
       expect(
-        (await refused("POST /v1/identities", { json: { ...identity, local_part } }, 422, "invalid_request")).message,
+        (await refused("POST /v1/identities", { json: { ...identity, local_part } }, [422, "invalid_request"])).message,
       ).to.contain("local_part");
     }
     for (const thread_history_depth of [0, 21, 1.5, "10"]) {
-      await refused("POST /v1/identities", { json: { ...identity, thread_history_depth } }, 422, "invalid_request");
+      await refused("POST /v1/identities", { json: { ...identity, thread_history_depth } }, [422, "invalid_request"]);
     }
-    await refused(
-      "POST /v1/identities",
-      { json: { ...identity, email_address: "a@example.com" } },
+    await refused("POST /v1/identities", { json: { ...identity, email_address: "a@example.com" } }, [
       422,
       "invalid_request",
-    );
-    await refused(
-      "POST /v1/identities",
-      { json: { ...identity, display_name: "A\r\nBcc: x@y.z" } },
+    ]);
+    await refused("POST /v1/identities", { json: { ...identity, display_name: "A\r\nBcc: x@y.z" } }, [
       422,
       "invalid_request",
-    );
+    ]);
   });
 });

@@ -24,7 +24,11 @@ describe("rate limits", function () {
   });
   after(() => service.stop());
 
-  const statuses = async (ask: Workspace["ask"], line: string, times: number, options = {}) => {
+  const statuses = async (
+    ask: Workspace["ask"],
+    line: string,
+    { times, ...options }: { times: number } & Parameters<Workspace["ask"]>[1],
+  ) => {
     const answers = await Promise.all(Array.from({ length: times }, () => ask(line, options)));
     return answers.map(({ status }) => status);
   };
@@ -68,7 +72,7 @@ describe("rate limits", function () {
     expect(first.headers.get("ratelimit")).to.match(/^"read"; r=59; t=(60|59)$/);
     expect(first.headers.get("ratelimit-policy")).to.match(/^"read"; q=60; w=60; pk=:[\w=]+:$/);
     expect(first.headers.get("retry-after")).to.equal(null);
-    expect(limited(await statuses(ask, "GET /v1/threads", 64))).to.equal(5);
+    expect(limited(await statuses(ask, "GET /v1/threads", { times: 64 }))).to.equal(5);
     const refused = await ask("GET /v1/drafts");
     const seconds = Number(refused.headers.get("retry-after"));
     expect(seconds).to.be.within(1, 60);
@@ -85,8 +89,8 @@ describe("rate limits", function () {
   it("let 20 writes a minute pass, 10 of what leaves the house, each class by itself [8 write endpoints]", async () => {
     const { ask } = await service.workspace();
     const json = { name: "Renamed" };
-    expect(limited(await statuses(ask, "PATCH /v1/workspaces/me", 25, { json }))).to.equal(5);
-    expect(limited(await statuses(ask, `POST /v1/drafts/${unknown}/send`, 12))).to.equal(2);
+    expect(limited(await statuses(ask, "PATCH /v1/workspaces/me", { times: 25, json }))).to.equal(5);
+    expect(limited(await statuses(ask, `POST /v1/drafts/${unknown}/send`, { times: 12 }))).to.equal(2);
     expect((await ask("POST /v1/api-keys", { json: { name: "no" } })).status).to.equal(429);
     expect((await ask("GET /v1/workspaces/me")).status).to.equal(200);
   });
@@ -95,11 +99,11 @@ describe("rate limits", function () {
     const tenant = await service.workspace();
     const other = await tenant.keyOf(["write:drafts", "read:threads"]);
     await service.caughtUp();
-    expect(limited(await statuses(tenant.ask, "GET /v1/threads", 60))).to.equal(0);
+    expect(limited(await statuses(tenant.ask, "GET /v1/threads", { times: 60 }))).to.equal(0);
     expect((await tenant.ask("GET /v1/threads", { key: other })).status).to.equal(200);
     const line = `POST /v1/drafts/${unknown}/notify`;
-    expect(await statuses(tenant.ask, line, 5)).to.deep.equal(Array(5).fill(404));
-    expect(limited(await statuses(tenant.ask, line, 7, { key: other }))).to.equal(2);
+    expect(await statuses(tenant.ask, line, { times: 5 })).to.deep.equal(Array(5).fill(404));
+    expect(limited(await statuses(tenant.ask, line, { times: 7, key: other }))).to.equal(2);
     const stranger = await service.workspace();
     expect((await stranger.ask(line)).status).to.equal(404);
   });
@@ -112,7 +116,7 @@ describe("rate limits", function () {
     expect((await ask("PATCH /v1/workspaces/me", { json: { name: "x" } })).json.error).to.equal("insufficient_scope");
     expect((await ask("POST /v1/nowhere")).status).to.equal(404);
     const patch = `PATCH /v1/threads/${unknown}`;
-    expect(limited(await statuses(ask, patch, 18, { json: {} }))).to.equal(0);
+    expect(limited(await statuses(ask, patch, { times: 18, json: {} }))).to.equal(0);
     // 20 are counted: what lacks the scope says so still, everything else is refused before it is looked at.
     expect((await ask("PATCH /v1/workspaces/me", { json: { name: "x" } })).json.error).to.equal("insufficient_scope");
     expect((await ask("POST /v1/nowhere")).json.error).to.equal("rate_limited");
@@ -126,7 +130,7 @@ describe("rate limits", function () {
 
   it("begin anew when the minute is over, by the database's clock, and leave no rows behind", async () => {
     const { ask } = await service.workspace();
-    expect(limited(await statuses(ask, "GET /v1/threads", 61))).to.equal(1);
+    expect(limited(await statuses(ask, "GET /v1/threads", { times: 61 }))).to.equal(1);
     await service.database.query("update work.rate_limits set resets_at = clock_timestamp()");
     const again = await ask("GET /v1/threads");
     expect([again.status, again.headers.get("ratelimit")]).to.satisfy(

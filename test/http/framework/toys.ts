@@ -142,7 +142,7 @@ export function useToys() {
     },
     ask,
     /** Asks for what has to be refused in this way, and answers the refusal. */
-    async refused(line: string, options: Parameters<typeof ask>[1], status: number, error: string) {
+    async refused(line: string, options: Parameters<typeof ask>[1], [status, error]: [number, string]) {
       const answer = await ask(line, options);
       expect([answer.status, answer.json?.error], `${line}: ${answer.text}`).to.deep.equal([status, error]);
       expect(answer.json.message).to.be.a("string").and.not.equal("");

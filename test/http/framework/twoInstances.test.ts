@@ -84,7 +84,7 @@ describe("two instances on one database, one killed on the way", function () {
     });
 
     /** The answer to a POST, asked for as a client does: again while the first is running. */
-    async function answered(service: TestService, line: string, key: string, body: unknown) {
+    async function answered(service: TestService, { line, key, body }: { line: string; key: string; body: unknown }) {
       for (;;) {
         const answer = await clientOf(service).api(`POST ${line}`, body, { "Idempotency-Key": key });
         if (answer.status !== 409 || answer.body.error !== "idempotency_in_flight") return answer;
@@ -102,7 +102,7 @@ describe("two instances on one database, one killed on the way", function () {
       ] as const) {
         const key = randomUUID();
         const all = await Promise.all(
-          Array.from({ length: 40 }, (_, n) => answered(n % 2 === 0 ? one : two, line, key, body)),
+          Array.from({ length: 40 }, (_, n) => answered(n % 2 === 0 ? one : two, { line, key, body })),
         );
         const [{ status, body: made }] = all as [(typeof all)[0]];
         expect(status).to.be.oneOf([200, 201]);
@@ -140,7 +140,7 @@ describe("two instances on one database, one killed on the way", function () {
         const [line, body] = await request();
         const doomed = await start({ CRASH_AT: "http:effect-done" });
         const key = randomUUID();
-        const lost = await answered(doomed, line, key, body).catch(() => undefined);
+        const lost = await answered(doomed, { line, key, body }).catch(() => undefined);
         expect(lost).to.equal(undefined);
         const early = await clientOf(one).api(`POST ${line}`, body, { "Idempotency-Key": key });
         expect(early.body.error).to.equal("idempotency_in_flight");
@@ -148,7 +148,7 @@ describe("two instances on one database, one killed on the way", function () {
         await sql.query("update work.idempotency_keys set owned_until = now() where key = $1", [key]);
         if (line === "/v1/api-keys") await expectNothingForAnother(line, key, body);
         const all = await Promise.all(
-          Array.from({ length: 10 }, (_, n) => answered(n % 2 === 0 ? one : two, line, key, body)),
+          Array.from({ length: 10 }, (_, n) => answered(n % 2 === 0 ? one : two, { line, key, body })),
         );
         const [{ status, body: made }] = all as [(typeof all)[0]];
         expect(status).to.be.oneOf([200, 201, 202]);

@@ -247,7 +247,7 @@ describe("the rendered mail", () => {
           .map((parts) => parts.join("")),
       );
       await fc.assert(
-        fc.asyncProperty(hostile, hostile, hostile, hostile, async (subject, name, filename, id) => {
+        fc.asyncProperty(fc.tuple(hostile, hostile, hostile, hostile), async ([subject, name, filename, id]) => {
           const { attachment, stored } = file(filename, Buffer.from("a"));
           const different = {
             subject,

@@ -145,7 +145,7 @@ export class StreamsCalls {
       ? options.getFilter()!.getMax() * options.getFilter()!.getCheckpointintervalmultiplier()
       : 0;
     const every = (): number => this.checkpointEvery ?? (wished || Number.POSITIVE_INFINITY);
-    const subscription = new LogSubscription(call, this.log, filterOf(options), every);
+    const subscription = new LogSubscription(call, this.log, { passes: filterOf(options), checkpointEvery: every });
     this.subscriptions.add(subscription);
     call.once("close", () => this.subscriptions.delete(subscription));
     call.once("cancelled", () => this.subscriptions.delete(subscription));

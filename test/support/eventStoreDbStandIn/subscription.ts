@@ -14,6 +14,8 @@ const liveBuffer = 32;
 export class LogSubscription {
   /** A server that hangs sends nothing more, without saying so. */
   stalled = false;
+  /** It has read what was there, and hears of everything written from now on. */
+  live = false;
   readonly #call: ReadCall;
   #log: RecordLog;
   readonly #passes: Filter;
@@ -24,7 +26,11 @@ export class LogSubscription {
   #over = false;
   #stopListening = (): void => {};
 
-  constructor(call: ReadCall, log: RecordLog, passes: Filter, checkpointEvery: () => number) {
+  constructor(
+    call: ReadCall,
+    log: RecordLog,
+    { passes, checkpointEvery }: { passes: Filter; checkpointEvery: () => number },
+  ) {
     this.#call = call;
     this.#log = log;
     this.#passes = passes;
@@ -42,6 +48,7 @@ export class LogSubscription {
     }
     if (this.#over) return;
     this.#stopListening = this.#log.onWrite((record) => this.#live(record));
+    this.live = true;
     this.#enqueue(caughtUpMessage());
   }
 

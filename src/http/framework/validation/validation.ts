@@ -69,17 +69,12 @@ function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
     type: "string",
     schemaType: "boolean",
     modifying: true,
-    validate: toLowerCase,
+    compile: () => toLowerCase,
   });
   return ajv;
 }
 
-function toLowerCase(
-  _: boolean,
-  text: string,
-  __?: unknown,
-  at?: { parentData: any; parentDataProperty: string | number },
-): boolean {
+function toLowerCase(text: string, at?: { parentData: any; parentDataProperty: string | number }): boolean {
   if (at) at.parentData[at.parentDataProperty] = text.toLowerCase();
   return true;
 }

@@ -20,7 +20,7 @@ export function judge({ address, fromCount }: ClaimedSender, findings: Findings,
   }
   const dmarc = dmarcOf(domainOfAddress(address), findings, policy);
   const strict = policy.kind === "policy" && { dkim: policy.strictDkim, spf: policy.strictSpf };
-  const proven = alignedWith(domainOfAddress(address), findings, "pass", strict || relaxed);
+  const proven = alignedWith(domainOfAddress(address), findings, { result: "pass", strict: strict || relaxed });
   const aligned = dmarc === "pass" || (dmarc === "none" && proven);
   const covers = aligned ? coveredFields(domainOfAddress(address), findings, (strict || relaxed).dkim) : [];
   return { ...only, dmarc, aligned, ...(covers.length > 0 && { covers }) };
@@ -40,13 +40,17 @@ const relaxed: Strictness = { dkim: false, spf: false };
 function dmarcOf(domain: string, findings: Findings, policy: DmarcPolicy): AuthenticationResult {
   if (policy.kind !== "policy") return policy.kind;
   const strict = { dkim: policy.strictDkim, spf: policy.strictSpf };
-  if (alignedWith(domain, findings, "pass", strict)) return "pass";
+  if (alignedWith(domain, findings, { result: "pass", strict })) return "pass";
   // What could not be looked up might have been the proof.
-  return alignedWith(domain, findings, "temperror", strict) ? "temperror" : "fail";
+  return alignedWith(domain, findings, { result: "temperror", strict }) ? "temperror" : "fail";
 }
 
 /** Whether a check that ended like this speaks for the domain. */
-const alignedWith = (domain: string, { spf, signatures }: Findings, result: "pass" | "temperror", strict: Strictness) =>
+const alignedWith = (
+  domain: string,
+  { spf, signatures }: Findings,
+  { result, strict }: { result: "pass" | "temperror"; strict: Strictness },
+): boolean =>
   signatures.some((each) => each.result === result && isAligned(each.domain, domain, strict.dkim)) ||
   (spf.result === result && isAligned(spf.domain, domain, strict.spf));
 

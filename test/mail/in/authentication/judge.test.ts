@@ -172,8 +172,7 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
     const covered = (
       occurring: FieldCounts,
       signatures: [DkimResult, string, FieldCounts][],
-      asked = policy(),
-      spf: Findings["spf"] = { result: "none", domain: "" },
+      { asked = policy(), spf = { result: "none", domain: "" } }: { asked?: DmarcPolicy; spf?: Findings["spf"] } = {},
     ) =>
       judge(
         { address: "ann@news.example.com", fromCount: 1 },
@@ -207,9 +206,9 @@ describe("what a mail proves [d13 authentication] [d5 authentication]", () => {
     it("none by a parent domain where alignment is strict, and none by SPF", () => {
       const one = counts(1);
       const spf = { result: "pass", domain: "news.example.com" } as const;
-      expect(covered(one, [["pass", "example.com", one]], policy("s"), spf)).to.equal(undefined);
-      expect(covered(one, [["pass", "news.example.com", one]], policy("s"), spf)).to.deep.equal(["to"]);
-      expect(covered(one, [], policy(), spf)).to.equal(undefined);
+      expect(covered(one, [["pass", "example.com", one]], { asked: policy("s"), spf })).to.equal(undefined);
+      expect(covered(one, [["pass", "news.example.com", one]], { asked: policy("s"), spf })).to.deep.equal(["to"]);
+      expect(covered(one, [], { asked: policy(), spf })).to.equal(undefined);
     });
   });
 });

@@ -1,0 +1,7 @@
+/**
+ * `npm test -- --full`, and so `npm run check`: tests run that repeat with more processes, or at more places, what a sample shows every time.
+ */
+export const inFull = process.env.TEST_FULL === "1";
+
+/** `it` in a full run; otherwise the title is listed as pending. */
+export const itInFull = (title: string, test: Mocha.AsyncFunc): Mocha.Test => (inFull ? it : it.skip)(title, test);
