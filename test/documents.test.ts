@@ -80,6 +80,24 @@ describe("the documents", () => {
     });
   }
 
+  it("have a tree in README.md with no folder, file or name of a file that is not there", () => {
+    const tree = /^```\n(streams\/ [\s\S]*?)^```/m.exec(text("README.md"))?.[1] ?? "";
+    const all = ["streams", "projections", "src", "scripts", "test"].flatMap((folder) => [
+      folder,
+      ...readdirSync(folder, { recursive: true, encoding: "utf8" }),
+    ]);
+    const ends = (end: string): boolean => all.some((path) => `/${path}`.endsWith(`/${end}`));
+    const named = [...tree.matchAll(/(?<=[\s(])([\w-]+\/|[\w.-]+\.(?:ts|mjs|sql))/g)].map(
+      (match) => match[1] as string,
+    );
+    expect(named.length).to.be.above(60);
+    expect(named.filter((name) => !ends(name.replace(/\/$/, "")))).to.deep.equal([]);
+    // What is written in camel case is the name of a file.
+    const words = [...tree.matchAll(/\b[a-z]+(?:[A-Z][a-z]+)+\b(?![./])/g)].map(([name]) => name);
+    expect(words.length).to.be.above(40);
+    expect(words.filter((name) => !ends(`${name}.ts`))).to.deep.equal([]);
+  });
+
   it("name tests by titles that they have", () => {
     const named = files.flatMap((file) => testsNamedIn(text(file)));
     expect(named.length).to.be.above(15);
