@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
+import { projections } from "#projections/index.ts";
 import { crashPoints } from "#src/crashPoints.ts";
 import { documents, pageFiles, withTables } from "#src/http/docs/documents.ts";
 import { logLines } from "#src/http/docs/logLines.ts";
@@ -13,6 +14,7 @@ import { allTables } from "#src/http/docs/tables.ts";
 import { createApp } from "#src/http/framework/app.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { settingDescriptions } from "#src/settings.ts";
+import { streams } from "#streams/index.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 
@@ -129,6 +131,13 @@ describe("the documents", () => {
         `${level}: ${says}`,
       ).to.equal(true);
     }
+  });
+
+  it("tell of every kind of stream and every read model", () => {
+    for (const { decider } of Object.values(streams)) {
+      expect(text("streams/README.md")).to.include(`\`${decider.category}-<`);
+    }
+    for (const { name } of projections) expect(text("projections/README.md")).to.include(`\n| \`${name}\` |`);
   });
 
   it("name every command and every crash point", () => {
