@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { pino } from "pino";
+import { projections } from "#projections/index.ts";
 import { crashPoints } from "#src/crashPoints.ts";
 import { documents, pageFiles, withTables } from "#src/http/docs/documents.ts";
 import { logLines } from "#src/http/docs/logLines.ts";
@@ -13,6 +14,7 @@ import { allTables } from "#src/http/docs/tables.ts";
 import { createApp } from "#src/http/framework/app.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { settingDescriptions } from "#src/settings.ts";
+import { streams } from "#streams/index.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 
@@ -80,6 +82,24 @@ describe("the documents", () => {
     });
   }
 
+  it("have a tree in README.md with no folder, file or name of a file that is not there", () => {
+    const tree = /^```\n(streams\/ [\s\S]*?)^```/m.exec(text("README.md"))?.[1] ?? "";
+    const all = ["streams", "projections", "src", "scripts", "test"].flatMap((folder) => [
+      folder,
+      ...readdirSync(folder, { recursive: true, encoding: "utf8" }),
+    ]);
+    const ends = (end: string): boolean => all.some((path) => `/${path}`.endsWith(`/${end}`));
+    const named = [...tree.matchAll(/(?<=[\s(])([\w-]+\/|[\w.-]+\.(?:ts|mjs|sql))/g)].map(
+      (match) => match[1] as string,
+    );
+    expect(named.length).to.be.above(60);
+    expect(named.filter((name) => !ends(name.replace(/\/$/, "")))).to.deep.equal([]);
+    // What is written in camel case is the name of a file.
+    const words = [...tree.matchAll(/\b[a-z]+(?:[A-Z][a-z]+)+\b(?![./])/g)].map(([name]) => name);
+    expect(words.length).to.be.above(40);
+    expect(words.filter((name) => !ends(`${name}.ts`))).to.deep.equal([]);
+  });
+
   it("name tests by titles that they have", () => {
     const named = files.flatMap((file) => testsNamedIn(text(file)));
     expect(named.length).to.be.above(15);
@@ -111,6 +131,13 @@ describe("the documents", () => {
         `${level}: ${says}`,
       ).to.equal(true);
     }
+  });
+
+  it("tell of every kind of stream and every read model", () => {
+    for (const { decider } of Object.values(streams)) {
+      expect(text("streams/README.md")).to.include(`\`${decider.category}-<`);
+    }
+    for (const { name } of projections) expect(text("projections/README.md")).to.include(`\n| \`${name}\` |`);
   });
 
   it("name every command and every crash point", () => {
@@ -209,8 +236,8 @@ describe("the renderer of the pages", () => {
   const made = (markdown: string): string => renderMarkdown(markdown).markup.trim();
 
   it("escapes everything, and makes links only of what is one", () => {
-    expect(made("a <b>&</b> `<i>` **x**")).to.equal(
-      "<p>a &lt;b&gt;&amp;&lt;/b&gt; <code>&lt;i&gt;</code> <strong>x</strong></p>",
+    expect(made("a <b>&</b> `<i>` **x** <u>")).to.equal(
+      "<p>a &lt;b&gt;&amp;&lt;/b&gt; <code>&lt;i&gt;</code> <strong>x</strong> &lt;u&gt;</p>",
     );
     expect(made('[a](javascript:x) [b](//evil) [c](/docs/c#d) [e](#f"g)')).to.equal(
       '<p>a b <a href="/docs/c#d">c</a> <a href="#f&quot;g">e</a></p>',

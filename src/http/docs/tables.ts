@@ -103,6 +103,16 @@ export const allTables = ({ routes, settings }: Declared): Record<string, string
       })
       .filter(([, , , its]) => its !== ""),
   ),
+  times: table(
+    ["what", "by default", "setting"],
+    settings
+      .filter(({ unit }) => unit === "seconds" || unit === "hours")
+      .map(({ name, default: value, unit, meaning }) => [
+        meaning,
+        inWords(value, unit === "hours" ? 3_600 : 1),
+        code(name),
+      ]),
+  ),
   settings: table(
     ["setting", "default", "takes", "meaning"],
     settings.map(({ name, default: value, takes, unit, meaning }) => [
@@ -110,6 +120,18 @@ export const allTables = ({ routes, settings }: Declared): Record<string, string
     ]),
   ),
 });
+
+/** Seconds or hours, one or several, as a person says them: `5 s, 5 min, 2 h`. */
+const inWords = (value: string, secondsEach: number): string =>
+  value
+    .split(",")
+    .map((each) => duration(Number(each) * secondsEach))
+    .join(", ");
+
+function duration(seconds: number): string {
+  if (seconds % 3_600 === 0 && seconds > 0) return `${seconds / 3_600} h`;
+  return seconds % 60 === 0 && seconds >= 120 ? `${seconds / 60} min` : `${seconds} s`;
+}
 
 const isNamed = (scope: string): boolean => (namedScopes as string[]).includes(scope);
 
