@@ -23,7 +23,7 @@ export const concludeSettled = (deps: Dependencies): Process => ({
       if (draftId === undefined) return;
       const { state: draft } = await deps.load(draftDecider, draftStream(draftId));
       if (draft.attemptId !== idOf(event.stream)) return;
-      await endAccepted(deps, draftId, draft, delivery, causedBy(event, "concludeSettled"));
+      await endAccepted(deps, { draftId, draft, delivery }, causedBy(event, "concludeSettled"));
     },
   },
 });

@@ -1,9 +1,9 @@
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
-import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
@@ -40,7 +40,7 @@ export async function outcomeOfFirst(
   word: SendersWord = {},
 ): Promise<Queued | undefined> {
   const stream = draftStream(draftId);
-  const events = (await deps.store.read(stream)) as unknown as Recorded<DraftEvent>[];
+  const events = await readEvents<DraftEvent>(deps.store, stream);
   let draft = draftDecider.initial;
   for (const event of events) {
     draft = draftDecider.evolve(draft, event);

@@ -1,3 +1,4 @@
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -10,7 +11,7 @@ export async function noteSent(deps: Dependencies, draftId: string, cause: Cause
   const stream = draftStream(draftId);
   const { state: draft } = await deps.load(draftDecider, stream);
   if (draft.status !== "sent") return;
-  const events = (await deps.store.read(stream)) as unknown as DraftEvent[];
+  const events = await readEvents<DraftEvent>(deps.store, stream);
   const sent = events.find((event) => event.type === "DraftSent");
   if (sent?.type !== "DraftSent") return;
   const content = await loadContent(deps.blobs, draft.stored);

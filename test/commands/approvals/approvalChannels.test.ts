@@ -9,6 +9,7 @@ describe("an approver's mailbox", () => {
     reads: emptyReads,
     // No domain is anybody's.
     load: async (decider: { initial: unknown }) => ({ state: decider.initial, revision: -1, position: 0 }),
+    // Only what the rule under test asks for.
   } as unknown as Dependencies;
 
   it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {
