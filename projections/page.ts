@@ -30,10 +30,13 @@ export async function page<Row extends Record<string, unknown>>(sql: Tx, query: 
      order by ${orderBy} limit $${limited} offset $${skipped}`,
     [...asked, ...counted.values],
   );
-  const data = rows.map(({ total_of_all: _, ...row }) => row as unknown as Row);
+  const data = rows.map(withoutTotal<Row>);
   const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
   return { data, total, limit, offset };
 }
+
+/** TypeScript cannot tell that what is left of a row of any shape, once the added column is gone, is of that shape. */
+const withoutTotal = <Row>({ total_of_all: _, ...row }: Row & { total_of_all: number }): Row => row as unknown as Row;
 
 async function countAlone(sql: Tx, query: PageQuery): Promise<number> {
   const counted = countSql(query, 0);
@@ -65,7 +68,7 @@ export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, 
      select ${select}, total_of_all from found join ${from} using (id) order by ${orderBy}`,
     [...values, limit, offset],
   );
-  const data = rows.map(({ total_of_all: _, ...row }) => row as unknown as Row);
+  const data = rows.map(withoutTotal<Row>);
   const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
   return { data, total, limit, offset };
 }

@@ -119,7 +119,7 @@ async function list(store: EventStore): Promise<unknown> {
   const done = new AbortController();
   if (head === 0) return [];
   for await (const batch of store.subscribe({ after: 0, categories: ["workspace"], signal: done.signal })) {
-    for (const event of batch.events as unknown as Recorded<WorkspaceEvent>[]) {
+    for (const event of batch.events as Recorded<WorkspaceEvent>[]) {
       const id = idOf(event.stream);
       workspaces.set(id, workspaceDecider.evolve(workspaces.get(id) ?? workspaceDecider.initial, event));
     }

@@ -89,7 +89,7 @@ const walkOf = (trigger: "received" | "created", maxLength: number): fc.Arbitrar
         "contact.tag": fc.subarray(["vip", "late"]),
         "identity.id": fc.constant<string[]>(["mine"]),
       })
-      .map((facts) => facts as unknown as Record<string, string[]>),
+      .map((facts) => facts as Record<string, string[]>),
   });
 
 const ann = "ann@customer.example";

@@ -1,4 +1,4 @@
-import { type EventStore, noStream } from "#src/eventStore/eventStore.ts";
+import { type EventStore, noStream, readEvents } from "#src/eventStore/eventStore.ts";
 import type { Decider } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
 
@@ -32,9 +32,9 @@ export function createStateCache(store: EventStore, size: number) {
         position: 0,
       };
       for (;;) {
-        const events = await store.read(stream, revision + 1, pageSize);
+        const events = await readEvents<E>(store, stream, { from: revision + 1, count: pageSize });
         for (const event of events) {
-          state = decider.evolve(state, event as unknown as E);
+          state = decider.evolve(state, event);
           ({ revision, position } = event);
         }
         if (events.length < pageSize) break;

@@ -59,6 +59,16 @@ export type EventStore = {
   close(): Promise<void>;
 };
 
+/**
+ * The events of a stream whose contract the caller knows: its category has no other events than those of `E`. `from`: a revision
+ * (inclusive, default 0); `count`: so many at most.
+ */
+export const readEvents = async <E extends Event>(
+  store: Pick<EventStore, "read">,
+  stream: string,
+  { from, count }: { from?: number; count?: number } = {},
+): Promise<Recorded<E>[]> => (await store.read(stream, from, count)) as Recorded<E>[];
+
 /** Somebody else appended first. `actualRevision` is where the stream stands. */
 export class StreamMoved extends Error {
   readonly stream: string;

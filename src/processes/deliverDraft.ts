@@ -11,10 +11,14 @@ import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import { endAccepted, endFailed } from "./deliveryEnds.ts";
 import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
 import { type HandOver, handOver, type NotConnected } from "./handOver.ts";
-import type { Process, ProcessContext } from "./process.ts";
+import type { Acting, Process, ProcessContext } from "./process.ts";
 
 const pausedRecheckMs = 2_000;
 const settleEveryMs = 5_000;
+
+type Sending = { draftId: string; draft: SendingDraft };
+/** How a draft fails: its code, and why in words. */
+type Failure = { code: string; message: string };
 
 /**
  * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (src/README.md, "The send path", 7 to 11).
@@ -28,11 +32,11 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "sending") return;
     const { state: delivery } = await deps.deliveries.load(draft.attemptId);
-    if (delivery.phase !== "none") return conclude(draftId, draft, delivery, cause, context);
+    if (delivery.phase !== "none") return conclude({ draftId, draft }, delivery, { ...context, cause });
     const allowed = await sendingState(deps, draft);
     if (allowed === "identity_deleted") {
       const message = "the identity was deleted before the mail was sent";
-      return failUnsent(draftId, draft, "identity_deleted", message, cause, context);
+      return failUnsent({ draftId, draft }, { code: "identity_deleted", message }, { ...context, cause });
     }
     if (allowed !== "allowed") {
       return context.timers.set({
@@ -42,41 +46,38 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
         payload: of(draft.attemptId, cause),
       });
     }
-    if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain(draftId, draft, draft.tries, cause);
+    if (deps.freshClaims.age(draft.attemptId) > claimGoodForMs) return tryAgain({ draftId, draft }, cause);
     const outcome = await mails.handOver(draftId, draft, cause);
     if (outcome === "claim_too_old") return tryPrepared(draftId, draft, cause);
     if (outcome !== "recorded" && outcome.code === "approval_withdrawn") {
-      return failUnsent(draftId, draft, outcome.code, outcome.message, cause, context);
+      return failUnsent({ draftId, draft }, outcome, { ...context, cause });
     }
-    if (outcome !== "recorded") return retry(draftId, draft, outcome, cause, context);
+    if (outcome !== "recorded") return retry({ draftId, draft }, outcome, { ...context, cause });
     const after = await deps.deliveries.load(draft.attemptId);
-    return conclude(draftId, draft, after.state, cause, context);
+    return conclude({ draftId, draft }, after.state, { ...context, cause });
   }
 
   /** Writing the mail took longer than its claim was good for: the next attempt's is written before it is claimed. */
   async function tryPrepared(draftId: string, draft: SendingDraft, cause: Cause): Promise<void> {
     const attemptId = deps.ids.uuid();
     await mails.prepare(draft, attemptId);
-    await tryAgain(draftId, draft, draft.tries, cause, attemptId);
+    await tryAgain({ draftId, draft, newAttemptId: attemptId }, cause);
   }
 
   /** Any later try: the old attempt is closed on its own stream first, then claimed anew (which may find the draft stale). */
   async function tryAgain(
-    draftId: string,
-    draft: SendingDraft,
-    tries: number,
+    { draftId, draft, tries = draft.tries, newAttemptId }: Sending & { tries?: number; newAttemptId?: string },
     cause: Cause,
-    newAttemptId?: string,
   ): Promise<void> {
     const attemptId = draft.attemptId;
-    const phase = await closeAttempt(attemptId, draftId, "claimed anew", cause);
+    const phase = await closeAttempt(attemptId, { draftId, because: "claimed anew" }, cause);
     if (phase !== "abandoned" && phase !== "not_handed_over" && phase !== "refused") return;
     try {
       await requeueSend(deps, draftId, attemptId, tries, cause, newAttemptId);
     } catch (error) {
       // The old attempt is closed and no other was begun.
       if (error instanceof Rejected && error.code === "approval_withdrawn") {
-        return fail(draftId, draft, error.code, error.message, cause);
+        return fail({ draftId, draft }, error, cause);
       }
       if (!(error instanceof Rejected) || !["stale_draft", "send_in_progress", "invalid_status"].includes(error.code)) {
         throw error;
@@ -84,43 +85,33 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     }
   }
 
-  async function closeAttempt(attemptId: string, draftId: string, because: string, cause: Cause) {
-    const command = { type: "AbandonDelivery", draftId, because } as const;
+  async function closeAttempt(attemptId: string, why: { draftId: string; because: string }, cause: Cause) {
+    const command = { type: "AbandonDelivery", ...why } as const;
     return (await deps.deliveries.handle(attemptId, command, cause)).state.phase;
   }
 
   /** Fails a draft that nothing was handed over of. Where somebody started this very attempt meanwhile, its outcome decides. */
-  async function failUnsent(
-    draftId: string,
-    draft: SendingDraft,
-    code: string,
-    message: string,
-    cause: Cause,
-    context: ProcessContext,
-  ): Promise<void> {
+  async function failUnsent({ draftId, draft }: Sending, why: Failure, acting: Acting): Promise<void> {
+    const { cause } = acting;
     const attemptId = draft.attemptId;
-    const command = { type: "AbandonDelivery", draftId, because: message } as const;
+    const command = { type: "AbandonDelivery", draftId, because: why.message } as const;
     const { state: delivery } = await deps.deliveries.handle(attemptId, command, cause);
     if (!["abandoned", "not_handed_over", "refused"].includes(delivery.phase)) {
-      return conclude(draftId, draft, delivery, cause, context);
+      return conclude({ draftId, draft }, delivery, acting);
     }
-    await fail(draftId, draft, code, message, cause);
+    await fail({ draftId, draft }, why, cause);
   }
 
-  async function conclude(
-    draftId: string,
-    draft: SendingDraft,
-    delivery: Delivery,
-    cause: Cause,
-    context: ProcessContext,
-  ) {
+  async function conclude(sending: Sending, delivery: Delivery, acting: Acting) {
+    const { draftId, draft } = sending;
+    const { cause, timers } = acting;
     switch (delivery.phase) {
       case "none":
         return;
       case "abandoned":
-        return tryAgain(draftId, draft, draft.tries, cause);
+        return tryAgain(sending, cause);
       case "started":
-        return context.timers.set({
+        return timers.set({
           key: draftId,
           name: "cut-off",
           dueAt: later(settings.handOverSeconds * 1000),
@@ -130,37 +121,38 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
         return endAccepted(deps, { draftId, attemptId: draft.attemptId, delivery }, cause);
       case "not_handed_over":
         // Kept back by the service itself: whether it may leave is asked at the next claim, and no try is counted.
-        if (delivery.withheld) return tryAgain(draftId, draft, draft.tries, cause);
-        return retry(draftId, draft, unavailable(delivery.message), cause, context);
+        if (delivery.withheld) return tryAgain(sending, cause);
+        return retry(sending, unavailable(delivery.message), acting);
       case "refused":
-        if (delivery.retryable) return retry(draftId, draft, unavailable(delivery.message), cause, context);
-        return fail(draftId, draft, delivery.code || "provider_refused", delivery.message, cause);
+        if (delivery.retryable) return retry(sending, unavailable(delivery.message), acting);
+        return fail(sending, { code: delivery.code || "provider_refused", message: delivery.message }, cause);
       case "unknown":
-        return context.timers.set({
+        return timers.set({
           key: draftId,
           name: "settle",
           dueAt: later(0),
           payload: of(draft.attemptId, cause),
         });
       case "unconfirmed":
-        return fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
+        return fail(sending, unconfirmed, cause);
     }
   }
 
   /** "Later", by schedule; at its end the draft fails and what it held is given back. */
-  async function retry(draftId: string, draft: SendingDraft, why: NotConnected, cause: Cause, context: ProcessContext) {
+  async function retry(sending: Sending, why: NotConnected, acting: Acting) {
+    const { draftId, draft } = sending;
     const seconds = settings.retrySeconds[draft.tries];
-    if (seconds === undefined) return failUnsent(draftId, draft, why.code, why.message, cause, context);
-    await context.timers.set({
+    if (seconds === undefined) return failUnsent(sending, why, acting);
+    await acting.timers.set({
       key: draftId,
       name: "retry",
       dueAt: later(seconds * 1000),
-      payload: of(draft.attemptId, cause),
+      payload: of(draft.attemptId, acting.cause),
     });
   }
 
-  const fail = (draftId: string, draft: SendingDraft, code: string, message: string, cause: Cause) =>
-    endFailed(deps, draftId, draft.attemptId, code, message, cause);
+  const fail = ({ draftId, draft }: Sending, { code, message }: Failure, cause: Cause) =>
+    endFailed(deps, { draftId, attemptId: draft.attemptId, code, message }, cause);
 
   /** Looks for evidence until the time for it is over. */
   async function settle(draftId: string, payload: Record<string, unknown>, { timers }: ProcessContext): Promise<void> {
@@ -201,7 +193,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
       // A timer speaks of one attempt: another one may have taken its place, and must not be judged by it.
       const { attemptId } = timer.payload as { attemptId: string };
       if (draft.status !== "sending" || draft.attemptId !== attemptId) return;
-      if (timer.name === "retry") return tryAgain(draftId, draft, draft.tries + 1, cause);
+      if (timer.name === "retry") return tryAgain({ draftId, draft, tries: draft.tries + 1 }, cause);
       if (timer.name === "cut-off") await cutOff(attemptId, cause);
       if (timer.name === "settle") {
         await settle(draftId, timer.payload, context);
@@ -223,19 +215,22 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "sending") return;
     const { attemptId } = draft;
-    const phase = await closeAttempt(attemptId, draftId, "an internal error", cause);
+    const phase = await closeAttempt(attemptId, { draftId, because: "an internal error" }, cause);
     const { state: delivery } = await deps.deliveries.load(attemptId);
     if (phase === "accepted" && delivery.phase === phase)
       return endAccepted(deps, { draftId, attemptId: draft.attemptId, delivery }, cause);
     if (phase !== "started" && phase !== "unknown" && phase !== "unconfirmed") {
-      return fail(draftId, draft, "internal", "an internal error prevented this mail from being sent", cause);
+      const message = "an internal error prevented this mail from being sent";
+      return fail({ draftId, draft }, { code: "internal", message }, cause);
     }
     if (phase === "started") await cutOff(attemptId, cause);
-    const unconfirmed = { type: "SettleDelivery", outcome: "unconfirmed", evidence: "an internal error" } as const;
-    await deps.deliveries.handle(attemptId, unconfirmed, cause);
-    await fail(draftId, draft, "unconfirmed", "nobody knows whether the provider took it", cause);
+    const settled = { type: "SettleDelivery", outcome: "unconfirmed", evidence: "an internal error" } as const;
+    await deps.deliveries.handle(attemptId, settled, cause);
+    await fail({ draftId, draft }, unconfirmed, cause);
   }
 }
+
+const unconfirmed: Failure = { code: "unconfirmed", message: "nobody knows whether the provider took it" };
 
 const unavailable = (message: string): NotConnected => ({ code: "provider_unavailable", message });
 

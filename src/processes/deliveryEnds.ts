@@ -14,28 +14,23 @@ export async function endAccepted(
   const sent = { type: "RecordSent", attemptId, rfcMessageId, sentAt } as const;
   const { state } = await deps.drafts.handle(draftId, sent, cause);
   crashPoint("deliver:sent");
-  if (state.status === "failed") await lateEvidence(deps, draftId, attemptId, "accepted", cause);
+  if (state.status === "failed") await lateEvidence(deps, { draftId, attemptId, outcome: "accepted" }, cause);
 }
 
 /** It will not be sent. What it still holds is given back by a process. A refusal that comes after nobody knew is evidence. */
 export async function endFailed(
   deps: Dependencies,
-  draftId: string,
-  attemptId: string,
-  code: string,
-  message: string,
+  { draftId, attemptId, code, message }: { draftId: string; attemptId: string; code: string; message: string },
   cause: Cause,
 ): Promise<void> {
   const fail = { type: "FailDraft", attemptId, code, message } as const;
   const { state } = await deps.drafts.handle(draftId, fail, cause);
   const late = state.status === "failed" && state.failureCode === "unconfirmed" && code !== "unconfirmed";
-  if (late) await lateEvidence(deps, draftId, attemptId, "refused", cause);
+  if (late) await lateEvidence(deps, { draftId, attemptId, outcome: "refused" }, cause);
 }
 
 const lateEvidence = (
   deps: Dependencies,
-  draftId: string,
-  attemptId: string,
-  outcome: "accepted" | "refused",
+  { draftId, attemptId, outcome }: { draftId: string; attemptId: string; outcome: "accepted" | "refused" },
   cause: Cause,
 ) => deps.drafts.handle(draftId, { type: "RecordLateEvidence", attemptId, outcome }, cause);

@@ -60,7 +60,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
         connection.discard();
         return "claim_too_old";
       }
-      await start(draftId, draft, attemptId, mail, cause);
+      await start({ draftId, draft, attemptId }, mail, cause);
     } catch (error) {
       connection.discard();
       // Started by somebody else a moment ago: how that ends is theirs to record.
@@ -79,7 +79,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, mayWrite);
     deps.freshClaims.forget(attemptId);
     crashPoint("deliver:handed-over");
-    await record(attemptId, outcome, withheld, cause);
+    await record(attemptId, outcomeEvent(outcome, withheld), cause);
     crashPoint("deliver:recorded");
     return "recorded";
   }
@@ -120,9 +120,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
   }
 
   async function start(
-    draftId: string,
-    draft: Draft,
-    attemptId: string,
+    { draftId, draft, attemptId }: { draftId: string; draft: Draft; attemptId: string },
     mail: { messageId: string; mimeSha256: string },
     cause: Cause,
   ): Promise<void> {
@@ -141,8 +139,8 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
   }
 
   /** An answer must not get lost because the log is away for a while: it is all the evidence there is. */
-  async function record(attemptId: string, outcome: Outcome, withheld: boolean, cause: Cause): Promise<void> {
-    const command = { type: "RecordOutcome", outcome: outcomeEvent(outcome, withheld) } as const;
+  async function record(attemptId: string, outcome: ReturnType<typeof outcomeEvent>, cause: Cause): Promise<void> {
+    const command = { type: "RecordOutcome", outcome } as const;
     for (;;) {
       try {
         await deps.deliveries.handle(attemptId, command, cause);

@@ -32,6 +32,7 @@ export type Process = {
   /** Stream categories it listens to. */
   categories: readonly string[];
   keyOf(event: Recorded): string;
+  /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Promise<void> };
   /** Handlers that run at once, where they mostly wait for others' answers; the runner's number unless told. */
   concurrency?: number;

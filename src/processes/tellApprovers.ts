@@ -3,6 +3,7 @@ import { sendNotice } from "#src/commands/approvals/notices.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { caughtUp } from "#src/commands/rules/ruleRuns.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -122,13 +123,13 @@ const mailboxesOf = (identity: Identity): string[] => {
 
 /** Whether the workspace required human approval when something happened to one of its identities. */
 async function workspaceRequiredAt(deps: Dependencies, { metadata, position }: Recorded): Promise<boolean> {
-  const events = await deps.store.read(workspaceStream(metadata.workspaceId as string));
+  const events = await readEvents<WorkspaceEvent>(deps.store, workspaceStream(metadata.workspaceId as string));
   const before = events.filter((event) => event.position < position);
-  return fold(workspaceDecider, before as unknown as WorkspaceEvent[]).requireHumanApproval;
+  return fold(workspaceDecider, before).requireHumanApproval;
 }
 
 /** The identity as it stood right before an event of its own. */
 async function identityBefore(deps: Dependencies, event: Recorded): Promise<Identity> {
-  const events = await deps.store.read(event.stream, 0, event.revision);
-  return fold(identityDecider, events as unknown as IdentityEvent[]);
+  const events = await readEvents<IdentityEvent>(deps.store, event.stream, { count: event.revision });
+  return fold(identityDecider, events);
 }

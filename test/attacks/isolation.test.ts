@@ -91,6 +91,7 @@ describe("isolation by row level security", function () {
   });
 
   it("refuses to read for nobody, for everybody and for what is no workspace", () => {
+    // What no caller that is checked by types would pass.
     for (const none of ["", "*", "null", `${ours.id} or true`, undefined as unknown as string])
       expect(() => database.reads.of(none), String(none)).to.throw(TypeError);
   });

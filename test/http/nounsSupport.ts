@@ -60,7 +60,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
       spfInclude: null,
       approvalsFrom: `Approvals@${sandboxDomain}`,
     },
-  } as unknown as Dependencies;
+  } as Dependencies;
   const inFlight = createInFlight();
   const revocation = createRevocation({ database, instanceId: randomUUID(), inFlight, clock });
   await revocation.start();

@@ -1,6 +1,7 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from "#projections/messages/queries.ts";
 import type { AnsweredMessage, ApprovalView, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { Making } from "#streams/draft/content.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -56,7 +57,7 @@ async function versionOf(
   draftId: string,
   version: number,
 ): Promise<{ stored: StoredContent; making: Making }> {
-  const events = (await deps.store.read(draftStream(draftId))) as unknown as DraftEvent[];
+  const events = await readEvents<DraftEvent>(deps.store, draftStream(draftId));
   for (const event of events) {
     const isIt =
       (event.type === "DraftSubmitted" && version === 1) ||

@@ -1,32 +1,33 @@
 import { applyToDraft, type DraftRow } from "#projections/drafts/queries.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
-import type { Recorded } from "#streams/event.ts";
+import type { Event, Recorded } from "#streams/event.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "./draftContents.ts";
 
 const pageSize = 500;
 
-async function readAll(deps: Dependencies, stream: string): Promise<Recorded[]> {
-  const all: Recorded[] = [];
+async function readAll<E extends Event = Event>(deps: Dependencies, stream: string): Promise<Recorded<E>[]> {
+  const all: Recorded<E>[] = [];
   for (;;) {
-    const events = await deps.store.read(stream, all.length, pageSize);
+    const events = await readEvents<E>(deps.store, stream, { from: all.length, count: pageSize });
     all.push(...events);
     if (events.length < pageSize) return all;
   }
 }
 
 /** Everything that was recorded of a draft itself, oldest first. */
-export const draftEvents = async (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
-  (await readAll(deps, draftStream(draftId))) as unknown as Recorded<DraftEvent>[];
+export const draftEvents = (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
+  readAll<DraftEvent>(deps, draftStream(draftId));
 
 /**
  * A draft's whole life, oldest first: its own events, the claims to send it, which stand on its thread, and what became of each attempt.
  */
 export async function draftHistory(deps: Dependencies, draftId: string): Promise<Recorded[]> {
-  const own = (await draftEvents(deps, draftId)) as unknown as Recorded[];
+  const own: Recorded[] = await draftEvents(deps, draftId);
   const claims = (await threadEvents(deps, own)).filter(
     ({ type, data }) => (type === "SendClaimed" || type === "SendClaimReleased") && data.draftId === draftId,
   );

@@ -34,7 +34,7 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
       await mailRoom.take(bytesOf(left), () => finishFilings(deps, identityId, pending, new Map(), cause));
       continue;
     }
-    const received = await receivedFrom(deps, identityId, filing.decidedUpTo + 1, pageSize);
+    const received = await receivedFrom(deps, identityId, { from: filing.decidedUpTo + 1, count: pageSize });
     if (received.length === 0) return;
     const page = readTogether(received);
     await mailRoom.take(bytesOf(page), () => filePage(deps, identityId, filing.lastNumber, page, cause));

@@ -1,6 +1,6 @@
 import { chainsOf, type KnownMessage, messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
-import type { Recorded } from "#streams/event.ts";
-import type { FilingDecision } from "#streams/filing/events.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
+import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import { filingStream } from "#streams/filing/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -69,10 +69,8 @@ function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders):
 }
 
 async function newerDecisions(deps: Dependencies, identityId: string, revision: number): Promise<FilingDecision[]> {
-  const events: Recorded[] = await deps.store.read(filingStream(identityId), revision + 1);
-  return events
-    .filter((event) => event.type === "FilingDecided")
-    .map((event) => event.data as unknown as FilingDecision);
+  const events = await readEvents<FilingEvent>(deps.store, filingStream(identityId), { from: revision + 1 });
+  return events.flatMap((event) => (event.type === "FilingDecided" ? [event.data] : []));
 }
 
 function learn(chains: Chains, decision: FilingDecision): void {

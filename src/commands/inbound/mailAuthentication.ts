@@ -1,4 +1,5 @@
 import { BlobCorrupt } from "#src/blobs/blobs.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { unproven } from "#src/mail/in/authentication/authenticator.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
@@ -67,7 +68,7 @@ async function receptionOf(
   { identityId, inboxRevision, deliveryId }: InboundMessage,
 ): Promise<Recorded<InboxEvent> | undefined> {
   if (inboxRevision === undefined) return undefined;
-  const [event] = await deps.store.read(inboxStream(identityId), inboxRevision, 1);
-  const received = event as unknown as Recorded<InboxEvent> | undefined;
+  const only = { from: inboxRevision, count: 1 };
+  const [received] = await readEvents<InboxEvent>(deps.store, inboxStream(identityId), only);
   return received?.data.deliveryId === deliveryId ? received : undefined;
 }

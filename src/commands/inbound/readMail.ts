@@ -1,5 +1,5 @@
 import { BlobCorrupt } from "#src/blobs/blobs.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { readEvents, Unavailable } from "#src/eventStore/eventStore.ts";
 import type { ParsedMail } from "#src/mail/in/parse.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
@@ -34,12 +34,11 @@ export function readTogether(received: readonly Received[]): Received[] {
 }
 
 /** What an inbox received from a revision on, so many at most. */
-export const receivedFrom = async (
+export const receivedFrom = (
   deps: Pick<Dependencies, "store">,
   identityId: string,
-  from: number,
-  count: number,
-): Promise<Received[]> => (await deps.store.read(inboxStream(identityId), from, count)) as unknown as Received[];
+  range: { from: number; count: number },
+): Promise<Received[]> => readEvents<InboxEvent>(deps.store, inboxStream(identityId), range);
 
 /** What stands at this revision of an inbox. */
 export async function receivedAt(
@@ -47,7 +46,7 @@ export async function receivedAt(
   identityId: string,
   revision: number,
 ): Promise<Received> {
-  const [received] = await receivedFrom(deps, identityId, revision, 1);
+  const [received] = await receivedFrom(deps, identityId, { from: revision, count: 1 });
   if (!received) throw new Error(`inbox-${identityId} has no revision ${revision}`);
   return received;
 }

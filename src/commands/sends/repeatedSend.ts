@@ -1,10 +1,10 @@
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { staleDraft } from "#streams/draft/staleness.ts";
-import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
@@ -40,7 +40,8 @@ export async function outcomeOfFirst(
   { operation }: Cause,
   word: SendersWord = {},
 ): Promise<Queued | undefined> {
-  const events = (await deps.store.read(draftStream(draftId))) as unknown as Recorded<DraftEvent>[];
+  const stream = draftStream(draftId);
+  const events = await readEvents<DraftEvent>(deps.store, stream);
   let draft = draftDecider.initial;
   for (const event of events) {
     draft = draftDecider.evolve(draft, event);

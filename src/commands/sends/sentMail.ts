@@ -1,3 +1,4 @@
+import { readEvents } from "#src/eventStore/eventStore.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
@@ -8,7 +9,7 @@ import { onThread } from "../threads/threads.ts";
 export async function noteSent(deps: Dependencies, draftId: string, cause: Cause): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sent") return;
-  const events = (await deps.store.read(draftStream(draftId))) as unknown as DraftEvent[];
+  const events = await readEvents<DraftEvent>(deps.store, draftStream(draftId));
   const sent = events.find((event) => event.type === "DraftSent");
   if (sent?.type !== "DraftSent") return;
   const content = await loadContent(deps.blobs, draft.stored);

@@ -142,7 +142,7 @@ export function route<
     paramNames: [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!),
     scope: options.scope,
     limit: options.limit,
-    options: options as unknown as Route["options"],
+    options: options as Route["options"],
     query,
     body,
     handler,

@@ -18,7 +18,7 @@ const bringsContent = ["DraftSubmitted", "DraftEdited"];
 export async function presentHistoryEntry(blobs: Blobs, event: Recorded): Promise<WireHistoryEntry> {
   const data = shown(event.data);
   if (bringsContent.includes(event.type)) {
-    data.content = await loadContent(blobs, event.data as unknown as StoredContent);
+    data.content = await loadContent(blobs, event.data as StoredContent);
   }
   return {
     id: event.id,

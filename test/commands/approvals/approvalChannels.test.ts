@@ -12,6 +12,7 @@ describe("an approver's mailbox", () => {
     reads: emptyReads,
     // No domain is anybody's.
     ...createStreamServices({ store: createMemoryEventStore(), clock: systemClock, ids: systemIds }),
+    // Only what the rule under test asks for.
   } as unknown as Dependencies;
 
   it("is not the address approval mail comes from, whatever its case: what arrives there is read through the API", async () => {

@@ -26,7 +26,7 @@ describe("a bounce [d5 threading]", () => {
     const received = { ...mail, headers: { ...mail.headers, ...different } };
     await world.node.inboxes.handle(identityId, { type: "ReceiveMail", mail: received }, cause);
     await fileInbox(world.node, identityId, cause);
-    return world.log.all.filter(({ type }) => type === "FilingDecided").at(-1)!.data as unknown as FilingDecision;
+    return world.log.all.filter(({ type }) => type === "FilingDecided").at(-1)!.data as FilingDecision;
   }
   const bounce = (world: SendWorld, mailed: Mailed) => file(world, { ...mailed, classification: "bounce" });
 

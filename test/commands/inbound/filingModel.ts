@@ -86,7 +86,7 @@ async function expectSurvivorsKnow(
 ): Promise<void> {
   const decided = world.log.all
     .filter((event) => event.type === "FilingDecided")
-    .map((event) => event.data as unknown as FilingDecision)
+    .map((event) => event.data as FilingDecision)
     .filter((decision) => decision.disposition !== "duplicate");
   for (const [threadId, members] of groups) {
     const { state } = await world.node.threads.load(threadId);

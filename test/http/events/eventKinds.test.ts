@@ -25,7 +25,7 @@ function told() {
           stream: `${noun}-${id}`,
           position: 1,
           metadata: { workspaceId: id, at: "2026-01-01T00:00:00Z", actor: { kind: "system", id: "test" } },
-        } as unknown as Recorded,
+        } as Recorded,
         () => known,
       ),
     );

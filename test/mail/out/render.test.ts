@@ -174,6 +174,7 @@ describe("the rendered mail", () => {
       await refused({ attachments: [attachment] });
     });
     it("an object in place of text reads no file", async () => {
+      // What no type allows, and a stored event could hold all the same.
       const body_text = { path: "/etc/hostname" } as unknown as string;
       const outcome = await render({ body_text }).catch((error) => error);
       expect(outcome).to.be.instanceOf(Error);
