@@ -72,7 +72,7 @@ export function createMailParser(options: MailParserOptions = {}): MailParser {
       const mail: ParsedMail = await pool.run({ bytes, job }, { transferList, signal: tooLate.signal });
       return { ...mail, attachments: mail.attachments.map(withBuffer) };
     } catch (error) {
-      const reason = tooLate.signal.aborted ? `it took more than ${timeoutMs} ms to parse` : faultOf(error as Error);
+      const reason = tooLate.signal.aborted ? `parsing took more than ${timeoutMs} ms` : faultOf(error as Error);
       if (timer === undefined || reason === undefined) throw error;
       return unreadableMail(reason);
     } finally {
