@@ -159,7 +159,9 @@ describe("the configuration", () => {
 
   it("refuses settings that do not fit together", () => {
     expect(refusal({ MAIL_PROVIDER: "smtp" })).to.match(/SMTP_URL has to be set/);
-    expect(refusal({ DATABASE_OWNER_URL: "postgres://h/d" })).to.match(/DATABASE_OWNER_URL is set without DATABASE_URL/);
+    expect(refusal({ DATABASE_OWNER_URL: "postgres://h/d" })).to.match(
+      /DATABASE_OWNER_URL is set without DATABASE_URL/,
+    );
   });
 
   it("in production refuses what is for development", () => {

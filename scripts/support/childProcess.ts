@@ -26,11 +26,17 @@ export const childBundle = (): Promise<string> =>
       ));
 
 /**
- * What `node` is given to run a file of the project, one of those above (relative to the root), before the program's own arguments: it
- * starts from the bundle, and its stack traces name the sources. Throws for a file that is not among them.
+ * What `node` is given to run a file of the project, one of those above (relative to the root), before the program's own arguments: one flag
+ * and a path. It starts from the bundle, and its stack traces name the sources. Where node_modules cannot be written it starts from the
+ * sources. Throws for a file that is not among them.
  */
-export async function nodeArguments(file: string): Promise<string[]> {
+export async function nodeArguments(file: string): Promise<[flag: string, path: string]> {
   if (!runnable.includes(file))
     throw new Error(`${file} is not bundled: add it to the list in ${fileURLToPath(import.meta.url)}`);
-  return ["--enable-source-maps", bundled(await childBundle(), file)];
+  try {
+    return ["--enable-source-maps", bundled(await childBundle(), file)];
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    return [`--import=${import.meta.resolve("tsx")}`, join(projectRoot, file)];
+  }
 }

@@ -19,6 +19,8 @@ export function testTitles(text: string): Titled[] {
   const open: { indent: number; title: string }[] = [];
   const found: Titled[] = [];
   for (const [n, line] of lines.entries()) {
+    const closed = /^( *)\}\)/.exec(line)?.[1]?.length;
+    if (open.length > 0 && open.at(-1)!.indent === closed) open.pop();
     const [, bareIndent, bareKind, indentOf, kindOf, quoted] = opening.exec(line) ?? [];
     const kind = kindOf ?? bareKind;
     if (!kind) continue;
@@ -26,7 +28,6 @@ export function testTitles(text: string): Titled[] {
     const given = quoted ?? (lines[n + 1] ?? "").trim().match(literal)?.[0];
     // A title that is a name: of a list in the same file, or of no interest.
     const title = withNames(given?.slice(1, -1) ?? "", lines);
-    while (open.length > 0 && open.at(-1)!.indent >= indent) open.pop();
     if (kind === "it") found.push({ title, under: open.map((each) => each.title), words });
     else open.push({ indent, title });
   }

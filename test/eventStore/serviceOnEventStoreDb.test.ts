@@ -292,7 +292,7 @@ if (realServer) {
 }
 
 describe("The whole service on EventStoreDB in trouble", function () {
-  this.timeout(150_000);
+  this.timeout(400_000);
 
   it("loses nothing and sends nothing twice while the server drops, refuses, forgets to answer and restarts", async () => {
     const server = await new EventStoreDbStandIn().start();
@@ -311,10 +311,12 @@ describe("The whole service on EventStoreDB in trouble", function () {
         () => server.writeForeign(20),
       ];
       let made = 0;
+      // Each comes a few times and then no more: a busy machine would not get anything done between two of them.
+      const most = 3 * troubles.length;
       // An append that is never answered takes its caller 5 s. Troubles that come faster than appends meet them would pile up until
       // every append hangs, and no claim is ever young enough to be used: so the next one comes when the last one was met.
       const trouble = setInterval(() => {
-        if (appendFaults.length === 0) troubles[made++ % troubles.length]!();
+        if (appendFaults.length === 0 && made < most) troubles[made++ % troubles.length]!();
       }, 250);
       try {
         const approve = async () => {
@@ -330,7 +332,7 @@ describe("The whole service on EventStoreDB in trouble", function () {
         // Round after round, until each trouble has come at least once.
         do {
           const all = await Promise.all(Array.from({ length: 6 }, approve));
-          for (const { draft } of all) await reaches(world.client, { ...draft, timeoutMs: 60_000 }, "sent");
+          for (const { draft } of all) await reaches(world.client, { ...draft, timeoutMs: 200_000 }, "sent");
           for (const { text } of all) expect(await sentCopies(world.client, text), text).to.equal(1);
         } while (made <= troubles.length);
       } finally {

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -114,6 +115,18 @@ describe("the bundle that processes start from", () => {
     const place = await made();
     expect(answers).to.deep.equal(Array(4).fill([place, "first select 1 thread knows first"]));
     expect(await kept()).to.deep.equal([basename(place)]);
+  });
+
+  it("is seen by others only when it is whole", async () => {
+    let place: string | undefined;
+    const making = made().then((path) => (place = path));
+    while (place === undefined) {
+      for (const name of (await kept().catch(() => [])).filter((each) => !each.startsWith(".")))
+        for (const file of ["main.mjs", "tables.sql", "threads/askWorker.mjs"])
+          expect(existsSync(join(root, "node_modules/.cache/countersign", name, "src", file)), file).to.equal(true);
+      await new Promise(setImmediate);
+    }
+    expect(await making).to.equal(place);
   });
 
   it("names the source, its line and column where something fails", async () => {

@@ -156,7 +156,7 @@ describe("The event log in PostgreSQL, when things die", function () {
     let database: TestDatabase;
     const children: ChildProcess[] = [];
     const start = async (category: string, appends: number): Promise<ChildProcess> => {
-      const [flag, script] = (await nodeArguments("test/eventStore/postgres/appendAll.ts")) as [string, string];
+      const [flag, script] = await nodeArguments("test/eventStore/postgres/appendAll.ts");
       const child = fork(script, [database.serviceUrl, category, String(appends)], { execArgv: [flag] });
       children.push(child);
       return child;
