@@ -4,7 +4,7 @@ import type { Tx } from "./projection.ts";
 export type Reads = {
   /** Sees the rows of this workspace and no others, whatever its WHERE says. */
   of(workspaceId: string): Tx;
-  /** Sees no workspace's rows: for tables that are nobody's, and for look-ups by the narrow functions of 0009-row-level-security.sql. */
+  /** Sees no workspace's rows: for tables that belong to no workspace, and for look-ups by the narrow functions of 0009-row-level-security.sql. */
   readonly ofNone: Tx;
   /** Sees all: for the operator's questions, never for a request. */
   readonly ofAll: Tx;

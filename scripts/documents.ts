@@ -11,7 +11,7 @@ for (const file of pageFiles) {
   const made = withTables(text, tables, true);
   if (made !== text) {
     await writeFile(file, made);
-    console.log(`${file.pathname}: written anew`);
+    console.log(`${file.pathname}: updated`);
   }
 }
 process.exit(0);

@@ -47,7 +47,7 @@ export type Composition = {
   close(): Promise<void>;
 };
 
-/** `clock`: the system's unless told; a test drives its own. */
+/** `clock`: the system's by default; a test drives its own. */
 export function compose(
   config: Config,
   urls: DatabaseUrls,

@@ -6,7 +6,7 @@ import { createWorkspace } from "./commands/workspaces.ts";
 import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
 
 /**
- * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined where there is one
+ * A development install begins with a workspace and a key, so that a newcomer has something to type. Undefined if there is one
  * already. beta_override: no plan limit meets a newcomer.
  */
 export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId: string; apiKey: string } | undefined> {

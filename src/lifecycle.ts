@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 export type LifecycleOptions = {
   logger: Logger;
   /**
-   * A signal that comes meanwhile is heeded when this is done. Where it throws, what it had started is stopped and the error thrown on.
+   * A signal that comes meanwhile is heeded when this is done. If it throws, what it had started is stopped and the error is rethrown.
    * `end` asks for the end from within, now or later; process.exitCode then says how it went.
    */
   start: (end: (reason: string) => void) => Promise<void>;
@@ -15,14 +15,14 @@ export type LifecycleOptions = {
   /** Milliseconds that draining may take (default 15,000). */
   drainMs?: number;
   /**
-   * Whether the end of the process that started this one means ours. npm does not always pass a signal on; but whoever starts the service by
+   * Whether the end of the process that started this one means ours. npm does not always pass a signal on; but a person who starts the service by
    * other means (systemd, nohup, setsid) may well end before it.
    */
   endWithParent: boolean;
 };
 
 /**
- * Starts, and ends the process in order, once: on SIGTERM, SIGINT and SIGHUP, and with its parent where that is asked for. A second signal
+ * Starts, and ends the process in order, once: on SIGTERM, SIGINT and SIGHUP, and with its parent if that is asked for. A second signal
  * cuts the draining short. Resolves when started.
  */
 export async function runUntilStopped(options: LifecycleOptions): Promise<void> {
@@ -61,7 +61,7 @@ function untilAsked({ endWithParent }: LifecycleOptions, hurry: AbortController)
   return { asked, ask };
 }
 
-/** False where something failed or was cut short on the way. */
+/** False if something failed or was cut short on the way. */
 async function stopInOrder(
   { logger, drain, lastly, drainMs = 15_000 }: LifecycleOptions,
   hurry: AbortSignal,
@@ -99,7 +99,7 @@ function whenParentEnds(tell: () => void): void {
   poll.unref();
 }
 
-/** Our parent, and where that is a shell that npm put in between, npm as well: the shell outlives an npm that is killed. */
+/** Our parent, and if that is a shell that npm put in between, npm as well: the shell outlives an npm that is killed. */
 function lineage(): string {
   const parent = process.ppid;
   const [, name = "", grandparent = ""] = /^\d+ \((.*)\) \S (\d+)/.exec(statOf(parent)) ?? [];

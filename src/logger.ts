@@ -47,7 +47,7 @@ function describeError(error: unknown): unknown {
   return { type: name, message, code, stack, ...(cause !== undefined && { cause: describeError(cause) }) };
 }
 
-/** The line by which a development install tells its first API key, once; nobody could learn it otherwise. */
+/** The line in which a development install shows its first API key, once; there is no other way to learn it. */
 const isReadyLine = (line: string): boolean => /"msg":"ready"\}\s*$/.test(line);
 
 const secrets: readonly [pattern: RegExp, shown: string][] = [

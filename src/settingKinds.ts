@@ -28,15 +28,15 @@ export const OneOf = <const Choice extends string>(choices: readonly Choice[], m
 
 /** At least one, comma separated. */
 export const ListOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
-  Type.Array(item, { minItems: 1, expected: `a comma separated list, each ${expectedOf(item)}`, ...meaning });
+  Type.Array(item, { minItems: 1, expected: `a comma-separated list, each ${expectedOf(item)}`, ...meaning });
 
 export const ThreeOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
-  Type.Tuple([item, item, item], { expected: `three values, comma separated, each ${expectedOf(item)}`, ...meaning });
+  Type.Tuple([item, item, item], { expected: `three comma-separated values, each ${expectedOf(item)}`, ...meaning });
 
 /** Requests a minute; "off" is no limit. */
 export const Rate = (meaning: Meaning<number | "off"> = {}) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Literal("off")], {
-    expected: "a number of requests a minute, or off",
+    expected: "a number of requests per minute, or off",
     unit: "requests a minute",
     ...meaning,
   });
@@ -55,7 +55,7 @@ export const HttpUrl = (meaning: Meaning<string> = {}) =>
 /** Several hosts, as a cluster has them, are no URL to the parser of URLs. */
 export const EventStoreUrl = (meaning: Meaning<string> = {}) =>
   Checked(
-    "a URL esdb://… or kurrentdb://…",
+    "a URL such as esdb://… or kurrentdb://…",
     (text) => /^(esdb|kurrentdb|kdb)(\+discover)?:\/\/\S+$/.test(text),
     meaning,
   );
@@ -73,7 +73,7 @@ export const HostName = (meaning: Meaning<string> = {}) =>
   Checked("a host name or an IP address", (text) => /^[A-Za-z0-9.:_-]+$/.test(text), meaning);
 
 export const MailAddress = (meaning: Meaning<string> = {}) =>
-  Checked("one plain mail address", (text) => /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(text), meaning);
+  Checked("one plain email address", (text) => /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(text), meaning);
 
 /** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
 export const DnsServer = () => Checked("an IP address or IP:port", isDnsServer);
@@ -90,7 +90,7 @@ const keyBytes = 32;
 /** `kid:base64` entries, comma separated. */
 export const KeyRing = (meaning: Meaning<string> = {}) =>
   Checked(
-    `kid:base64,… (each ${keyBytes} random bytes, every kid once; openssl rand -base64 ${keyBytes} makes one)`,
+    `kid:base64,… (each key has ${keyBytes} random bytes, each kid occurs once; openssl rand -base64 ${keyBytes} makes a key)`,
     isKeyRing,
     meaning,
   );
@@ -107,7 +107,7 @@ function isKeyRing(text: string): boolean {
 /** `<point>` or `<point>:n`, of these points. */
 export const PointOf = (points: readonly string[], meaning: Meaning<string> = {}) =>
   Checked(
-    `<point> or <point>:n, the point one of ${points.join(", ")}`,
+    `<point> or <point>:n, where <point> is one of ${points.join(", ")}`,
     (text) => points.includes(text.replace(/:\d+$/, "")),
     meaning,
   );

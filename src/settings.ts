@@ -38,14 +38,14 @@ const rate = (what: string, perMinute?: number) =>
 export const settings = Type.Object({
   NODE_ENV: OneOf(["development", "test", "production"], {
     default: "development",
-    description: "What the service runs for; production refuses what is made for development.",
+    description: "The environment the service runs in; production refuses settings made for development.",
   }),
   HOST: HostName({ default: "127.0.0.1", description: "The address that HTTP listens on." }),
   PORT: Whole(...port, { default: 8080, description: "The port that HTTP listens on; 0 takes a free one." }),
   PUBLIC_URL: Type.Optional(
     HttpUrl({
       otherwise: "http://localhost:PORT",
-      description: "Where people reach the service: links in mail begin with it.",
+      description: "The address at which people reach the service; links in mail begin with it.",
     }),
   ),
   ROLES: ListOf(OneOf(roles), {
@@ -54,7 +54,7 @@ export const settings = Type.Object({
   }),
   LOG_LEVEL: OneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
     default: "info",
-    description: "The least important log lines that are written.",
+    description: "The lowest level of log lines that are written.",
   }),
   DATA_DIR: Directory({
     default: "data",
@@ -64,14 +64,14 @@ export const settings = Type.Object({
     Url(["postgres", "postgresql"], {
       otherwise: "the embedded PostgreSQL",
       description:
-        "The PostgreSQL (14 or newer) of the read models, and of the event log unless EVENT_STORE_URL is set.",
+        "The PostgreSQL server (14 or newer) for the read models, and for the event log unless EVENT_STORE_URL is set.",
     }),
   ),
   DATABASE_OWNER_URL: Type.Optional(
     Url(["postgres", "postgresql"], {
       otherwise: "DATABASE_URL",
       description:
-        "The same PostgreSQL as the role that owns the tables, when the service's own role may not create any.",
+        "The same PostgreSQL server, with the role that owns the tables, if the service's own role may not create any.",
     }),
   ),
   EVENT_STORE_URL: Type.Optional(
@@ -88,7 +88,7 @@ export const settings = Type.Object({
   ),
   MAIL_PROVIDER: OneOf(["outbox", "smtp"], {
     default: "outbox",
-    description: "How mail leaves: by the relay of SMTP_URL, or not at all, caught in the outbox.",
+    description: "How mail is sent: through the relay of SMTP_URL, or not at all, caught in the outbox.",
   }),
   SMTP_URL: Type.Optional(
     Url(["smtp", "smtps"], {
@@ -120,7 +120,7 @@ export const settings = Type.Object({
   SANDBOX_DOMAIN: Type.Optional(
     DomainName({
       otherwise: "agents.localhost; in production none",
-      description: "A domain that every workspace may make identities on without any DNS records.",
+      description: "A domain on which every workspace may create identities without DNS records.",
     }),
   ),
   APPROVALS_FROM: Type.Optional(
@@ -142,7 +142,7 @@ export const settings = Type.Object({
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,
     unit: "seconds",
-    description: "How long a draft's approvers are left alone after each request to notify them.",
+    description: "How long to wait after a request to notify a draft's approvers before the next one is allowed.",
   }),
   HAND_OVER_SECONDS: Whole(1, day, {
     default: 90,
@@ -157,22 +157,22 @@ export const settings = Type.Object({
   APPROVAL_LINK_HOURS: Whole(1, 8_760, {
     default: 72,
     unit: "hours",
-    description: "How long an approval link is good for.",
+    description: "How long an approval link is valid.",
   }),
   IDEMPOTENCY_HOURS: Whole(1, 8_760, {
     default: 24,
     unit: "hours",
-    description: "How long the answer of a POST with an Idempotency-Key is kept for repetitions.",
+    description: "How long the response of a POST with an Idempotency-Key is kept for repetitions.",
   }),
   WEBHOOK_RETRY_SECONDS: ListOf(Whole(0, 30 * day), {
     default: [...usualRetrySeconds],
     unit: "seconds",
-    description: "The pauses before each further try of a webhook; after the last one it is given up.",
+    description: "The pauses before each retry of a webhook delivery; after the last one the delivery has failed.",
   }),
   SMTP_RETRY_SECONDS: ListOf(Whole(0, 30 * day), {
     default: [60, 300, 900, 3_600],
     unit: "seconds",
-    description: "The pauses before each further try to hand a mail to the relay; after the last one the draft fails.",
+    description: "The pauses before each retry to hand a mail to the relay; after the last one the draft fails.",
   }),
   DOMAIN_CHECK_SECONDS: ThreeOf(Whole(1, 30 * day), {
     default: [30, 600, 86_400],
@@ -182,7 +182,7 @@ export const settings = Type.Object({
   }),
   WEBHOOK_ALLOWED_HOSTS: ListOf(HostName(), {
     default: [],
-    description: "Hosts that webhooks and pictures may be on although their addresses are private, over http too.",
+    description: "Hosts that webhooks and pictures may use although their addresses are private, also over http.",
   }),
   DEV_PROVEN_DOMAINS: ListOf(DomainName(), {
     default: [],
@@ -191,7 +191,7 @@ export const settings = Type.Object({
   CRASH_AT: Type.Optional(
     PointOf(crashPoints, {
       otherwise: "never",
-      description: "The place at which the process kills itself, for tests; production refuses it.",
+      description: "The point at which the process kills itself, for tests; production refuses it.",
     }),
   ),
 });
@@ -202,7 +202,7 @@ export type SettingDescription = {
   /** What it has to be. */
   takes: string;
   unit?: string;
-  /** As it would be written in `.env`, or in words where it follows from something else. */
+  /** As it would be written in `.env`, or in words if it follows from something else. */
   default: string;
   meaning: string;
 };

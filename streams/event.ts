@@ -15,7 +15,7 @@ export type Actor = {
     | "sender";
   id: string;
   name?: string;
-  /** The channel a decision came through, where it came through one. */
+  /** The channel a decision came through, if any. */
   channel?: string;
   ip?: string;
   userAgent?: string;
@@ -31,7 +31,7 @@ export type Metadata = {
   /** The id of the event (or request) this one follows from. */
   causationId: string;
   at: string;
-  /** `<operation>/<command>`, where a request under an Idempotency-Key caused it: its repetition recognises its own effect. */
+  /** `<operation>/<command>`, if a request under an Idempotency-Key caused it: its repetition recognises its own effect. */
   operation?: string;
 };
 

@@ -1,7 +1,7 @@
 /** An event as it was stored: its data in the shape that its version had. */
 export type Stored = { type: string; schemaVersion: number; data: Record<string, unknown> };
 
-/** Turns an event of one version into the next one: its data, and its type where that changed too. Pure. */
+/** Turns an event of one version into the next one: its data, and its type if that changed too. Pure. */
 export type Upcaster = (data: Record<string, unknown>) => { type?: string; data: Record<string, unknown> };
 
 /** By type, then by the version it comes from. */

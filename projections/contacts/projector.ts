@@ -64,7 +64,7 @@ const newRow = ({ id, workspaceId, email }: Subject, at: string): Row => ({
   updated_at: at,
 });
 
-/** The first mail that has a name gives it, unless one stands there. */
+/** The first mail that has a name gives it, unless one is there. */
 function seen(row: Row, { from, receivedAt }: InboundMessage): Row {
   const later = new Date(receivedAt) > new Date(row.last_seen_at);
   return { ...row, name: row.name ?? (from?.name || null), last_seen_at: later ? receivedAt : row.last_seen_at };
@@ -77,7 +77,7 @@ function apply(row: Row, event: Received | Exclude<ContactEvent, { type: "Contac
   return { ...row, name, status, tags };
 }
 
-/** Whoever wrote to a workspace, and what was said about them. A deleted contact is made anew by its next mail. */
+/** Everyone who has written to a workspace, and what was recorded about them. A deleted contact's next mail creates it again. */
 export const contacts: Projection<Received | ContactEvent> = {
   name: "contacts",
   version: 2,

@@ -41,7 +41,7 @@ const like = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")
 /** So many are looked up and sorted; of more, the newest are walked through until a page is full. */
 const few = 2_000;
 
-/** Whoever wrote last comes first. */
+/** The contact who wrote most recently comes first. */
 export async function listContacts(
   reads: Reads,
   workspaceId: string,

@@ -17,7 +17,7 @@ export type DraftRow = {
   workspace_id: string;
   thread_id: string;
   identity_id: string;
-  /** What asked for it: `draft` for one of its own. */
+  /** What created it: `draft` if it was submitted as a draft. */
   kind: string;
   based_on_message_id: string | null;
   based_on_number: number;

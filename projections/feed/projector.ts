@@ -10,7 +10,7 @@ const subjectTable = {
   columns: ["id", "workspace_id", "thread_id", "identity_id", "message_id", "domain_name"],
 };
 
-/** Events that tell of nobody, but are where something begins. */
+/** Events that are not published, but with which a subject begins. */
 const beginnings = ["ThreadOpened", "DomainAdded"];
 
 const eventTable = {
@@ -54,7 +54,7 @@ function begun(event: Recorded): Subject | undefined {
 
 const unknown: Known = { thread_id: null, identity_id: null, message_id: null, domain_name: null };
 
-/** Where the numbers of these workspaces stand before the batch. */
+/** The last sequence numbers of these workspaces before the batch. */
 async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await tx.query<{ id: string; last: number }>(
     `select w.id, coalesce((
@@ -65,7 +65,7 @@ async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<M
   return new Map(rows.map((row) => [row.id, Number(row.last)]));
 }
 
-/** What integrators are told, in log order, numbered within each workspace. */
+/** The events that integrators get, in log order, numbered within each workspace. */
 export const feed: Projection = {
   name: "feed",
   version: 2,

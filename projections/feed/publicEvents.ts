@@ -85,7 +85,7 @@ const approved = (data: Data, actor: Record<string, unknown>): Made => ({
   data: { version: data.version, content_sha256: data.contentSha256, ...actor },
 });
 
-/** Nobody decided: the identity's setting did. */
+/** No person or key decided: the identity's setting did. */
 const autoApproval = ({ identityId }: Data) => ({ actor: { kind: "auto", id: identityId, name: null } });
 
 const isAnnounced = ({ classification, contactStatus }: Data): boolean =>

@@ -12,7 +12,7 @@ export type MessagesEvent = ThreadEvent | DraftEvent | DeliveryEvent;
 
 const columns = ["id", "workspace_id", "thread_id", "filing_number", "from_email", "from_name", "received_at"] as const;
 
-/** Keeps the markers of held words: that there is something newer, until it is released. A machine's mail is nobody's word. */
+/** Keeps the markers of held words: that there is something newer, until it is released. A machine's mail does not count as the customer's word. */
 export async function followHeld(tx: Tx, events: readonly Recorded<MessagesEvent>[]): Promise<void> {
   const held = new Map<string, Record<string, unknown>>();
   const released: string[] = [];

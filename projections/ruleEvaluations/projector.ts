@@ -61,7 +61,7 @@ const evaluationsOf = (event: Recorded & Of<"RulesEvaluated">): Row[] =>
 
 type Change = { runId: string; ruleId: string; index: number } & Pick<ShownAction, "outcome" | "reason">;
 
-/** What an event says of one action; null where it says nothing. */
+/** What an event says of one action; null if it says nothing. */
 function changeOf(event: Recorded & RuleRunEvent): Change | null {
   const runId = idOf(event.stream);
   if (event.type === "RuleActionTaken") return { runId, ...event.data };

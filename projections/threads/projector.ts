@@ -18,7 +18,7 @@ type Row = {
   participants: string[];
   /** What kind of mail of ours opened it, if one did. */
   opened_by: string | null;
-  /** False while nothing of it is to be seen: a cold send that never left, a test mail that nobody answered. */
+  /** False while the thread is not listed: a cold send that was never sent, or a test mail without a reply. */
   listed: boolean;
   merged_into: string | null;
   /** False while all that came is held: then the thread shows nowhere. */

@@ -1,6 +1,6 @@
 import type { BenchServer } from "./server.ts";
 
-/** What a benchmark is given; `seconds` is how long one measurement lasts, where somebody asked for a length; `threads`, where for a size. */
+/** What a benchmark is given; `seconds` is how long one measurement lasts, if somebody asked for a length; `threads`, where for a size. */
 export type BenchRun = {
   server: BenchServer;
   repetitions: number;

@@ -9,7 +9,7 @@ import type { BenchServer } from "./server.ts";
 const mailCount = 500;
 const several = 8;
 
-/** Mail in until it stands in its thread. Beside it, an SMTP server that does nothing but insert the raw bytes. */
+/** Mail in until it is in its thread. Beside it, an SMTP server that does nothing but insert the raw bytes. */
 export const bench: Bench = {
   title: `inbound: mails a second over SMTP, ${smtpConnections} connections, until filed`,
   repetitions: 3,

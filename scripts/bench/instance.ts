@@ -17,7 +17,7 @@ export type BenchInstance = {
   urls: DatabaseUrls;
   /** One number out of its database. */
   count(sql: string): Promise<number>;
-  /** The resident memory of the process in MB, now. Undefined where the system does not say. */
+  /** The resident memory of the process in MB, now. Undefined if the system does not say. */
   memory(): number | undefined;
   stop(): Promise<void>;
 };
@@ -61,7 +61,7 @@ function residentMegabytes(pid: number): number | undefined {
 
 export const smtpConnections = 8;
 
-/** Hands raw mails over by eight connections, in turns to these addresses; resolves when all were told 250. */
+/** Hands raw mails over by eight connections, in turns to these addresses; resolves when all were answered 250. */
 export async function sendAll(port: number, mails: readonly Buffer[], recipients: readonly string[]): Promise<void> {
   const transport = createTransport({
     ...{ host: "127.0.0.1", port, secure: false, ignoreTLS: true },
@@ -81,7 +81,7 @@ export async function sendAll(port: number, mails: readonly Buffer[], recipients
   }
 }
 
-/** Waits until so many mails have been filed: stand in their threads, and can be read there. */
+/** Waits until this many mails have been filed: they are in their threads and can be read there. */
 export const untilFiled = (instance: BenchInstance, count: number): Promise<true> =>
   until(
     `${count} mails filed`,

@@ -8,7 +8,7 @@ import { figure, goal, latency, progress, progressDone, round, sideBySide, sprea
 
 const ruleCount = 100;
 const perSecond = 20;
-/** Mails a measurement where nobody asked for a length: 1,000 in all under rules at the usual two repetitions. */
+/** Mails a measurement if nobody asked for a length: 1,000 in all under rules at the usual two repetitions. */
 const usualSeconds = 25;
 const warmUpSeconds = 5;
 

@@ -34,7 +34,7 @@ export type Seen = { styled: string[]; bare: string[]; hidden: string[]; faint: 
 
 const browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** A browser to read with, or undefined where none is installed. */
+/** A browser to read with, or undefined if none is installed. */
 export async function openBrowser(): Promise<Browser | undefined> {
   const executablePath = browsers.find(existsSync);
   return executablePath ? chromium.launch({ executablePath, args: ["--no-sandbox"] }) : undefined;

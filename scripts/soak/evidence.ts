@@ -101,7 +101,7 @@ async function wordsByThread(world: World) {
   return byThread;
 }
 
-/** Every acknowledged mail is in the log once and stands on its thread once, and nobody's chain has two threads. */
+/** Every acknowledged mail is in the log once and is on its thread once, and no conversation has two threads. */
 export async function judgeInbound(world: World, acknowledged: readonly string[], report: Report): Promise<number> {
   const inLedger = await world.rows<{ rfc_message_id: string; entries: string; threads: string; unfiled: string }>(
     `select i.rfc_message_id, count(*) as entries, count(distinct m.thread_id) as threads,

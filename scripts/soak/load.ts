@@ -8,7 +8,7 @@ import type { World } from "./world.ts";
 
 /** A customer and an agent at work on an instance that may die at any moment. */
 export type Load = {
-  /** Message-IDs that were told 250. */
+  /** Message-IDs that were answered 250. */
   readonly acknowledged: readonly string[];
   /** Drafts whose submission was answered. */
   readonly drafts: readonly string[];

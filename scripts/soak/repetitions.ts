@@ -13,7 +13,7 @@ const customer = "ann@customer.example";
 const threads = 5;
 /** A workspace has at most 100 live API keys. */
 const maxApiKeys = 60;
-/** What is a minute in service: whoever runs for longer counts as cut off, also where it only was slow. */
+/** A minute in the real service: a run that takes longer counts as cut off, even if it was only slow. */
 const runMs = 3_000;
 
 type Made = { key: string; line: string; answers: string[]; type: string };

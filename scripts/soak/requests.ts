@@ -124,7 +124,7 @@ async function storm({ size, report, document, tenant, client, deliver, log }: S
 /** Of the 20 s that SQL in our strings asks for. */
 const sleptMs = 18_000;
 
-/** What is wrong with an answer; undefined where nothing is. */
+/** What is wrong with an answer; undefined if nothing is. */
 function createJudge(document: Document): (made: Made, got: Got) => string | undefined {
   const check = createDocumentCheck(document);
   return (made, got) => {
@@ -223,7 +223,7 @@ function createPools(tenant: Tenant) {
     add,
     learn({ operation }: Made, { status, text }: Got): void {
       const noun = operation && /^\/v1\/([\w-]+)$/.exec(operation.path)?.[1];
-      // A list of keys holds our own, and whoever asks for its end gets it.
+      // A list of keys includes our own, and revoking it would work.
       if (noun === "api-keys" && operation?.method === "GET") return;
       if (!noun || !pools.has(noun) || status >= 300 || operation.method === "DELETE") return;
       const { id, data } = JSON.parse(text);

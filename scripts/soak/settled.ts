@@ -55,7 +55,7 @@ export async function settle(
   report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
 }
 
-/** Claims that no later claim replaced, that nobody gave back, and whose draft stands unsent. */
+/** Claims that no later claim replaced, that were not given back, and whose draft is unsent. */
 const looseClaims = (world: World): Promise<{ draft: string; status: string }[]> =>
   world.rows(
     `select claimed.data ->> 'draftId' as draft, drafts.status

@@ -6,7 +6,7 @@ import { prepareDatabase } from "#src/postgres/prepare.ts";
 
 /**
  * Runs a command beside the service, on the service's own settings: its DATABASE_URL, or the embedded server, which is used while the
- * service runs and started for the moment where it does not.
+ * service runs and started for the moment if it does not.
  */
 export async function besideService<T>(run: (composition: Composition) => Promise<T>): Promise<T> {
   const config = loadConfig();

@@ -56,7 +56,7 @@ export function createClient({ url, smtpPort, apiKey }: { url: string; smtpPort:
       return answer.body;
     },
 
-    /** Hands a mail to the receiver over SMTP; resolves with its Message-ID once it was told 250. */
+    /** Hands a mail to the receiver over SMTP; resolves with its Message-ID once it was answered 250. */
     async mail(mail: CustomerMail): Promise<string> {
       const transport = createTransport({ host: "127.0.0.1", port: smtpPort, secure: false, ignoreTLS: true });
       const info = await transport.sendMail(mail);

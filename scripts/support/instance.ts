@@ -22,7 +22,7 @@ export type Instance = {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const startsWithinMs = 120_000;
 
-/** Starts an instance on free ports and waits for its `ready` line. Throws with the end of its log where it does not come up. */
+/** Starts an instance on free ports and waits for its `ready` line. Throws with the end of its log if it does not come up. */
 export async function startInstance(environment: Record<string, string>): Promise<Instance> {
   const [port, smtpPort] = await Promise.all([freePort(), freePort()]);
   const child = spawn(process.execPath, await nodeArguments("src/main.ts"), {

@@ -5,9 +5,9 @@
 export type Blobs = {
   /** Stores the bytes and answers their sha256 (lower-case hex). */
   put(bytes: Buffer): Promise<string>;
-  /** The bytes, checked against their hash; undefined where there is no such blob; throws BlobCorrupt where they do not match. */
+  /** The bytes, checked against their hash; undefined if there is no such blob; throws BlobCorrupt if they do not match. */
   get(sha256: string): Promise<Buffer | undefined>;
-  /** How many bytes it has, without reading them; undefined where there is no such blob. */
+  /** How many bytes it has, without reading them; undefined if there is no such blob. */
   size(sha256: string): Promise<number | undefined>;
 };
 

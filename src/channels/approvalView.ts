@@ -16,7 +16,7 @@ export type AnsweredMessage = {
   subject: string;
   /** What its sender wrote this time. */
   newText: string;
-  /** What it quotes; "" where nothing. */
+  /** What it quotes; "" if nothing. */
   quotedText: string;
   authentication: Authentication | null;
   /** File names. */
@@ -32,10 +32,10 @@ export type NewerMessage = {
   newText: string | null;
 };
 
-/** How a draft stands once somebody, or the customer's newer mail, has decided about it. */
+/** A draft's outcome once somebody, or the customer's newer mail, has decided about it. */
 export type RecordedOutcome = {
   decision: "approved" | "rejected" | "sending" | "sent" | "stale" | "failed";
-  /** Display name of who decided; null where nobody did. */
+  /** Display name of who decided; null if nobody did. */
   by: string | null;
   /** ISO time. */
   at: string;
@@ -55,7 +55,7 @@ export type ApprovalView = {
   content: DraftContent;
   /** Its plain text was made of its HTML. */
   textDerived: boolean;
-  /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out where no picture can be shown. */
+  /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out if no picture can be shown. */
   pictures?: ReadonlyMap<string, string>;
   rationale: string | null;
   /** null: it answers nothing, it opens a conversation. */

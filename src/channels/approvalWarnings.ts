@@ -11,7 +11,7 @@ const manyRecipients = 5;
 
 /**
  * What an approver should know before deciding, most important first: those that follow from what the view holds, then the view's own.
- * `shown`: how words of the letter itself are written, where a mail program would make links of them.
+ * `shown`: how words of the letter itself are written when a mail program would make links of them.
  */
 export function approvalWarnings(
   view: ApprovalView,

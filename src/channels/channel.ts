@@ -12,7 +12,7 @@ export type ApprovalRequest = {
   origin: { identityId: string; threadId: string; attemptId: string };
 };
 
-/** `again`: trying later may help. `error` is a sentence for whoever wonders why nobody decides. */
+/** `again`: trying later may help. `error` is a sentence that explains why no approver was reached. */
 export type Answer = { reached: true } | { reached: false; error: string; again: boolean };
 
 /** A way to approvers. Asking may happen twice; it never throws. */

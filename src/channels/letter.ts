@@ -13,10 +13,10 @@ export type Letter = {
   head: HeadField[];
   /** The plain text as it leaves. */
   text: string;
-  /** The HTML: sanitised for a frame, and as text. `unreadable`: too large or too deep to be shown. Null where the draft has none. */
+  /** The HTML: sanitised for a frame, and as text. `unreadable`: too large or too deep to be shown. Null if the draft has none. */
   html: { sanitised: string; asText: string } | "unreadable" | null;
   /**
-   * In what HTML and plain text say different things, signatures left aside; null where they do not. Mail programs show one of them, so that
+   * In what HTML and plain text say different things, signatures left aside; null if they do not. Mail programs show one of them, so that
    * an approver has to see both.
    */
   difference: Difference | null;

@@ -20,7 +20,7 @@ export const newKey = ({ ids }: Pick<Dependencies, "ids">): string => keyStart +
 
 /**
  * Makes a key; its plain text is answered once, and nothing that is recorded leads back to it. Under an operation the caller gives each run
- * the same `key`. Throws Rejected invalid_request over 100 live ones, idempotency_mismatch where an earlier run made it with another text,
+ * the same `key`. Throws Rejected invalid_request over 100 live ones, idempotency_mismatch if an earlier run made it with another text,
  * which nobody knows any more.
  */
 export async function createApiKey(
@@ -58,7 +58,7 @@ export const revokeApiKey = (
   return deps.apiKeys.handle(id, { type: "RevokeApiKey", workspaceId }, cause);
 };
 
-/** The key as its own stream has it; undefined where this workspace has none of that id. */
+/** The key as its own stream has it; undefined if this workspace has none of that id. */
 export async function apiKeyState(
   deps: Dependencies,
   { workspaceId, id }: { workspaceId: string; id: string },

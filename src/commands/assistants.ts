@@ -31,7 +31,7 @@ export async function updateAssistant(
   return deps.assistants.handle(assistantId, { type: "UpdateAssistant", changes }, cause);
 }
 
-/** Only one that no identity and no rule names: a link never points at nothing. Throws Rejected not_found, and invalid_request as a conflict. */
+/** Deletes only an assistant that no identity and no rule refers to, so that no link points at nothing. Throws Rejected not_found, and invalid_request as a conflict. */
 export async function deleteAssistant(
   deps: Dependencies,
   { workspaceId, assistantId }: Named,
@@ -64,7 +64,7 @@ export async function requireAssistant(
   });
 }
 
-/** A disabled assistant's identities write nothing new; what people decide about its earlier drafts stands. */
+/** A disabled assistant's identities write nothing new; people's decisions about its earlier drafts still count. */
 export async function requireAssistantActive(
   deps: Pick<Dependencies, "assistants">,
   { assistantId }: { assistantId: string | null },

@@ -7,7 +7,7 @@ import { contactId } from "./ids.ts";
 
 type OfContact = { workspaceId: string; email: string };
 
-/** A contact as its own stream has it now (linearisable): unknown and without tags where nobody ever said anything about it. */
+/** A contact as its own stream has it now (linearisable): unknown and without tags if nobody ever said anything about it. */
 export async function contactOf(
   deps: Pick<Dependencies, "contacts">,
   workspaceId: string,
@@ -35,7 +35,7 @@ export const updateContact = (
   cause: Cause,
 ): Promise<{ position: number }> => handle(deps, { type: "UpdateContact", workspaceId, email, changes }, cause);
 
-/** Takes a contact off the lists, with all that was said about it; the next mail from there makes it anew. */
+/** Takes a contact off the lists, with all that was said about it; the next mail from there makes it again. */
 export const deleteContact = (
   deps: Pick<Dependencies, "contacts">,
   { workspaceId, email }: OfContact,

@@ -21,7 +21,7 @@ export type Dependencies = StreamServices & {
   blobs: Blobs;
   /** The read models, for look-ups a stream cannot answer. */
   reads: Reads;
-  /** Waits until the read models have reached a position of the log; false where they did not in time. */
+  /** Waits until the read models have reached a position of the log; false if they did not in time. */
   projected(position: number): Promise<boolean>;
   parser: Pick<MailParser, "parse">;
   resolver: Resolver;
@@ -48,8 +48,8 @@ export type Settings = {
   planLimits?: Record<Plan, PlanLimits>;
   /** How long a send waits for acknowledged mail to be filed before it answers 503. */
   barrierTimeoutMs: number;
-  /** Hosts (or host:port) of webhook URLs of Slack channels; hooks.slack.com unless told. */
+  /** Hosts (or host:port) of webhook URLs of Slack channels; hooks.slack.com by default. */
   slackAllowedHosts?: readonly string[];
-  /** Hosts (or host:port) that webhooks may point to though they are private; none unless told. */
+  /** Hosts (or host:port) that webhooks may point to though they are private; none by default. */
   webhookAllowedHosts?: readonly string[];
 };

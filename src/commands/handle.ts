@@ -16,12 +16,12 @@ export type Cause = {
   operation?: string;
   /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
   repeated?: boolean;
-  /** The key that asked, where one did: once it is revoked, nothing is appended for it any more (streams/README.md, invariant 7). */
+  /** The API key that asked, if one did: once it is revoked, nothing is appended for it any more (streams/README.md, invariant 7). */
   keyGuard?: { stream: string; revision: number };
 };
 
 export type Handled<State> = Loaded<State> & {
-  /** False where the command found its effect already there. */
+  /** False if the command found its effect already there. */
   changed: boolean;
 };
 
@@ -34,7 +34,7 @@ const pageSize = 500;
 /** One kind of stream, ready to be asked: it knows its rules and the names of its streams. */
 export type StreamService<Id, State, Command> = {
   /**
-   * Loads, decides, appends; folds again and decides anew when somebody else was faster. Commands to one stream queue up here,
+   * Loads, decides, appends; folds again and decides again when somebody else was faster. Commands to one stream queue up here,
    * so that many at once do not conflict their way through. Throws Rejected, Unavailable.
    * Must not be called from inside another stream's turn: `command` may be a function of the state, but a pure one.
    */
@@ -56,7 +56,7 @@ export function createStreamServices(deps: {
   store: EventStore;
   clock: Clock;
   ids: Ids;
-  /** Streams whose states are kept; 5,000 unless told. */
+  /** Streams whose states are kept; 5,000 by default. */
   cacheSize?: number;
 }): StreamServices {
   const cache = createStateCache(deps.store, deps.cacheSize ?? 5000);

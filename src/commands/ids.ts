@@ -14,5 +14,5 @@ export const newId = (deps: { ids: Ids }, cause: Pick<Cause, "operation">, kind:
  */
 export const isUuid = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
 
-/** The sandbox domain stands in every workspace under an id of its own. */
+/** The sandbox domain has its own id in every workspace. */
 export const sandboxDomainId = (workspaceId: string): string => derivedId("sandbox-domain", workspaceId);

@@ -2,7 +2,7 @@ import { type EventStore, noStream, readEvents } from "#src/eventStore/eventStor
 import type { Decider } from "#streams/decider.ts";
 import type { Event } from "#streams/event.ts";
 
-/** A stream's state, and where the stream stood then: revision -1 and position 0 for one that does not exist. */
+/** A stream's state, with its revision and position then: -1 and 0 for a stream that does not exist. */
 export type Loaded<State> = { state: State; revision: number; position: number };
 
 const pageSize = 500;

@@ -69,7 +69,7 @@ export const deleteWebhook = (deps: Dependencies, { webhookId }: Named, cause: C
 export const disableWebhook = (deps: Dependencies, webhookId: string, because: string, cause: Cause) =>
   deps.webhooks.handle(webhookId, { type: "DisableWebhook", because }, cause);
 
-/** Sends an event of kind `webhook.test`, ahead of whatever waits. Answers its delivery's id. */
+/** Sends an event of kind `webhook.test`, ahead of all waiting deliveries. Answers its delivery's id. */
 export async function testWebhook(
   deps: Dependencies & { webhookDeliveries: WebhookDeliveries },
   { workspaceId, webhookId }: Named,
@@ -95,7 +95,7 @@ export async function testWebhook(
   return id;
 }
 
-/** Throws Rejected invalid_status where nothing would be delivered anyway. */
+/** Throws Rejected invalid_status if nothing would be delivered anyway. */
 export async function requireActive(deps: Dependencies, webhookId: string): Promise<void> {
   const { state } = await deps.webhooks.load(webhookId);
   if (state.settings.status === "active") return;

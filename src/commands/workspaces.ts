@@ -50,7 +50,7 @@ export const setPlan = (
     cause,
   );
 
-/** Where the payment processor names no periods, the calendar month in which a plan is canceled is the one that was paid. */
+/** If the payment processor gives no periods, the calendar month in which a plan is canceled is the one that was paid. */
 function withPaidUntil(workspace: Workspace, changes: PlanChanges, now: Date): PlanChanges {
   const { planStatus, currentPeriodStart = workspace.currentPeriodStart, currentPeriodEnd } = changes;
   const unsaid = planStatus !== undefined && planStatus !== workspace.planStatus && currentPeriodEnd === undefined;

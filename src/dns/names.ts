@@ -8,7 +8,7 @@ const suffixes = { allowPrivateDomains: true } as const;
 /** The domain that somebody registered: `example.co.uk` of `mail.example.co.uk`. Null of a public suffix, a single label or an address. */
 export const registrableDomain = (name: string): string | null => parse(name, suffixes).domain;
 
-/** Lower case, in ASCII (punycode), without the dot at the end; "" where it is no domain name. */
+/** Lower case, in ASCII (punycode), without the dot at the end; "" if it is not a domain name. */
 export const asciiName = (name: string): string => domainToASCII(name.replace(/\.$/, "")).toLowerCase();
 
 /** The part behind the last @, as asciiName has it. */

@@ -4,9 +4,9 @@ import type { Resolver } from "./resolver.ts";
 
 /** What helps somebody to put a domain's records in place. */
 export type Surroundings = {
-  /** Whether the domain itself receives mail elsewhere already; null where DNS did not say. */
+  /** Whether the domain itself receives mail elsewhere already; null if DNS did not say. */
   hasExistingMx: boolean | null;
-  /** A name below it that nothing stands at yet; null where none is needed, or none of the usual ones is free. */
+  /** A name below it that nothing stands at yet; null if none is needed, or none of the usual ones is free. */
   recommendedSubdomain: string | null;
   /** Who runs its DNS. */
   dnsProvider: string | null;
@@ -47,7 +47,7 @@ async function isFree(resolver: Resolver, name: string): Promise<boolean> {
   return lookups.every(({ outcome }) => outcome === "missing");
 }
 
-/** By a part of the names of their servers. */
+/** Providers by a part of their name servers' names. */
 const providers: readonly [RegExp, string][] = [
   [/\.ns\.cloudflare\.com$/, "Cloudflare"],
   [/\.awsdns-\d+\./, "Amazon Route 53"],
@@ -71,7 +71,7 @@ const providers: readonly [RegExp, string][] = [
   [/\.porkbun\.com$/, "Porkbun"],
 ];
 
-/** From its NS records; they may stand at the registered domain above it. */
+/** From its NS records; they may be at the registered domain above it. */
 async function dnsProviderOf(resolver: Resolver, name: string): Promise<string | null> {
   for (const zone of new Set([name, registrableDomain(name) ?? name])) {
     const lookup = await resolver.ns(zone);

@@ -14,7 +14,7 @@ export type EmbeddedPostgres = {
   serviceUrl: string;
   /** The superuser's, on the database `postgres`. */
   adminUrl: string;
-  /** Where its data are: in DATA_DIR, or outside where its user cannot reach that. */
+  /** Where its data are: in DATA_DIR, or outside if its user cannot reach that. */
   directory: string;
   /** The process id of the postmaster that serves now. */
   pid(): number;
@@ -25,10 +25,10 @@ export type EmbeddedPostgres = {
 export type EmbeddedOptions = {
   dataDir: string;
   logger: Logger;
-  /** Told when the server is gone (false) and when it has been started again (true). */
+  /** Called when the server is gone (false) and when it has been started again (true). */
   onAvailable?: (available: boolean) => void;
   /**
-   * For commands beside a running service: its server is used and left running. Where none runs, one is started and stopped as usual.
+   * For commands beside a running service: its server is used and left running. If none runs, one is started and stopped as usual.
    */
   beside?: boolean;
 };
@@ -42,7 +42,7 @@ const handOverMs = 3_000;
 
 /**
  * Starts the embedded PostgreSQL of `dataDir`, or takes over the one that a killed process left running, and starts it again
- * whenever it dies. Throws StartError with one sentence for whatever a person can put right.
+ * whenever it dies. Throws StartError with one sentence for every problem that a person can fix.
  */
 export async function startEmbeddedPostgres({
   dataDir,
@@ -112,7 +112,7 @@ function keepRunning(
   };
 }
 
-/** Becomes the one keeper of the server of `place`, starting it where none runs. `port` where it has to be the one it had before. */
+/** Becomes the one keeper of the server of `place`, starting it if none runs. `port` is given if it has to be the one it had before. */
 async function hold(place: Place, dataDir: string, port?: number): Promise<Held> {
   await requireSameMajor(place);
   const since = Date.now();

@@ -20,7 +20,7 @@ export type Guard = pg.Client;
 export const urlOf = (place: Place, port: number, role: string): string =>
   `postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}/${role === adminRole ? adminRole : database}`;
 
-/** "away": the server is not up, or on its way down. "held": by the process named, where it is known. */
+/** "away": the server is not up, or on its way down. "held": by the named process, if it is known. */
 export async function takeGuard(place: Place, port: number): Promise<Guard | "away" | { heldBy: string }> {
   const guard = new pg.Client({
     connectionString: urlOf(place, port, adminRole),

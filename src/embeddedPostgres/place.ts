@@ -7,7 +7,7 @@ import { chooseUser, type RunAs } from "./runAs.ts";
 
 /** Where an embedded server lives, and as whom it runs. */
 export type Place = {
-  /** Holds `pgdata` and the server's log; outside DATA_DIR where the server's user could not reach it there. */
+  /** Holds `pgdata` and the server's log; outside DATA_DIR if the server's user could not reach it there. */
   directory: string;
   pgdata: string;
   logFile: string;
@@ -21,13 +21,13 @@ export type Place = {
   passwordOf(role: string): string;
 };
 
-/** What DATA_DIR remembers of its server. `directory` only where the server lives outside. */
+/** What DATA_DIR remembers of its server. `directory` is set only if the server lives outside. */
 type Kept = { secret: string; directory?: string };
 
 /** System-wide home of what root's servers cannot keep in DATA_DIR: PostgreSQL refuses to run as root, and its user cannot look into a 0700 home. */
 const systemDirectory = "/var/lib/countersign";
 
-/** Finds or prepares the place that belongs to `dataDir` (an absolute path), and creates `dataDir` where there is none yet. */
+/** Finds or prepares the place that belongs to `dataDir` (an absolute path), and creates `dataDir` if there is none yet. */
 export async function preparePlace(dataDir: string): Promise<Place> {
   await mkdir(dirname(dataDir), { recursive: true });
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
@@ -110,7 +110,7 @@ async function letThrough(dataDir: string, runAs: RunAs): Promise<void> {
   await chmod(dataDir, (mode & 0o707) | 0o010);
 }
 
-/** The packaged binaries, or a copy of them (60 MB, made once a version) where the server's user cannot reach them. */
+/** The packaged binaries, or a copy of them (60 MB, made once per version) if the server's user cannot reach them. */
 async function reachableBinaries(runAs: RunAs | undefined): Promise<string> {
   const { native, version } = packagedServer();
   if (!runAs || (await canReach(join(native, "bin", "postgres"), runAs))) return join(native, "bin");

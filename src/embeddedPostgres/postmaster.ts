@@ -56,7 +56,7 @@ export async function initialise(place: Place): Promise<void> {
   } finally {
     await rm(passwordFile, { force: true });
   }
-  // Whoever else did the same at the same moment and was quicker has made the cluster.
+  // Another process that did the same at the same moment, and was faster, has made the cluster.
   await rename(unfinished, place.pgdata).catch(() => rm(unfinished, { recursive: true, force: true }));
 }
 
@@ -69,7 +69,7 @@ async function discardUnfinished({ directory }: Place): Promise<void> {
 }
 
 /**
- * Starts a server on `port` and waits until postmaster.pid is its own and says ready. "busy" where it gave up for a reason that
+ * Starts a server on `port` and waits until postmaster.pid is its own and says ready. "busy" if it gave up for a reason that
  * passes: another one was quicker, or processes of a killed one still hold its memory.
  */
 export async function launch(place: Place, port: number): Promise<Postmaster | "busy" | "port taken"> {
@@ -104,7 +104,7 @@ async function whyEnded(place: Place): Promise<"busy" | "port taken"> {
   throw startFailure(place, said);
 }
 
-/** Reads who serves `place` now; undefined where nobody does, whatever a killed one left behind. */
+/** Reads who serves `place` now; undefined if nobody does, whatever a killed one left behind. */
 export async function readPostmaster(place: Place): Promise<Postmaster | undefined> {
   const lines = (await readLock(place)).split("\n");
   const pid = Number(lines[0]);

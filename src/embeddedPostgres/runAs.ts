@@ -10,7 +10,7 @@ const run = promisify(execFile);
 const ownName = "countersign-db";
 
 /**
- * PostgreSQL refuses to run as root. So as root: whoever owns the data already, else the machine's `postgres` user, else a system user
+ * PostgreSQL refuses to run as root. So as root: the user who already owns the data, else the machine's `postgres` user, else a system user
  * made for this, else `nobody`. Undefined when we are not root.
  */
 export async function chooseUser(pgdata: string): Promise<RunAs | undefined> {

@@ -13,7 +13,7 @@ export type Appended = { revision: number; position: number };
 export type Expected = {
   /** Of the stream itself (noStream = must not exist). */
   revision: number;
-  /** Another stream and its revision. Exact where `guards` is true; elsewhere checked just before the append. */
+  /** Another stream and its revision. Exact if `guards` is true; otherwise checked just before the append. */
   unlessMoved?: { stream: string; revision: number } | undefined;
 };
 
@@ -24,7 +24,7 @@ export const asExpected = (expected: number | Expected): Expected =>
 export type SubscribeOptions = {
   /** Exclusive: the first event delivered has a higher position. 0 is the beginning. */
   after: number;
-  /** Only streams of these categories; all where absent. */
+  /** Only streams of these categories; all if absent. */
   categories?: readonly string[];
   /** At most this many events a batch (default 500). */
   batchSize?: number;
@@ -40,11 +40,11 @@ export type Batch = { events: Recorded[]; position: number; caughtUp: boolean };
 
 /** The event log. Both adapters pass test/eventStore/contract.ts. */
 export type EventStore = {
-  /** True where `unlessMoved` is judged in the same transaction as the append. */
+  /** True if `unlessMoved` is judged in the same transaction as the append. */
   readonly guards: boolean;
   /**
    * Appends atomically at exactly this revision. Resolves when durable.
-   * Throws StreamMoved, InvalidAppend, or Unavailable: then nothing is known and nobody may go on as if it were; the adapter
+   * Throws StreamMoved, InvalidAppend, or Unavailable: then the outcome is unknown, and no caller may assume one; the adapter
    * has already retried the same ids for as long as `timeoutMs` allowed.
    */
   append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended>;

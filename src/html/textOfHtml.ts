@@ -41,7 +41,7 @@ const target: FormatCallback = (element, walk, builder) => {
   builder.addInline(` [${element.attribs["data-href"]}]`);
 };
 
-/** Its target, where it does not show it itself. */
+/** Its target, if it does not show it itself. */
 const link: FormatCallback = (element, walk, builder) => {
   let shown = "";
   builder.pushWordTransform((word) => {

@@ -11,7 +11,7 @@ import { type Route, route } from "./framework/route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
 
-/** What of a key's stream is written while it lives: nothing but its creation, at revision 0. */
+/** The revision of a live key's stream: it has only its creation, at revision 0. */
 const liveRevision = 0;
 
 /** For createAuthenticate: the live key with this hash, under the guard that keeps its requests from outliving it (streams/README.md, invariant 7). */
@@ -78,7 +78,7 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
     },
     async ({ workspaceId, params, callId, cause }) => {
       const id = params.key_id;
-      // Whoever asks again after a 503 has to wait for what is still ending as well.
+      // A caller that retries after a 503 also has to wait for what is still ending.
       const position = await revokeApiKey(deps, { workspaceId, id }, cause).then((revoked) => revoked.position, ifGone);
       if (!(await deps.revocation.drain(id, { exclude: callId }))) throw new StillEnding(id);
       if (position === undefined) throw noSuchKey();

@@ -87,7 +87,7 @@ function requireOneOf(
   throw new Rejected(code, `${field}: expected ${allowed.join(" or ")}`, { field });
 }
 
-/** There is nobody to ask: this version makes no calls to a payment processor, whatever is set. */
+/** This version makes no calls to a payment processor, whatever the settings. */
 const notConnected = (): Rejected =>
   new Rejected(
     "stripe_error",

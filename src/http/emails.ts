@@ -16,7 +16,7 @@ export const refusals: ErrorCode[] = [
   "identity_not_active",
   "sending_paused",
   "assistant_disabled",
-  // Only where identity or draft are changed by somebody else while the call runs.
+  // Only if the identity or draft is changed by somebody else while the call runs.
   "human_approval_required",
   "content_changed",
   "invalid_status",

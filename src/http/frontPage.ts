@@ -27,11 +27,11 @@ const shown = (broken: readonly string[], hasOutbox: boolean): string => {
   return page({
     title: `${title}: Countersign`,
     main: html`<div class="card outcome ${broken.length === 0 ? "good" : "wait"}"><h1>${title}</h1>
-<p>An automated agent reads and answers real email here. A person approves each reply before it leaves.</p>
-${broken.length > 0 && html`<p>What does not answer: ${broken.join(", ")}. <a href="/readyz">More about it</a></p>`}</div>
+<p>An automated agent reads and answers real email here. A person approves each reply before it is sent.</p>
+${broken.length > 0 && html`<p>These parts do not answer: ${broken.join(", ")}. <a href="/readyz">Details</a></p>`}</div>
 <ul>
-<li><a href="/docs">Docs</a>: every call of the API, which is under <code>/v1</code> and needs a key. Beside it <a href="/docs/contract">the contract</a> and <a href="/docs/operations">operations</a></li>
-${hasOutbox && html`<li><a href="/outbox">Outbox</a>: mail is caught here and not sent</li>`}
+<li><a href="/docs">Docs</a>: every API call. All are under <code>/v1</code> and need a key. See also <a href="/docs/contract">the contract</a> and <a href="/docs/operations">operations</a></li>
+${hasOutbox && html`<li><a href="/outbox">Outbox</a>: outgoing mail is caught here, not sent</li>`}
 </ul>`,
   });
 };

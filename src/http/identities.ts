@@ -129,7 +129,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   covered_recipients: "coveredRecipients",
 });
 
-/** What a reader of one form of the signature is told and a reader of the other is not; null where both say the same, or there is one. */
+/** What a reader of one form of the signature is told and a reader of the other is not; null if both say the same, or there is one. */
 function signatureDifference({ signature_html, signature_text }: IdentityRow) {
   if (!signature_html || !signature_text) return null;
   const found = compareReadings(signature_html, signature_text);

@@ -47,7 +47,7 @@ export type HttpOptions = {
   deps: Dependencies;
   database: Database;
   store: EventStore;
-  /** Where mail is caught instead of sent: then its pages are served. */
+  /** The outbox, if mail is caught instead of sent: then its pages are served. */
   outbox: Outbox | undefined;
   webhookDeliveries: WebhookDeliveries;
   instanceId: string;
@@ -88,7 +88,7 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...webhookRoutes(deps),
 ];
 
-/** Starts the HTTP role. Throws StartError where it cannot listen. */
+/** Starts the HTTP role. Throws StartError if it cannot listen. */
 export async function startHttp(options: HttpOptions): Promise<{ server: HttpServer; close(): Promise<void> }> {
   const { deps, database, instanceId, logger, publicUrl } = options;
   const { clock } = deps;

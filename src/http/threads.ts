@@ -29,7 +29,7 @@ export async function findThread(
 const present = ({ own, survivor }: FoundThread) =>
   own.merged_into === null ? presentThread(own) : presentMerged(own, survivor);
 
-/** What an agent reads of a thread where its identity, which would say, is deleted. */
+/** How many messages an agent reads of a thread whose identity, which would set it, is deleted. */
 const defaultHistoryDepth = 10;
 
 export const threadRoutes = (deps: HttpDependencies): Route[] => {

@@ -1,4 +1,4 @@
-/** Handing mail to whoever delivers it. The one thing that matters: never to say "not handed over" of something that may have been. */
+/** Hands mail to the delivery provider. The one rule that matters: never report "not handed over" for a mail that may have been. */
 
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
@@ -25,10 +25,10 @@ export type Outcome =
 /** Whether the mail may still leave. Its answer may take a moment: nothing is written meanwhile. */
 export type MayWrite = () => boolean | Promise<boolean>;
 
-/** A connection that is open and ready, so that nothing slow stands between a claim and its use. Good for one mail. */
+/** A connection that is open and ready, so that nothing slow happens between a claim and its use. Good for one mail. */
 export type ReadyConnection = {
   /**
-   * Hands over once. `mayWrite` is asked right before the first byte of content (DATA, or the HTTP request): where it says no, or fails,
+   * Hands over once. `mayWrite` is asked right before the first byte of content (DATA, or the HTTP request): if it says no, or fails,
    * nothing is written and the outcome is `not_handed_over`. Never throws.
    */
   handOver(mail: OutgoingMail, mayWrite: MayWrite): Promise<Outcome>;
@@ -42,7 +42,7 @@ export type MailProvider = {
   readonly isMailbox?: true;
   /** Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached, its CredentialsRefused when it does not let us in. */
   connect(): Promise<ReadyConnection>;
-  /** What the provider's own record says of an attempt, where it keeps one; undefined: nothing is known there (no proof of absence). */
+  /** What the provider's own log says about an attempt, if it keeps one; undefined: nothing is known there (no proof of absence). */
   lookUp?(attemptId: string): Promise<"accepted" | "refused" | undefined>;
   close(): Promise<void>;
 };

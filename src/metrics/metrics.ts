@@ -4,11 +4,11 @@ export type Metrics = {
   answered(request: { method: string; route: string; status: number }, seconds: number): void;
   /** An append to the event log ended: done with these types of event, overtaken by another one, or failed. */
   appended(append: { outcome: "done" | "moved" | "failed"; types: readonly string[] }, seconds: number): void;
-  /** Everything, as text for whoever collects it. */
+  /** All metrics as text, for the collector. */
   shown(): Promise<{ contentType: string; text: string }>;
 };
 
-/** How much waits where, looked up when it is asked for. Positions of the log for those that follow it. */
+/** How much waits in each queue, looked up on request. For readers of the log, in positions. */
 export type Depths = {
   projectionLag: ReadonlyMap<string, number>;
   processLag: ReadonlyMap<string, number>;
@@ -32,13 +32,13 @@ export const measures = {
   requests: {
     name: "countersign_http_request_duration_seconds",
     kind: "histogram",
-    help: "Requests by method, route and status, and how long they took.",
+    help: "Requests by method, route and status, with their duration.",
     labels: ["method", "route", "status"],
   },
   appends: {
     name: "countersign_append_duration_seconds",
     kind: "histogram",
-    help: "Appends to the event log by outcome, and how long they took.",
+    help: "Appends to the event log by outcome, with their duration.",
     labels: ["outcome"],
   },
   events: {
@@ -50,43 +50,43 @@ export const measures = {
   deliveries: {
     name: "countersign_deliveries_total",
     kind: "counter",
-    help: "What became of mail that was handed over, as this instance recorded it, by outcome.",
+    help: "Outcomes of mail handed to the delivery provider, as this instance recorded them.",
     labels: ["outcome"],
   },
   projectionLag: {
     name: "countersign_projection_lag",
     kind: "gauge",
-    help: "Log positions that a read model is behind.",
+    help: "Lag of a read model behind the log, in positions.",
     labels: ["projection"],
   },
   processLag: {
     name: "countersign_process_lag",
     kind: "gauge",
-    help: "Log positions up to which a process has not handled everything.",
+    help: "Lag of a process behind the log, in positions.",
     labels: ["process"],
   },
   timersDue: {
     name: "countersign_timers_due",
     kind: "gauge",
-    help: "Timers that are due and not handled.",
+    help: "Timers that are due but not handled yet.",
     labels: ["process"],
   },
   parked: {
     name: "countersign_parked",
     kind: "gauge",
-    help: "Events and timers that a process gave up on.",
+    help: "Events and timers that a process gave up on and parked.",
     labels: ["process"],
   },
   draftsSending: {
     name: "countersign_drafts_sending",
     kind: "gauge",
-    help: "Drafts queued for delivery or on their way.",
+    help: "Drafts that are queued or being sent.",
     labels: [],
   },
   webhookDeliveriesPending: {
     name: "countersign_webhook_deliveries_pending",
     kind: "gauge",
-    help: "Events that webhooks have not been told yet.",
+    help: "Webhook deliveries that are still pending.",
     labels: [],
   },
 } as const satisfies Record<string, Measure>;

@@ -8,7 +8,7 @@ import { asUnavailable } from "./unavailable.ts";
 /** Something that takes SQL: a database (each query on its own) or a transaction. The same shape as a projector's `Tx`. */
 export type Sql = Tx;
 
-/** SQL under one role. Every query throws Unavailable where the server could not be asked or did not answer. */
+/** SQL under one role. Every query throws Unavailable if the server could not be reached or did not answer. */
 export type Role = Sql & {
   /** All or nothing on one connection. Unavailable at the commit means that the outcome is not known. */
   transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
@@ -33,7 +33,7 @@ export type DatabaseOptions = {
   maxReadConnections?: number;
   /** Milliseconds a statement of the service role may take (default 8,000): short enough that a caller is told in time. */
   statementTimeoutMs?: number;
-  /** Told of connections that broke while idle; the pool replaces them by itself. */
+  /** Called with connections that broke while idle; the pool replaces them by itself. */
   onConnectionLost?: (error: Error) => void;
 };
 

@@ -14,7 +14,7 @@ const lockKey = 727_274;
 
 /**
  * Brings the schemas `es` (event log) and `work` (leases, timers, checkpoints, blobs) up to date. Runs as the owner; grants to `serviceRole`.
- * In the SQL files `:service` stands for the quoted service role. Safe to run from several instances at once.
+ * In the SQL files `:service` is the quoted service role. Safe to run from several instances at once.
  *
  * Not node-pg-migrate: it has no place to put a role's name into a plain SQL file, and these lines are all that is needed of it.
  */

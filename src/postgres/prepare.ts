@@ -15,7 +15,7 @@ export type Prepared = {
 
 const oldestMajor = 14;
 
-/** Checks the server, and brings its tables up to date. Throws StartError where the settings lead to a server that will not do. */
+/** Checks the server, and brings its tables up to date. Throws StartError if the settings lead to a server that will not do. */
 export async function prepareDatabase({ serviceUrl, ownerUrl }: DatabaseUrls): Promise<Prepared> {
   const service = await lookAt("DATABASE_URL", serviceUrl);
   const owner = serviceUrl === ownerUrl ? service : await lookAt("DATABASE_OWNER_URL", ownerUrl);
@@ -60,7 +60,7 @@ async function lookAt(setting: string, url: string): Promise<Found> {
   }
 }
 
-/** Names the server without the password that stands in its URL. */
+/** Names the server without the password that is in its URL. */
 function cannotUse(setting: string, url: string, error: Error): string {
   const { hostname, port, pathname } = new URL(url);
   const where = `${setting} (${hostname}:${port || 5432}${pathname})`;

@@ -15,7 +15,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * Gives each query a connection that carries its workspace, on which the tables' policies look. The pool is nobody else's: a connection
- * keeps what it carries while it waits, and is told anew only where the next query is of another workspace.
+ * keeps what it carries while it waits, and is told again only where the next query is of another workspace.
  */
 export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
   const carries = new WeakMap<pg.PoolClient, string>();

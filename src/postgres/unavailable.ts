@@ -1,7 +1,7 @@
 import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
-/** Unavailable where an error says that the server could not be asked or did not answer; any other error as it is. */
+/** Unavailable if an error says that the server could not be reached or did not answer; any other error unchanged. */
 export function asUnavailable(error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof Unavailable) return error;
   const away = error instanceof pg.DatabaseError ? serverIsAway(error.code ?? "") : connectionFailed(error);

@@ -32,7 +32,7 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
       DomainAdded: async (event, context) => {
         const domain = await load(idOf(event.stream));
         const cause = causedBy(event, "checkDomains");
-        // Handed over once more: its first check stands, what may be missing is the next one's time.
+        // The event was delivered again: its first check is recorded, but the time of the next one may be missing.
         if (domain.attempts > 0) await plan(idOf(event.stream), domain, { ...context, cause });
         else await check(idOf(event.stream), cause, context);
       },

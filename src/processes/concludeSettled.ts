@@ -5,8 +5,8 @@ import { endAccepted } from "./deliveryEnds.ts";
 import type { Process } from "./process.ts";
 
 /**
- * A report can settle what nobody knew: then the draft is sent, or, where it had failed as unconfirmed, gets that evidence. Other settlements
- * are concluded by whoever settled them; doing it twice changes nothing.
+ * A report can settle what nobody knew: then the draft is sent, or, if it had failed as unconfirmed, gets that evidence. Other settlements
+ * are concluded by the code that settled them; doing it twice changes nothing.
  */
 export const concludeSettled = (deps: Dependencies): Process => ({
   name: "concludeSettled",

@@ -64,7 +64,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     await tryAgain({ draftId, draft, newAttemptId: attemptId }, cause);
   }
 
-  /** Any later try: the old attempt is closed on its own stream first, then claimed anew (which may find the draft stale). */
+  /** Any later try: the old attempt is closed on its own stream first, then claimed again (which may find the draft stale). */
   async function tryAgain(
     { draftId, draft, tries = draft.tries, newAttemptId }: Sending & { tries?: number; newAttemptId?: string },
     cause: Cause,
@@ -159,7 +159,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     const cause = causeOfTimer(payload, "deliverDraft");
     const attemptId = payload.attemptId as string;
     const found = await settings.provider.lookUp?.(attemptId);
-    // Nothing follows "unknown" on that stream before it is settled: its last event says since when nobody knows.
+    // Nothing follows "unknown" on that stream before it is settled: the time of its last event is when the outcome became unknown.
     const lost = await deps.store.readLast(deliveryStream(attemptId));
     const waitedMs = deps.clock.now().getTime() - Date.parse(lost?.metadata.at as string);
     const tooLong = waitedMs >= settings.confirmSeconds * 1000;

@@ -17,7 +17,7 @@ export async function endAccepted(
   if (state.status === "failed") await lateEvidence(deps, { draftId, attemptId, outcome: "accepted" }, cause);
 }
 
-/** It will not be sent. What it still holds is given back by a process. A refusal that comes after nobody knew is evidence. */
+/** It will not be sent. A process gives back what it still holds. A refusal after an unknown outcome is evidence. */
 export async function endFailed(
   deps: Dependencies,
   { draftId, attemptId, code, message }: { draftId: string; attemptId: string; code: string; message: string },

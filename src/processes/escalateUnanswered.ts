@@ -15,7 +15,7 @@ const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 
 /**
  * A pending draft that nobody decided about in time goes to the identity's secondary channel, once a version. The time runs from that version
- * on, and is looked up anew whenever a timer is due or the identity changes; whether it is still undecided, the draft's own stream says.
+ * on, and is looked up again whenever a timer is due or the identity changes; whether it is still undecided, the draft's own stream says.
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, cause: Cause, { timers }: Pick<ProcessContext, "timers">) {

@@ -34,7 +34,7 @@ async function release(deps: Dependencies, event: Recorded, because: string): Pr
   await giveBack(deps, draftId, { ...draft, reservation: null }, because, cause);
 }
 
-/** Once: while the claim still stands, so that an event that comes again does not undo what a person answered. */
+/** Runs once, while the claim still exists, so that a repeated event does not undo what a person answered. */
 async function setNeedsReview(
   deps: Dependencies,
   { draftId, draft }: { draftId: string; draft: Draft },

@@ -17,10 +17,10 @@ const claimUsableForMs = 10_000;
 /** Mails kept in memory between their writing and their claim. */
 const maxPrepared = 4;
 
-/** Nothing was handed over, and nothing will be: what approved the mail without a person does so no more. */
+/** Nothing was handed over, and nothing will be: what approved the mail automatically no longer does. */
 export type Withdrawn = { code: "approval_withdrawn"; message: string };
 
-/** Why there was nobody to hand over to, as the draft's failure code and in words. */
+/** Why no provider could take the mail, as the draft's failure code and in words. */
 export type NotConnected = { code: "provider_unavailable" | "provider_credentials"; message: string };
 
 export type HandOver = {
@@ -37,7 +37,7 @@ type Frozen = RenderedMail & { messageId: string; mimeSha256: string };
 
 /**
  * One hand-over under a claim made in this process: everything slow comes before `DeliveryStarted`, and what the provider answered is
- * recorded however long the event store is away. Whoever finds the attempt started by somebody else hands nothing over.
+ * recorded however long the event store is away. A run that finds the attempt already started hands nothing over.
  */
 export function handOver(deps: Dependencies, { provider, instanceId }: DeliverySettings): HandOver {
   const prepared = new Map<string, Frozen>();
@@ -84,7 +84,7 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
     return "recorded";
   }
 
-  /** Where that cannot be found out, nothing is written: it is tried again. */
+  /** If that cannot be found out, nothing is written, and the hand-over is retried. */
   const isStanding = (draftId: string, draft: Draft): Promise<boolean> =>
     withdrawalOf(deps, draftId, draft).then(
       (because) => because === null,

@@ -34,9 +34,9 @@ export type ProcessSettings = {
   smtpRetrySeconds: readonly number[];
   deliveryConfirmSeconds: number;
   handOverSeconds: number;
-  /** Where webhooks' deliveries are put down, and who wants to know of it. */
+  /** Stores the webhook deliveries, and wakes the process that makes them. */
   webhooks: { deliveries: WebhookDeliveries; onQueued: () => void };
-  /** Told of what is reduced that was stored before HTML was. */
+  /** Called with what is reduced that was stored before HTML was. */
   onReduced: Says;
   /** Pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;

@@ -18,13 +18,13 @@ type Asking = {
   draftId: string;
   slot: ChannelSlot;
   tries: number;
-  /** The version that nobody decided about in time, where that is why; null otherwise. */
+  /** The version that nobody decided about in time, if that is why; null otherwise. */
   escalated: number | null;
 };
 
 /**
  * A draft that waits for a person is shown to its approvers: when it is submitted, whenever it changes, and when the agent asks again; to
- * those of the secondary channel once it escalated; and to whoever became its approver by a change of the channel.
+ * those of the secondary channel once it escalated; and to the new approver after a change of the channel.
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask({ draftId, slot, tries, escalated }: Asking, cause: Cause, { timers }: ProcessContext) {

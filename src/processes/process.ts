@@ -34,7 +34,7 @@ export type Process = {
   keyOf(event: Recorded): string;
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Promise<void> };
-  /** Handlers that run at once, where they mostly wait for others' answers; the runner's number unless told. */
+  /** Handlers that run at once, where they mostly wait for others' answers; the runner's number by default. */
   concurrency?: number;
   onTimer?: (timer: Timer, context: ProcessContext) => Promise<void>;
   /**

@@ -6,7 +6,7 @@ import { idOf } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import type { Process } from "./process.ts";
 
-/** Longer than a claim is good for: whoever made it has queued its draft by then, or will not. */
+/** Longer than a claim is valid: by then its maker has queued the draft, or never will. */
 const afterMs = 6_000;
 
 /** A claim whose maker was cut off before the draft was queued under it is finished (a later try) or undone (a first one). */

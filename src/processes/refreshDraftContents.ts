@@ -32,7 +32,7 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
   },
 });
 
-/** Decided or edited in between: then that is how it stands, and the send compares once more. */
+/** Decided or edited in between: that state is kept, and the send compares once more. */
 function ignoreDecided(error: unknown): void {
   if (!(error instanceof Rejected)) throw error;
 }

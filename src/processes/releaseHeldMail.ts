@@ -15,7 +15,7 @@ import type { Acting, Process, ProcessContext } from "./process.ts";
  * there is room because another identity is gone. What was decided to be held while that happened is looked at once more.
  */
 export function releaseHeldMail(deps: Dependencies): Process {
-  /** Whoever waits for the plan waits for all of the workspace: the oldest mail comes first, whichever identity it is for. */
+  /** Mail held by the plan waits in one line for the whole workspace: the oldest mail comes first, whichever identity it is for. */
   async function release(
     workspaceId: string,
     identityIds: readonly string[],

@@ -21,7 +21,7 @@ type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["dat
 
 const name = "runRules";
 
-/** Seconds before each further try to reach somebody whom a rule wants to be told. */
+/** Seconds before each retry to reach a person whom a rule notifies. */
 const retrySeconds = [5, 30, 120, 600];
 
 /** How long a delivery's rules wait until its draft is known to be sent. */

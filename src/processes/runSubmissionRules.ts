@@ -57,7 +57,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
       return;
     }
     const cause = causedBy(event, "runRules");
-    // The rules of its message, which may ask for a person, still wait for that proof: an approval by nobody does not stand without them.
+    // The rules of its message, which may ask for a person, still wait for that proof: an automatic approval does not hold without them.
     if (!isAuthenticated && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
     await ensureReceived(draft, context);
     const runId = createdRunId(event.id);
@@ -73,7 +73,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     if (run) await carryOut(deps, provider, runId, "quick", cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
-    // The draft's own rules come later in the order: what they say is said instead.
+    // The draft's own rules come later in the order: their decision replaces this one.
     if (own && fromMessage && !fromMessage.isUsedUp) await takeMode({ draftId, ...fromMessage }, cause);
     const mode = own ? own.mode : await settle({ draftId, draft }, fromMessage, cause);
     await applyRules(deps, draftId, mode, cause);
@@ -108,7 +108,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   async function ensureReceived(draft: Draft, context: Context): Promise<void> {
     const { threadId, basedOnMessageId } = draft;
     if (basedOnMessageId === null || !(await messageMaySetMode(draft))) return;
-    // Its proof stands where its thread went meanwhile.
+    // Its proof is on the thread that its own was merged into meanwhile.
     const { threadId: current } = await loadThread(deps, threadId);
     const streams = [...new Set([threadId, current])].map((id) => deps.store.read(threadStream(id)));
     const received = (await Promise.all(streams))
@@ -117,7 +117,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     if (received) await beside.onReceived(received, context);
   }
 
-  /** What the draft's own rules decided about its approval, where they did and it could be done. */
+  /** What the draft's own rules decided about its approval, if they did and it could be done. */
   async function ownMode(runId: string): Promise<{ mode: Mode } | null> {
     const { state: run } = await deps.ruleRuns.load(runId);
     const decision = approvalDecision(run);
@@ -145,7 +145,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
 
   type Suppressed = { ruleId: string; index: number; reason: string };
 
-  /** False where another draft was faster. */
+  /** False if another draft was faster. */
   async function takeMode(
     { draftId, runId, suppressed }: { draftId: string; runId: string; suppressed?: Suppressed },
     cause: Cause,
@@ -155,7 +155,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     return used.modeUsedBy === draftId;
   }
 
-  /** Where the draft's own rules say nothing of its approval: what the message's rules and the switch say, judged now that it is known who is answered. */
+  /** If the draft's own rules say nothing about its approval: what the message's rules and the switch say, judged now that it is known who is answered. */
   async function settle(
     { draftId, draft }: { draftId: string; draft: Draft },
     fromMessage: FromMessage,
@@ -194,7 +194,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
       await decideSubmission(deps, subject, mode, cause, reason);
       return mode;
     } catch (error) {
-      // Decided, edited or put under human approval meanwhile: that is how it stands.
+      // Decided, edited or put under human approval meanwhile: that state is kept.
       if (error instanceof Rejected) return null;
       throw error;
     }

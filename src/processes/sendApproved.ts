@@ -89,7 +89,7 @@ export function sendApproved(deps: Dependencies): Process {
 
   /**
    * What nobody approved is asked about again when its identity may send again: then it leaves, or goes to a person. The identity itself may
-   * be active again, its domain verified, or the plan may have room for it. Where it still may not, the draft stays held.
+   * be active again, its domain verified, or the plan may have room for it. If it still may not, the draft stays held.
    */
   async function onMaySendAgain(event: Recorded, { timers }: ProcessContext): Promise<void> {
     await caughtUp(deps, event.position);

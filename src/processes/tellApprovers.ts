@@ -15,7 +15,7 @@ import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
-/** Seconds before each further try to reach an approver; then it is left: what is told stands in the API and the history too. */
+/** Seconds before each further try to reach an approver; then it gives up: the API and the history have the same news. */
 const retrySeconds = [5, 30, 120, 600];
 /** For the Message-ID of a mail that belongs to no thread. */
 const noThread = "00000000-0000-0000-0000-000000000000";
@@ -68,7 +68,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     }
   }
 
-  /** Once to each mailbox, however many identities it approves for: but for those that ask for a person by themselves. */
+  /** Tells each mailbox once, however many identities it approves for, except identities that require human approval themselves. */
   async function onWaived(event: Recorded, context: ProcessContext): Promise<void> {
     await caughtUp(deps, event.position);
     const told = new Set<string>();
@@ -128,7 +128,7 @@ async function workspaceRequiredAt(deps: Dependencies, { metadata, position }: R
   return fold(workspaceDecider, before).requireHumanApproval;
 }
 
-/** The identity as it stood right before an event of its own. */
+/** The identity's state right before one of its own events. */
 async function identityBefore(deps: Dependencies, event: Recorded): Promise<Identity> {
   const events = await readEvents<IdentityEvent>(deps.store, event.stream, { count: event.revision });
   return fold(identityDecider, events);

@@ -10,7 +10,7 @@ export type PublicWebOptions = {
   /** For every other host. */
   resolver: Pick<Resolver, "a" | "aaaa">;
   timeoutMs?: number;
-  /** For allowed hosts; the system's unless told. */
+  /** For allowed hosts; the system's by default. */
   lookup?: ConnectLookup;
   /** Certificates to trust instead of the system's. */
   ca?: string;

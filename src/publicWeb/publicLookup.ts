@@ -11,7 +11,7 @@ export type ConnectLookup = (
 
 /**
  * The addresses of a name on the public internet, for the connection itself: what is checked here is what is connected to. A name of which any
- * address is not public is refused. By DNS alone: this machine's own names are nobody's business.
+ * address is not public is refused. Only DNS is asked: this machine's own names must not be revealed.
  */
 export const publicLookup =
   (resolver: Pick<Resolver, "a" | "aaaa">): ConnectLookup =>

@@ -17,7 +17,7 @@ export type KeyRing = {
   deriveKeys(purpose: string): [Buffer, ...Buffer[]];
 };
 
-/** Seals a sealed secret anew, for the same owner. */
+/** Seals a sealed secret again, for the same owner. */
 export type Reseal = (sealed: string, owner: SealedFor) => string;
 
 /** A sealed secret that this ring cannot open. Says nothing about the secret. */

@@ -70,7 +70,7 @@ export function createPartition(options: PartitionOptions): Partition {
           held.position = progress.checkpoint();
         }
       } catch (error) {
-        log.error({ err: error, process: process.name }, "cannot read the event log, retrying");
+        log.error({ err: error, process: process.name }, "a process cannot read the event log, retrying");
         await pause(backoff(++failures), held.signal);
       }
     }

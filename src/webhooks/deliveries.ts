@@ -1,4 +1,4 @@
-/** What webhooks are told, event by event: what waits, what was tried and how it went. Operational rows, made from the log. */
+/** The webhook deliveries, event by event: what waits, what was tried and the outcome. Operational rows, made from the log. */
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
 
@@ -26,7 +26,7 @@ export type NewDelivery = {
   body: string;
 };
 
-/** A delivery in hand, its next try begun: nobody else works on its webhook's subject until the lease runs out. */
+/** A delivery in hand, its next try begun: no other instance works on its webhook's subject until the lease expires. */
 export type Claim = NewDelivery & {
   lease: string;
   /** This try's number, from 1. */
@@ -49,7 +49,7 @@ export type ShownDelivery = {
   event_type: string;
   status: DeliveryStatus;
   attempts: number;
-  /** Null where nothing is to come, or where an earlier one of the same draft, thread or domain is still to go. */
+  /** Null if nothing is to come, or if an earlier one of the same draft, thread or domain is still to go. */
   next_attempt_at: Date | null;
   response_status: number | null;
   error: string | null;
@@ -64,11 +64,11 @@ export type WebhookDeliveries = {
   add(deliveries: readonly NewDelivery[]): Promise<void>;
   /** Takes the next of up to `limit` subjects that are due, at most `perWebhook` of one webhook together with what is `busy`. */
   claim(limits: { limit: number; perWebhook: number; busy: ReadonlyMap<string, number> }): Promise<Claim[]>;
-  /** Records how a try went. The next of the subject is due at once where this one is over. */
+  /** Records how a try went. The next of the subject is due at once if this one is over. */
   settle(claim: Claim, attempt: Attempt, verdict: Verdict): Promise<void>;
   /** Ends everything that waits for a webhook. */
   cancel(webhookId: string, reason: string): Promise<void>;
-  /** Tries again at once, whatever became of it. False where this workspace's webhook has no such delivery. */
+  /** Retries at once, whatever the earlier outcome. False if this workspace's webhook has no such delivery. */
   retry(workspaceId: string, webhookId: string, id: string): Promise<boolean>;
   find(workspaceId: string, webhookId: string, id: string): Promise<ShownDelivery | undefined>;
   /** Newest first. */

@@ -1,7 +1,7 @@
 import type { Database, Sql } from "#src/postgres/database.ts";
 import type { Claim, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
 
-/** Longer than a try lasts, with all that belongs to it; whoever was cut off is followed after so long. */
+/** Longer than an attempt lasts, all included; after that, another instance takes over from one that was cut off. */
 const defaultLeaseMs = 20_000;
 const keptDays = 30;
 const maxAttemptsKept = 30;
@@ -87,7 +87,7 @@ export function createPostgresDeliveries(
 
 type Queue = { webhook_id: string; subject: string; lease: string };
 
-/** The update of a queue that is there changes nothing, and waits for whoever has it in hand: see the deletion of empty ones. */
+/** Updating an existing queue changes nothing, but waits for the instance that holds it: see the deletion of empty queues. */
 const add = `
   with added as (
     insert into work.webhook_deliveries (id, webhook_id, workspace_id, event_id, event_type, subject, position, part, body)
@@ -116,7 +116,7 @@ const takeQueues = `
   from taken where queue.webhook_id = taken.webhook_id and queue.subject = taken.subject
   returning queue.webhook_id, queue.subject, queue.lease`;
 
-/** The try that an instance did not live to record stands in the list as what it is. */
+/** An attempt that its instance could not record is listed as interrupted. */
 const interrupted = `jsonb_build_array(jsonb_build_object('at', to_char(delivery.started_at at time zone 'utc',
   'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'response_status', null, 'error', 'interrupted: what became of it is not known', 'duration_ms', null))`;
 
@@ -156,7 +156,7 @@ const release = `
   update work.webhook_queues set lease = null, due_at = clock_timestamp() + $4 * interval '1 ms'
   where webhook_id = $1 and subject = $2 and lease = $3`;
 
-/** A queue that is in hand is left to whoever has it: it looks for the next one by itself. */
+/** A queue that is held is left to its holder, which looks for the next delivery itself. */
 const retry = `
   with again as (
     update work.webhook_deliveries set status = 'pending', ended_at = null

@@ -8,7 +8,7 @@ const orAllowed = "or one that the operator lists in WEBHOOK_ALLOWED_HOSTS";
 const notHttps =
   "expected an https URL; http is allowed only for hosts that the operator lists in WEBHOOK_ALLOWED_HOSTS";
 
-/** What is wrong with a URL as a webhook's target, as the end of a sentence that begins with the field; undefined where nothing is. */
+/** What is wrong with a URL as a webhook's target, as the end of a sentence that begins with the field; undefined if nothing is. */
 export function targetFault(text: string, allowedHosts: readonly string[]): string | undefined {
   if (Buffer.byteLength(text) > maxUrlBytes) return `expected a URL of at most ${maxUrlBytes} bytes`;
   const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -5,7 +5,7 @@ import type { ContactStatus } from "../thread/events.ts";
 import { unreachable } from "../unreachable.ts";
 import { type ContactEvent, contactStream } from "./events.ts";
 
-/** `exists`: somebody said something about it since it was made, or last deleted. Mail alone leaves nothing here. */
+/** `exists`: it was changed through the API or by a rule since it was created, or last deleted. Mail alone leaves no event here. */
 export type Contact = { exists: boolean; name: string | null; status: ContactStatus; tags: readonly string[] };
 
 type Of = { workspaceId: string; email: string };

@@ -9,7 +9,7 @@ export type ContactEvent =
       { workspaceId: string; email: string; name?: string | null; status?: ContactStatus; tags?: string[] }
     >
   | Event<"ContactTagged", { workspaceId: string; email: string; tag: string }>
-  /** Nothing said before counts any more; the next mail makes the contact anew. */
+  /** Nothing said before counts any more; the next mail makes the contact again. */
   | Event<"ContactDeleted", { workspaceId: string; email: string }>;
 
 export const contactStream = (id: string): string => `contact-${id}`;

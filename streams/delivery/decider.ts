@@ -6,24 +6,24 @@ import { type DeliveryEvent, deliveryStream } from "./events.ts";
 
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
 
-/** `reports`: what became of it, as far as anybody said; each is recorded once. */
+/** `reports`: the reported outcomes; each is recorded once. */
 type Told = { reports: readonly ReportEvent["type"][] };
 
-/** Nobody has begun to hand over under this attempt; once `abandoned`, nobody will. */
+/** The hand-over of this attempt has not begun; once `abandoned`, it never will. */
 export type UnstartedDelivery = Told &
   ({ phase: "none"; started: null } | { phase: "abandoned"; started: null; message: string });
 
 /** The provider took it. `message`: what it answered, or the evidence. */
 export type AcceptedDelivery = Told & { phase: "accepted"; started: Started; message: string };
 
-/** Where the one attempt to hand a mail over stands, with what that phase has. */
+/** The phase of the one attempt to hand over a mail, with the data of that phase. */
 export type Delivery =
   | UnstartedDelivery
   | AcceptedDelivery
   | (Told & { phase: "started"; started: Started })
   /** `withheld`: the service itself did not let it go. */
   | (Told & { phase: "not_handed_over"; started: Started; message: string; withheld: boolean })
-  /** `code`: empty where evidence says so and no answer. */
+  /** `code`: empty if evidence says so rather than an answer. */
   | (Told & { phase: "refused"; started: Started; retryable: boolean; code: string; message: string })
   | (Told & { phase: "unknown" | "unconfirmed"; started: Started; message: string });
 
@@ -32,7 +32,7 @@ type Outcome = Extract<
   { type: "DeliveryNotHandedOver" | "DeliveryAccepted" | "DeliveryRefused" | "DeliveryUnknown" }
 >;
 
-/** What a mailbox, or somebody on the way there, said about a mail that was handed over. */
+/** What a mailbox, or a server on the way there, reported about a mail that was handed over. */
 export type ReportEvent = Extract<
   DeliveryEvent,
   { type: "DeliveryDelivered" | "DeliveryBounced" | "DeliveryComplained" }
@@ -99,7 +99,7 @@ type Settled = Extract<DeliveryEvent, { type: "DeliverySettled" }>;
 function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
   switch (command.type) {
     case "StartDelivery":
-      // No "already so" here: whoever finds it started did not start it, and may not hand over.
+      // No "already so" here: a caller that finds it started did not start it, and may not hand over.
       if (delivery.phase !== "none") throw new Rejected("send_in_progress", `this attempt is ${delivery.phase}`);
       return [{ type: "DeliveryStarted", data: command.started }];
     case "AbandonDelivery":
@@ -132,7 +132,7 @@ function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
   return [];
 }
 
-/** Whoever can say what became of a mail proves that it was taken. Of an attempt that never started nothing can have become. */
+/** A reported outcome proves that the mail was accepted. An attempt that never started has no outcome. */
 function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
   if (delivery.started === null || delivery.reports.includes(reported.type)) return [];
   const unsettled = delivery.phase === "unknown" || delivery.phase === "unconfirmed";

@@ -3,7 +3,7 @@ import type { Event } from "../event.ts";
 /** What became of a mail after the provider had taken it. `evidence`: who says so, in words. */
 export type DeliveryReport = { draftId: string; threadId: string; messageId: string; evidence: string };
 
-/** One attempt to hand one mail over. At most one `DeliveryStarted` can stand here, and only its writer may hand over. */
+/** One attempt to hand over one mail. The stream has at most one `DeliveryStarted`, and only its writer may hand over. */
 export type DeliveryEvent =
   | Event<
       "DeliveryStarted",
@@ -21,7 +21,7 @@ export type DeliveryEvent =
         fence: string;
       }
     >
-  /** Nobody will hand over under this attempt. */
+  /** This attempt will not be handed over. */
   | Event<"DeliveryAbandoned", { draftId: string; because: string }>
   | Event<
       "DeliveryNotHandedOver",

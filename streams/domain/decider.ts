@@ -53,7 +53,7 @@ function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdenti
     : [{ type: "DomainIdentityAttached", data: { identityId, at } }];
 }
 
-/** Throws Rejected invalid_request where no identity may be made on it. */
+/** Throws Rejected invalid_request if no identity may be made on it. */
 export function requireVerified({ status, name }: Pick<Domain, "status" | "name">): void {
   if (status === "verified") return;
   const remedy = "add its DNS records, and wait until its status is verified";
@@ -61,7 +61,7 @@ export function requireVerified({ status, name }: Pick<Domain, "status" | "name"
 }
 
 function recordCheck(check: Checked, domain: Domain): DomainEvent[] {
-  // Somebody else's check of the same moment stands already, or the domain is gone.
+  // Another check of the same moment is already recorded, or the domain is gone.
   if (!domain.exists || domain.deleted || check.attempt !== domain.attempts + 1) return [];
   const checked: DomainEvent = { type: "DomainChecked", data: check };
   return [checked, ...consequences(evolveDomain(domain, checked), check)];

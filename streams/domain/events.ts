@@ -6,16 +6,16 @@ export const domainRecords: readonly DomainRecord[] = ["ownership", "spf", "dkim
 
 export type DomainStatus = "pending" | "verified" | "failed";
 
-/** How a check found a record. `reason`: what was found instead, or why nobody knows; null where it is as it should be. */
+/** How a check found a record. `reason`: what was found instead, or why the check had no result; null if the record is correct. */
 export type RecordFinding = { status: "verified" | "failed" | "temporary_failure"; reason: string | null };
 
 export type DomainFacts = {
   workspaceId: string;
   /** The name that was asked for, in ASCII and lower case. */
   name: string;
-  /** Relative to the name; null where mail goes to the name itself. */
+  /** Relative to the name; null if mail goes to the name itself. */
   subdomain: string | null;
-  /** What stands behind the @ of its identities. */
+  /** The domain part of its identities' addresses. */
   mailDomain: string;
   /** Proves the ownership. */
   token: string;
@@ -32,7 +32,7 @@ export type DomainFacts = {
 /** Times are ISO 8601 UTC. */
 export type DomainEvent =
   | Event<"DomainAdded", DomainFacts & { at: string }>
-  /** By hand: counts like any other check, and puts a failed domain back to pending. */
+  /** A check requested by a person: it counts like any other, and sets a failed domain back to pending. */
   | Event<"DomainCheckRequested", { at: string }>
   | Event<
       "DomainChecked",
@@ -41,16 +41,16 @@ export type DomainEvent =
         attempt: number;
         at: string;
         records: Record<DomainRecord, RecordFinding>;
-        /** Null where DNS did not say. */
+        /** Null if DNS did not say. */
         hasExistingMx: boolean | null;
         recommendedSubdomain: string | null;
         dnsProvider: string | null;
       }
     >
   | Event<"DomainVerified", { domainName: string; at: string }>
-  /** Never verified in all the time it had. */
+  /** The domain was not verified in time. */
   | Event<"DomainFailed", { at: string; because: string }>
-  /** Was verified, and is no more. */
+  /** It was verified, and no longer is. */
   | Event<"DomainLost", { domainName: string; at: string; because: string }>
   /** An identity's address is on it from here on. */
   | Event<"DomainIdentityAttached", { identityId: string; at: string }>

@@ -5,7 +5,7 @@ import { unreachable } from "../unreachable.ts";
 import { type DomainNameEvent, domainNameStream } from "./events.ts";
 
 export type DomainName = {
-  /** The domain that stands for the name in a workspace, by workspace. */
+  /** The domain that has the name in a workspace, by workspace. */
   registered: Readonly<Record<string, string>>;
   verified: { domainId: string; workspaceId: string; receives: boolean } | null;
 };
@@ -57,7 +57,7 @@ function evolve(name: DomainName, event: DomainNameEvent): DomainName {
   switch (event.type) {
     case "NameRegistered": {
       const { workspaceId } = event.data;
-      // What stood for it here before is gone, with whatever it had proven.
+      // The domain that had the name here before is gone, with everything it had proven.
       const verified = name.verified?.workspaceId === workspaceId ? null : name.verified;
       return { verified, registered: { ...name.registered, [workspaceId]: domainId } };
     }

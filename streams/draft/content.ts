@@ -27,7 +27,7 @@ export type Picture = { contentId: string | null; sha256: string };
 
 /** How a content came to be what it is. All of it is absent in events from before HTML was reduced at submission. */
 export type Making = {
-  /** What the body's HTML lost; there, also where nothing was lost, once it is reduced. */
+  /** What the body's HTML lost; there, also if nothing was lost, once it is reduced. */
   htmlRemoved?: HtmlRemoved[];
   /** The text part was made from the HTML: its author gave none. */
   textDerived?: true;

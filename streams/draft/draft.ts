@@ -20,7 +20,7 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
  */
 export type Approval = { by: "person" | "key" | "switch" | "unsaid" } | { by: "rule"; runId: string; ruleId: string };
 
-/** Approved, and surely by a person or a key: nobody is asked again. */
+/** Approved, and certainly by a person or a key: no approver is asked again. */
 export const isByPersonOrKey = (approval: Approval | null): boolean =>
   approval?.by === "person" || approval?.by === "key";
 
@@ -32,7 +32,7 @@ export type DraftFacts = {
   identityId: string;
   basedOnMessageId: string | null;
   basedOnNumber: number;
-  /** Where it answers a machine: the addresses it goes to. */
+  /** If it answers a machine: the addresses it goes to. */
   machineAddresses: readonly string[];
   messageId: string;
   version: number;
@@ -44,7 +44,7 @@ export type DraftFacts = {
   stored: StoredContent;
   making: Making;
   rationale: string | null;
-  /** Approved by its identity's auto_approve_replies alone, and by nobody since: then it waits for the rules of its creation. */
+  /** Approved only by its identity's auto_approve_replies, and by no person or key since: then it waits for the rules of its creation. */
   autoApproved: boolean;
   rulesApplied: boolean;
   abandoned: readonly string[];
@@ -53,7 +53,7 @@ export type DraftFacts = {
   notified: Notified;
 };
 
-/** Nobody has approved this version, or what approved it was taken back. */
+/** This version has no approval, or its approval was withdrawn. */
 export type Unapproved = { approval: null; sendRequested: false; held: null };
 
 export type Approved = {
@@ -96,7 +96,7 @@ export type SendingDraft = DraftFacts & {
 export type EndedDraft = DraftFacts & Ended & { status: "sent" | "stale" | "rejected" } & Unfailed;
 export type FailedDraft = DraftFacts & Ended & { status: "failed" } & Failed;
 
-/** A draft as it stands: what its status does not have is null in it. */
+/** A draft's current state: fields that its status does not have are null. */
 export type Draft = PendingDraft | ApprovedDraft | SendingDraft | EndedDraft | FailedDraft;
 
 /** What was shown to approvers: the tokens by which a decision is recognised, by notification. */

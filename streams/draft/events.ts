@@ -1,7 +1,7 @@
 import type { Event } from "../event.ts";
 import type { DraftContent, Making } from "./content.ts";
 
-/** The content itself, or, where it is too large for an event, the blob that holds its JSON. */
+/** The content itself, or, if it is too large for an event, the blob with its JSON. */
 export type StoredContent = { content: DraftContent | null; contentBlob: string | null };
 
 /** A mail that a key sends in one call. */
@@ -21,7 +21,7 @@ export type Asked = {
   causedBy: string;
   version: number;
   contentSha256: string;
-  /** `address`: whom an e-mail channel reached; null where the channel has none, absent in events of before it was kept. */
+  /** `address`: whom an e-mail channel reached; null if the channel has none, absent in events of before it was kept. */
   channel: { slot: "primary" | "secondary"; type: string; address?: string | null };
   tokens: DecisionToken[];
   expiresAt: string;
@@ -48,11 +48,11 @@ export type DraftEvent =
           metadata: Record<string, unknown> | null;
           staleWarning: boolean;
           autoApproved: boolean;
-          /** What asked for it, where that was no draft of its own. */
+          /** What asked for it, if that was no draft of its own. */
           kind?: DirectKind;
           /** Its submission is the key's own authorisation: the approval follows at once. */
           approvedAtOnce?: true;
-          /** Where it answers a machine: the addresses it goes to, in lower case. */
+          /** If it answers a machine: the addresses it goes to, in lower case. */
           machineAddresses?: string[];
         }
     >
@@ -77,7 +77,7 @@ export type DraftEvent =
         sendRequested: boolean;
         tokenSha256: string | null;
         /**
-         * Where a rule approved: the run that planned it, and the rule, for the history. Decisions ask only whether it is there: what granted
+         * If a rule approved: the run that planned it, and the rule, for the history. Decisions ask only whether it is there: what granted
          * is read from the runs. Absent in a rule's approvals of before it was kept.
          */
         grantedBy?: { runId: string; ruleId: string };
@@ -112,7 +112,7 @@ export type DraftEvent =
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
   /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` sent it back to a person before. */
   | Event<"DraftRulesApplied", { mode: "auto" | "manual" | null }>
-  /** Nobody decided in time: the secondary channel is asked. Once per version. */
+  /** No decision in time: the secondary channel is asked. Once per version. */
   | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>

@@ -6,7 +6,7 @@ import type { Asked, DraftEvent } from "./events.ts";
 export type NotificationCommand =
   /** `throttleSeconds` 0: no throttle. Counted between requests. */
   | { type: "RequestNotify"; at: string; throttleSeconds: number }
-  /** Nobody decided about this version in time. */
+  /** No decision about this version in time. */
   | { type: "EscalateDraft"; version: number; channelType: string }
   | { type: "AskApprovers"; asked: Asked }
   | { type: "RecordNotified"; notificationId: string }
@@ -52,7 +52,7 @@ function requestNotify(command: Extract<NotificationCommand, { type: "RequestNot
 /** What a notification that reached somebody has answered: an event can ask for one on each channel. */
 export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
 
-/** The notification a token belongs to, and what it decides, where the draft knows it. */
+/** The notification a token belongs to, and what it decides, if the draft knows it. */
 export function findToken(draft: Draft, tokenSha256: string): (Asked & { decision: "approve" | "reject" }) | undefined {
   for (const asked of Object.values(draft.notified.open)) {
     const token = asked.tokens.find((candidate) => candidate.sha256 === tokenSha256);

@@ -2,15 +2,15 @@ import { unreachable } from "../unreachable.ts";
 import type { DraftStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 
-/** How a draft stands as far as its thread's status follows it. A sent one is told by its message instead (RecordSent on the thread). */
+/** A draft's outcome, as far as its thread's status follows it. A sent draft is reported by its message instead (RecordSent on the thread). */
 export type DraftOutcome = Exclude<DraftStatus, "sent">;
 
-/** What the thread of a draft has to know of it now; null where that is nothing more: its mail has left. */
+/** What the thread of a draft has to know of it now; null if that is nothing more: its mail has left. */
 export const outcomeOf = ({ status }: { status: DraftStatus }): DraftOutcome | null =>
   status === "sent" ? null : status;
 
 /**
- * What an event of a draft makes of it for its thread; null where it stays as it was. A draft that is approved by its very submission was
+ * What an event of a draft makes of it for its thread; null if it stays as it was. A draft that is approved by its very submission was
  * never pending for anybody.
  */
 export function outcomeAfter(event: DraftEvent): DraftOutcome | null {

@@ -12,8 +12,8 @@ type Named = {
 };
 
 /**
- * Who receives a reply: the message's Reply-To where that names exactly one address other than the identity's own, else its From. Several
- * addresses in Reply-To would let its sender have the answer sent to strangers. Throws Rejected where nobody can be answered.
+ * Who receives a reply: the message's Reply-To if that names exactly one address other than the identity's own, else its From. Several
+ * addresses in Reply-To would let its sender have the answer sent to strangers. Throws Rejected if there is no one to reply to.
  */
 export function recipientsOfReply(message: Pick<Named, "from_email" | "reply_to">, identity: OwnAddresses): string[] {
   const named = repliesGoTo(message, identity);

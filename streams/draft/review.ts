@@ -12,23 +12,23 @@ export type ReviewCommand =
       rationale: string | null;
       changedFields: string[];
       because: EditReason;
-      /** The version the editor saw; null where it did not say. */
+      /** The version the editor saw; null if it did not say. */
       ifVersion: number | null;
     } & StoredContent &
       Making)
   | {
       type: "ApproveDraft";
       ifVersion: number | null;
-      /** The hash that was shown, where one was. */
+      /** The hash that was shown, if one was. */
       contentSha256: string | null;
       sendRequested: boolean;
       tokenSha256: string | null;
-      /** Where a rule approves: the run that planned it, and the rule. */
+      /** If a rule approves: the run that planned it, and the rule. */
       grantedBy?: { runId: string; ruleId: string };
     }
   | { type: "RejectDraft"; reason: string | null; ifVersion: number | null; tokenSha256: string | null }
   | { type: "ReturnToPending"; because: string }
-  /** What granted this version's approval grants it no more. A person's or a key's approval given meanwhile stands. */
+  /** The rule or setting that approved this version no longer does. An approval that a person or key gave meanwhile stays valid. */
   | { type: "WithdrawApproval"; version: number; because: string }
   /** The rules of draft.created have run, once. `manual` takes an auto-approval back that has not come to a send yet. */
   | { type: "ApplyRules"; mode: "auto" | "manual" | null; because: string }

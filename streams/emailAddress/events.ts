@@ -4,5 +4,5 @@ export type EmailAddressEvent =
   | Event<"AddressClaimed", { address: string; identityId: string; workspaceId: string }>
   | Event<"AddressReleased", { identityId: string }>;
 
-/** One stream per address; the name carries a hash, so that no address stands in a stream id. */
+/** One stream per address; the name carries a hash, so that no address is in a stream id. */
 export const emailAddressStream = (addressSha256: string): string => `emailAddress-${addressSha256}`;

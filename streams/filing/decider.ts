@@ -8,7 +8,7 @@ export type Filing = {
   lastNumber: number;
   /** Everything up to this revision of the inbox has a decision; -1 before the first. */
   decidedUpTo: number;
-  /** Everything up to this revision of the inbox stands in its thread; -1 before the first. */
+  /** Everything up to this revision of the inbox is in its thread; -1 before the first. */
   filedUpTo: number;
   /** Decided and not yet carried out, oldest first. */
   pending: FilingDecision[];
@@ -73,7 +73,7 @@ function decideFiling(decisions: readonly FilingDecision[], filing: Filing): Fil
   return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 
-/** Only where everything decided before stands in its thread, and all of these are held still: merges in between would change where they go. */
+/** Only if everything decided before is in its thread, and all of these are still held: merges in between would change where they go. */
 function release(decisions: readonly FilingDecision[], filing: Filing): FilingEvent[] {
   if (decisions[0]?.number !== filing.lastNumber + 1 || filing.pending.length > 0) return [];
   const held = new Set(filing.held.map(({ number }) => number));

@@ -3,7 +3,7 @@ import type { Event } from "../event.ts";
 export type Disposition = "threaded" | "duplicate" | "held_over_quota" | "held_identity_disabled" | "quarantined";
 
 /**
- * Where a received mail belongs. Recorded before it is carried out, so that whoever carries it out, however often, does the same.
+ * Where a received mail belongs. Recorded before it is carried out, so that every run that carries it out does the same.
  * `number` rises by one with each decision of an identity; a thread refuses numbers not above its newest.
  */
 export type FilingDecision = {
@@ -25,10 +25,10 @@ export type FilingDecision = {
   chainIds: string[];
   rfcMessageId: string;
   contentDigest: string;
-  /** Why a person should look at the thread; null where nobody needs to. */
+  /** Why a person should look at the thread; null if nobody needs to. */
   reviewReason: string | null;
   /**
-   * Where this releases a mail that was held: the number of its first, contentless filing. The message keeps its id, and counts as newer
+   * If this releases a held mail: the number of its first, contentless filing. The message keeps its id, and counts as newer
    * by its new number. Absent everywhere else.
    */
   releases?: number;
@@ -38,7 +38,7 @@ export type FilingDecision = {
 
 export type FilingEvent =
   | Event<"FilingDecided", FilingDecision>
-  /** Everything decided up to this number, and received up to this inbox revision, stands in its thread. */
+  /** Everything decided up to this number, and received up to this inbox revision, is in its thread. */
   | Event<"MailFiled", { number: number; inboxRevision: number }>;
 
 export const filingStream = (identityId: string): string => `filing-${identityId}`;

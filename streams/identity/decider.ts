@@ -55,7 +55,7 @@ function evolve(identity: Identity, event: IdentityEvent): Identity {
   }
 }
 
-/** Minutes until the secondary channel is asked, where nobody said. */
+/** Minutes until the secondary channel is asked, by default. */
 const usualEscalationDelay = 60;
 
 function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {

@@ -22,7 +22,7 @@ export type IdentitySettings = {
   autoApproveReplies: boolean;
   requireHumanApproval: boolean;
   sendOnChannelApproval: boolean;
-  /** Who may be answered on a message's proof although it does not cover them. Absent in older events: nobody. */
+  /** Recipients who may be answered automatically although the message's proof does not cover them. Absent in older events: none. */
   coveredRecipients: readonly string[];
 };
 

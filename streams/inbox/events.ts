@@ -3,7 +3,7 @@ import type { Event } from "../event.ts";
 /** What an inbound mail says about itself, read from its raw headers. Message-IDs keep their angle brackets. */
 export type MailHeaders = {
   messageId: string;
-  /** True where the mail had no usable Message-ID and one was derived from its bytes. */
+  /** True if the mail had no usable Message-ID and one was derived from its bytes. */
   messageIdDerived: boolean;
   /** The ids it names as its thread: all of References, else the last of In-Reply-To. */
   threadIds: string[];
@@ -26,7 +26,7 @@ export type MailHeaders = {
 
 export type Classification = "person" | "auto_reply" | "bounce" | "list";
 
-/** Appended before the sender is told 250: from here on the mail cannot be lost. */
+/** Appended before the sender is answered 250: from here on the mail cannot be lost. */
 export type InboxEvent = Event<
   "MailReceived",
   {

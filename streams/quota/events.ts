@@ -2,7 +2,7 @@ import type { Event } from "../event.ts";
 
 export type QuotaEvent =
   | Event<"QuotaReserved", { reservationId: string }>
-  /** Recorded even where nothing was reserved: that id can then never be reserved. */
+  /** Recorded even if nothing was reserved: that id can then never be reserved. */
   | Event<"QuotaReleased", { reservationId: string }>;
 
 /** One stream per workspace, direction and period: all mail of a period meets here, so that a cap cannot be overrun in parallel. */

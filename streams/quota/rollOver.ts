@@ -58,7 +58,7 @@ function wholeMonths(from: Date, now: Date): number {
   return now < monthsAfter(from, months) ? months - 1 : months;
 }
 
-/** The same day and time of day so many months on (UTC); the month's last day where it is shorter. */
+/** The same day and time of day so many months on (UTC); the month's last day if it is shorter. */
 function monthsAfter(from: Date, months: number): Date {
   const [year, month] = [from.getUTCFullYear(), from.getUTCMonth() + months];
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate();

@@ -45,7 +45,7 @@ export const fieldsOf: Record<TriggerEvent, readonly Field[]> = {
 /** What a stranger can claim to be. */
 export const asksWho = (field: string): boolean => field.startsWith("contact.") || field === "message.from_email";
 
-/** What anybody can move: rules, keys and whoever writes. */
+/** Fields that anyone can change: rules, keys and senders. */
 export const asksMovable = (field: string): boolean => field === "thread.status";
 
 /** What a stranger wrote. */

@@ -23,7 +23,7 @@ export function passes(item: Group | Leaf, facts: Facts): boolean {
     : items.every((inner) => passes(inner, facts));
 }
 
-/** The same where some fields may have any value: whether it passes whatever they are, and whether it passes for some. */
+/** The same if some fields may have any value: whether it passes whatever they are, and whether it passes for some. */
 export function possibilities(
   item: Group | Leaf,
   facts: Facts,
@@ -40,7 +40,7 @@ export function possibilities(
     : { surely: all.every(({ surely }) => surely), maybe: all.every(({ maybe }) => maybe) };
 }
 
-/** Whether some condition, wherever it stands in the tree and negated too, asks about such a field. */
+/** Whether some condition, wherever it is in the tree and negated too, asks about such a field. */
 export function asksAbout(item: Group | Leaf, isMeant: (field: string) => boolean): boolean {
   return isLeaf(item) ? isMeant(item.field) : itemsOf(item).some((inner) => asksAbout(inner, isMeant));
 }

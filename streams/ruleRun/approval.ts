@@ -18,10 +18,10 @@ export type ApprovalQuestion = {
   switchOn: boolean;
 };
 
-/** Who says that the draft may go without a person; nobody, and why; or that a person is to be asked, and by which rule. */
+/** Which rules approve the draft automatically; why none does; or which rule asks for a person. */
 export type ApprovalDecision = {
   by: Source[];
-  /** The rule that asks for a person, where one has the last word. */
+  /** The rule that asks for a person, if such a rule decides. */
   manual: { ruleId: string; ruleName: string; version: number; reason: string } | null;
   /** Grants that matched and do not hold, by rule. */
   refused: { ruleId: string; index: number; reason: string }[];

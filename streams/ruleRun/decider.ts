@@ -44,7 +44,7 @@ function evolve(run: RuleRun, event: RuleRunEvent): RuleRun {
 function decide(command: RuleRunCommand, run: RuleRun): RuleRunEvent[] {
   switch (command.type) {
     case "RecordEvaluation":
-      // Whoever comes second carries out what the first one decided.
+      // A second caller carries out what the first one decided.
       return run.evaluated ? [] : [{ type: "RulesEvaluated", data: command.evaluated }];
     case "RecordAction": {
       const { type: _, ...taken } = command;

@@ -6,10 +6,10 @@ export type Turn = { surely: boolean; maybe: boolean };
 
 type Walked = Pick<RuleSettings, "conditions" | "actions" | "stopAfterMatch">;
 
-/** How a walk may stand before a rule: what is known then, and whether a rule before has ended it. */
+/** A possible state of a walk before a rule: what is known then, and whether an earlier rule has ended it. */
 type State = { facts: Facts; ended: boolean };
 
-/** Above so many ways how a walk may stand nothing is sure any more. */
+/** Above this many possible states of a walk, nothing counts as certain. */
 const maxStates = 64;
 
 /**
@@ -76,7 +76,7 @@ function afterMatch(rule: Walked, { facts }: State, isUnsure: (field: string) =>
   return { facts: known, ended: rule.stopAfterMatch };
 }
 
-/** What rules see of a tag that one before them added. Nobody is tagged where there is no contact. */
+/** What rules see of a tag that one before them added. Nobody is tagged if there is no contact. */
 export function withTag(facts: Facts, tag: string): Facts {
   const tags = facts.get("contact.tag") ?? [];
   if (!facts.has("contact.domain") || tags.includes(tag)) return facts;

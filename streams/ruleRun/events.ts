@@ -17,7 +17,7 @@ export type RuleSubject = {
 /** An action of a rule that matched: to be done, or suppressed and why. */
 export type PlannedAction = { action: RuleAction; suppressed: string | null };
 
-/** One rule's walk. `actions` is empty where it did not match. */
+/** One rule's walk. `actions` is empty if it did not match. */
 export type RuleResult = {
   ruleId: string;
   ruleName: string;
@@ -54,7 +54,7 @@ export type RuleRunEvent =
       "ApprovalModeUsed",
       {
         draftId: string;
-        /** Where it may not be used for that draft: the action that is suppressed after all, and why. */
+        /** If it may not be used for that draft: the action that is suppressed after all, and why. */
         suppressed?: { ruleId: string; index: number; reason: string };
       }
     >;

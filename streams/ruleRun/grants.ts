@@ -88,7 +88,7 @@ function turnsOfAll(walks: readonly Walk<Walked>[], isUnsure: (field: string) =>
   });
 }
 
-/** Why a grant does not hold, beginning with a code; null where it does. Without a draft yet only its proof is judged. */
+/** Why a grant does not hold, beginning with a code; null if it does. Without a draft yet only its proof is judged. */
 export function refusalOf({ needsProof, fromAlone }: Basis, exchange: Exchange): string | null {
   const { mail, recipients } = exchange;
   if (needsProof && mail?.proof !== "proven") return unproven(mail);

@@ -4,7 +4,7 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type SlotKind, type SlotsEvent, slotsStream } from "./events.ts";
 
-/** Since when (ISO 8601) each holder has its slot, by holder. A holder may be gone without having said so: who finds no slot free looks. */
+/** Since when (ISO 8601) each holder has its slot, by holder. A holder may be gone without having vacated its slot: a caller that finds no free slot checks. */
 export type Slots = Readonly<Record<string, string>>;
 
 export type SlotsCommand =

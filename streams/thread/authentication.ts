@@ -9,7 +9,7 @@ export type ThreadAuthentication = {
 };
 
 /**
- * Once per filing. A mail that joined a thread asks for review where DMARC does not pass, unless the domain has no policy
+ * Once per filing. A mail that joined a thread asks for review if DMARC does not pass, unless the domain has no policy
  * and its address is proven by SPF or DKIM all the same: else nearly every small domain's answers would. A machine's mail
  * is nobody's word, and asks for nothing; nor does a blocked contact's.
  */

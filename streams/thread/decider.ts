@@ -21,7 +21,7 @@ export type ThreadCommand =
 
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
   if (thread.mergedInto !== null) {
-    // A thread is frozen only once everything decided before stands in it: whoever files here now repeats what was done.
+    // A thread is frozen only once everything decided before is in it: a filer that comes here now repeats what was done.
     const repeatable = ["OpenThread", "FreezeThread", "FileMessage", "HoldMessage", "AbsorbThread"];
     if (repeatable.includes(command.type)) return [];
     throw new Rejected("thread_merged", "this thread was merged into another one: see merged_into", {

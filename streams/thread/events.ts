@@ -3,12 +3,12 @@ import type { Classification } from "../inbox/events.ts";
 
 export type ThreadStatus = "open" | "waiting" | "draft_pending" | "closed";
 export type Priority = "low" | "normal" | "high" | "urgent";
-/** Where a draft stands as far as its thread cares. */
+/** A draft's state, as far as its thread needs it. */
 export type NotedDraftStatus = "pending" | "approved" | "sending" | "closed" | "sent";
 /** `revision` is the draft's own at that moment: an older note changes nothing. */
 export type NotedDraft = { status: NotedDraftStatus; revision: number };
 
-/** Whoever comes after so many is no participant, and a mail of theirs asks for review: the list has to fit the event of a merge. */
+/** Senders beyond this number are not recorded as participants, and their mail sets needs_review: the list has to fit into the event of a merge. */
 export const maxParticipants = 400;
 
 /** A mail's readable content. Over the event limit it lies in the blob store as the JSON of the same object. */
@@ -28,7 +28,7 @@ export type InboundMessage = {
   identityId: string;
   messageId: string;
   deliveryId: string;
-  /** The mail's revision in inbox-<identity>, where its envelope stands. Absent in older events. */
+  /** The mail's revision in inbox-<identity>, which has its envelope. Absent in older events. */
   inboxRevision?: number;
   /** The filing number (streams/filing): newer mail has a higher one. */
   number: number;
@@ -44,9 +44,9 @@ export type InboundMessage = {
   classification: Classification;
   rawSha256: string;
   body: MessageBody | null;
-  /** Where the body is too large for an event: the blob of its JSON. `body` then holds nothing. */
+  /** If the body is too large for an event: the blob with its JSON. `body` is then empty. */
   bodyBlob: string | null;
-  /** What full-text search finds of a body that lies in a blob; null where the body stands here. */
+  /** What full-text search finds of a body that lies in a blob; null if the event itself has the body. */
   searchText: string | null;
   attachments: MessageAttachment[];
   /** What could not be read is shown by its headers alone. */
@@ -79,7 +79,7 @@ export type SendClaim = {
   contentSha256: string;
   attemptId: string;
   quotaStream: string;
-  /** Where it answers a machine: the addresses it goes to, in lower case. */
+  /** If it answers a machine: the addresses it goes to, in lower case. */
   machineAddresses?: string[];
 };
 
@@ -110,7 +110,7 @@ export type ThreadEvent =
         subject: string;
         contactEmail: string | null;
         contactId: string | null;
-        /** Where a mail of ours opens it: why, and who it goes to. */
+        /** If a mail of ours opens the thread: why, and who it goes to. */
         openedBy?: "send" | "test_email";
         recipients?: string[];
       }
@@ -129,7 +129,7 @@ export type ThreadEvent =
         fromEmail: string | null;
         subject: string;
         contactId: string | null;
-        /** As the contact stood at that moment. */
+        /** The contact's state at that moment. */
         contactStatus: ContactStatus;
         authentication: Authentication;
       }
@@ -141,7 +141,7 @@ export type ThreadEvent =
   | Event<"DraftNoted", { draftId: string } & NotedDraft>
   | Event<"SendClaimed", SendClaim & { replaces: string | null }>
   | Event<"SendClaimReleased", { draftId: string; attemptId: string; because: string }>
-  /** From here on this thread only points on; everything else happens to the survivor. `number`: the filing that merged them. */
+  /** From here on this thread only points to the survivor, where everything else happens. `number`: the filing that merged them. */
   | Event<"ThreadFrozen", { survivorId: string; number: number }>
   /** What the survivor has to know of the absorbed one to judge sends as both together. */
   | Event<

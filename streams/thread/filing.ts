@@ -7,7 +7,7 @@ export type ThreadFiling =
   | {
       type: "FileMessage";
       message: InboundMessage;
-      /** Where the mail opens the thread. */
+      /** If the mail opens the thread. */
       opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
       reviewReason: string | null;
     }
@@ -36,7 +36,7 @@ const maxUnauthenticated = 10_000;
 
 export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage" }>, thread: Thread): ThreadEvent[] {
   const { message, opens } = command;
-  // A filer that slept, or a repetition: whatever it brings already stands here.
+  // A filer that was suspended, or a repetition: what it brings is already recorded here.
   if (message.number <= thread.newestNumber) return [];
   const events: ThreadEvent[] = [];
   if (!thread.exists && opens) events.push({ type: "ThreadOpened", data: opens });
@@ -69,7 +69,7 @@ function reviewReason(
   if (command.reviewReason !== null) return command.reviewReason;
   if (!thread.exists || automatic) return null;
   if (thread.status === "closed") return "new mail on a closed thread";
-  // Nobody took part in a thread that began with held mail.
+  // A thread that began with held mail has no participants yet.
   if (thread.participants.length === 0) return null;
   const from = command.message.from?.address.toLowerCase();
   if (from === undefined || !thread.participants.includes(from)) return "a sender who never took part in this thread";

@@ -19,7 +19,7 @@ export function requireNoLoop(
   );
 }
 
-/** What a draft says of itself where the message it answers is a machine's: the addresses it goes to, in lower case. */
+/** For a draft that answers a machine: the addresses it goes to, in lower case. */
 export const machineAddresses = (
   message: { classification: string | null },
   to: readonly string[],

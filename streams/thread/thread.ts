@@ -14,7 +14,7 @@ export type Thread = {
   mergeNumber: number;
   absorbed: readonly string[];
   newestNumber: number;
-  /** The filing number of the mail that opened it; null where it was opened by a mail of ours. */
+  /** The filing number of the mail that opened it; null if it was opened by a mail of ours. */
   openingNumber: number | null;
   /** Filing numbers of mails whose authentication is still to come. */
   unauthenticated: readonly number[];

@@ -21,7 +21,7 @@ export type WebhookCommand =
   | { type: "DisableWebhook"; because: string }
   | { type: "DeleteWebhook" };
 
-/** Every secret kept signs: a header of more signatures than this helps nobody. */
+/** Every kept secret signs: a header with more signatures than this is of no use. */
 const maxPrevious = 4;
 
 function decide(command: WebhookCommand, webhook: Webhook): WebhookEvent[] {

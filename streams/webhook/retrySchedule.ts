@@ -1,5 +1,5 @@
 /**
- * The retry schedule of webhook deliveries: seconds before each further try of one that failed; after the last one it has failed for good.
+ * The retry schedule of webhook deliveries: seconds before each further try of one that failed; after the last one it has failed permanently.
  * Ten tries over about three days. WEBHOOK_RETRY_SECONDS sets another one.
  */
 export const usualRetrySeconds: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];

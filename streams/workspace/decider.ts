@@ -12,7 +12,7 @@ export type Workspace = PaidPeriod & {
   betaOverride: boolean;
   createdAt: string;
   sendingPaused: boolean;
-  /** Only people approve, for all of its identities. */
+  /** Only people may approve, for all of its identities. */
   requireHumanApproval: boolean;
   /** True once it was ever on a plan with periods: their counters belong to a lifetime's. */
   everPaid: boolean;

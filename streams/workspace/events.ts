@@ -4,7 +4,7 @@ export type Plan = "builder_pack" | "pro" | "agency";
 export type PlanStatus = "trialing" | "active" | "past_due" | "canceled";
 
 /**
- * ISO times, null where there is none; absent in events of before they were kept. Both period fields come from the payment processor; an end
+ * ISO times, null if there is none; absent in events of before they were kept. Both period fields come from the payment processor; an end
  * alone is when a canceled plan ends whose periods are calendar months.
  */
 export type PaidPeriod = {

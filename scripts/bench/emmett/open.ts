@@ -17,7 +17,7 @@ const packageName = "@event-driven-io/emmett-postgresql";
 
 /**
  * emmett's PostgreSQL store. It has a package of its own, for its peers do not go together with the service's; installed when first
- * asked for. Undefined, with the reason said, where that cannot be done.
+ * asked for. Undefined, with the reason said, if that cannot be done.
  */
 export async function openEmmett(connectionString: string): Promise<Opened | undefined> {
   if (!existsSync(new URL(`./node_modules/${packageName}/package.json`, import.meta.url)) && !install())

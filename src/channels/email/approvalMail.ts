@@ -12,7 +12,7 @@ export type ApprovalMail = {
   lead: string;
   warnings: string[];
   head: HeadField[];
-  /** The letter; a second part where its two versions say different things. */
+  /** The letter; it has a second part if its two versions say different things. */
   parts: { label: string; text: Excerpt }[];
   rationale: Excerpt | null;
   newer: Said | null;
@@ -55,7 +55,7 @@ export function approvalMail(view: ApprovalView, links: ApprovalLinks): Approval
   };
 }
 
-/** What recipients will read comes first: the HTML's words where there is HTML. */
+/** What recipients will read comes first: the HTML's words if there is HTML. */
 function partsOf({ text, html, difference }: Letter): ApprovalMail["parts"] {
   const plain = said(text, limits.letter);
   if (html === null) return [{ label: "The text", text: plain }];

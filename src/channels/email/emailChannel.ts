@@ -1,7 +1,7 @@
 import type { ApprovalRequest, Channel } from "../channel.ts";
 import { renderApprovalMail } from "./renderApprovalMail.ts";
 
-/** A mail of the service's own. Null where it was taken, else why not, in words. */
+/** A mail of the service's own. Null if it was taken, else why not, in words. */
 type Send = (
   origin: ApprovalRequest["origin"],
   mail: { to: string; subject: string; text: string; html: string },

@@ -11,7 +11,7 @@ export function excerpt(text: string, max: number, maxLines = 120): Excerpt {
   return { shown, left: whole.length - shown.length };
 }
 
-/** The note that stands where a text was cut. Undefined where nothing is missing. */
+/** The note shown where a text was cut. Undefined if nothing is missing. */
 export function cutNote({ left }: Excerpt): string | undefined {
   if (left === 0) return undefined;
   return `… ${left.toLocaleString("en")} more ${left === 1 ? "character" : "characters"}; see the review page`;

@@ -1,7 +1,7 @@
 import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
 
-/** The mail for a program that shows no HTML. What others wrote stands behind a bar, so that it cannot pass for a word of ours. */
+/** The mail for a program that shows no HTML. Text by others is shown behind a bar, so that it cannot be taken for ours. */
 export function mailAsText(mail: ApprovalMail): string {
   return blocks([
     mail.title.toUpperCase(),

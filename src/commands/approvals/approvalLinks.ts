@@ -82,7 +82,7 @@ async function reject(deps: Dependencies, link: Linked, reason: string | null, c
   return { kind: "rejected" };
 }
 
-/** The approval is recorded; a process carries the send out. The approver is told how it went as far as that shows soon. */
+/** The approval is recorded; a process carries the send out. The approver sees the outcome if it is known soon. */
 async function howItGoesOn(deps: Dependencies, draftId: string): Promise<DecisionResult> {
   const deadline = deps.clock.monotonic() + tellWithinMs;
   for (;;) {
@@ -98,7 +98,7 @@ async function howItGoesOn(deps: Dependencies, draftId: string): Promise<Decisio
 const heldBy = (code: string): HeldBy =>
   code === "sending_paused" || code === "plan_limit_reached" ? code : "identity_disabled";
 
-/** The newest word on the draft's thread, where it is newer than what the draft answers. Waits for acknowledged mail to be filed. */
+/** The newest message on the draft's thread, if it is newer than the one that the draft answers. Waits for acknowledged mail to be filed. */
 async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
   await waitUntilFiled(deps, draft.identityId);
   const { state: thread } = await loadThread(deps, draft.threadId);

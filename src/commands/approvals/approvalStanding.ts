@@ -26,7 +26,7 @@ type Runs = { received: RuleRun | null; created: RuleRun };
 export const createdRunId = (submittedEventId: string): string => derivedId("rules", "draft.created", submittedEventId);
 
 /**
- * Why what approved a draft without a person does not approve it any more, in words; null where it does, and where a person or a key
+ * Why what approved a draft without a person does not approve it any more, in words; null if it does, and where a person or a key
  * approved. Asked at every claim and right before a hand-over. Throws Unavailable while the read models are behind the log.
  */
 export async function withdrawalOf(deps: Dependencies, draftId: string, draft: Draft): Promise<string | null> {
@@ -153,7 +153,7 @@ async function sentByKey(deps: Dependencies, draftId: string): Promise<boolean> 
   return events.findLast(({ type }) => type === "DraftQueued")?.metadata.actor.kind === "api_key";
 }
 
-/** Takes back an approval that does not stand any more. One that a person or a key gave meanwhile stays. */
+/** Withdraws an approval that no longer holds. One that a person or a key gave meanwhile stays. */
 export async function withdrawApproval(
   deps: Dependencies,
   { draftId, version, because }: { draftId: string; version: number; because: string },

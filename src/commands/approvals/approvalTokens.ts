@@ -18,7 +18,7 @@ export type Linked = {
   tokenSha256: string;
 };
 
-/** Checks a token: undefined where no draft knows it. One whose channel has changed is known, and expired. */
+/** Checks a token: undefined if no draft knows it. One whose channel has changed is known, and expired. */
 export async function linked(deps: Dependencies, token: string): Promise<Linked | undefined> {
   const tokenSha256 = hashToken(token);
   const known = await draftOf(deps, tokenSha256);
@@ -39,7 +39,7 @@ async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<type
   return draftOfToken(deps.reads, tokenSha256);
 }
 
-/** A link is bound to its channel: where another approver has taken over, those given to the old one have run out. */
+/** A link is bound to its channel: if another approver has taken over, those given to the old one have run out. */
 function reaches(identity: Identity, { slot, type, address }: Asked["channel"]): boolean {
   const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
   return channel?.type === type && (address === undefined || (channel.config.to ?? null) === address);

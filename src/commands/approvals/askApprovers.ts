@@ -21,7 +21,7 @@ type Question = { draftId: string; draft: Draft; slot: ChannelSlot; lastTry: boo
 
 /**
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
- * before anything leaves; a second try uses tokens of its own. False where they were not reached and a later try may help.
+ * before anything leaves; a second try uses tokens of its own. False if they were not reached and a later try may help.
  */
 export async function askApprovers(
   deps: Dependencies,

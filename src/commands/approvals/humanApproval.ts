@@ -19,7 +19,7 @@ export async function workspaceRequiresHuman(deps: Workspaces, workspaceId: stri
 }
 
 /**
- * Who makes an identity also says who approves for it. Where the workspace wants a person's word that takes the right to say so: else an
+ * Who makes an identity also says who approves for it. If the workspace requires human approval, that needs the right to decide so: otherwise an
  * agent's key would make one that it approves itself. Throws Rejected insufficient_scope.
  */
 export async function requireMayNameApprovers(

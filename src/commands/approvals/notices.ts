@@ -6,7 +6,7 @@ import type { Dependencies } from "../dependencies.ts";
 /** A mail of the service's own to an approver. */
 export type Notice = { to: string; subject: string; text: string; html: string };
 
-/** Sends one now. Null where the provider took it, else why not, in words. The same origin gives the same Message-ID. */
+/** Sends one now. Null if the provider took it, else why not, in words. The same origin gives the same Message-ID. */
 export async function sendNotice(
   deps: Dependencies,
   provider: MailProvider,

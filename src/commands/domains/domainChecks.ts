@@ -12,7 +12,7 @@ import { nameId, namesOf } from "./domainNames.ts";
 /** All look-ups of one check together. */
 const checkMs = 20_000;
 
-/** Looks a domain's records up and records what was found, once for each attempt. Answers the domain as it stands then. */
+/** Looks a domain's records up and records what was found, once for each attempt. Returns the domain's resulting state. */
 export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
   const { state: domain } = await deps.domains.load(domainId);
   if (!domain.exists || domain.deleted) return domain;

@@ -9,11 +9,11 @@ export type DomainNames = { name: string; subdomain: string | null; mailDomain: 
 /** Names that no registrar gives out, or that mean something of their own on every machine (RFC 6761 and its like). */
 const reserved = ["localhost", "local", "invalid", "internal", "onion", "arpa", "alt"];
 
-/** What stands before it in the longest of its records has to fit too. */
+/** The prefix in the longest of its records has to fit too. */
 const maxNameLength = 200;
 
 /**
- * The names that a new domain stands under, as DNS has them: punycode, lower case, without the dot at the end. The subdomain may be given with
+ * The names of a new domain, as DNS has them: punycode, lower case, without the dot at the end. The subdomain may be given with
  * or without the domain behind it. Throws Rejected invalid_request.
  */
 export function readDomainNames(
@@ -36,7 +36,7 @@ export function readDomainNames(
   return { name, subdomain: relative, mailDomain };
 }
 
-/** The sandbox domain stands in every workspace already. */
+/** Every workspace already has the sandbox domain. */
 function requireNotOurs({ sandboxDomain, approvalsFrom }: Dependencies["settings"], name: string): void {
   if (name !== sandboxDomain && name !== domainPart(approvalsFrom)) return;
   throw invalid("domain_name", "this domain belongs to the service itself: use a domain of your own", {
@@ -88,7 +88,7 @@ export async function loadName(deps: Pick<Dependencies, "domainNames">, name: st
   return (await deps.domainNames.load(nameId(name))).state;
 }
 
-/** True where mail for any address of this domain comes to the service: of a verified domain, whoever's. */
+/** True if mail for any address of this domain comes to the service: if it belongs to a verified domain of any workspace. */
 export async function receivesMailHere(deps: Pick<Dependencies, "domainNames">, domain: string): Promise<boolean> {
   return (await loadName(deps, domain)).verified?.receives === true;
 }

@@ -37,7 +37,7 @@ export async function createDomain(
   throw invalid("domain_name", "this domain has just been added: use that one", { conflict: true });
 }
 
-/** An id under which this workspace took the name and then made no domain: whoever wants the name goes on with it. */
+/** An id under which this workspace took the name but then made no domain: the next request for the name continues with it. */
 async function interruptedCreation(deps: Dependencies, workspaceId: string, { name }: DomainNames) {
   const held = (await loadName(deps, name)).registered[workspaceId];
   return held !== undefined && (await stateOf(deps, held)) === "unborn" ? held : undefined;
@@ -77,7 +77,7 @@ async function registerName(
   await deps.domainNames.handle(nameId(name), command, cause);
 }
 
-/** For a domain that is gone, or never comes to be. */
+/** Used for a domain that is gone, or never came into being. */
 export async function releaseNames(
   deps: Dependencies,
   domainId: string,
@@ -127,7 +127,7 @@ export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: 
   return state;
 }
 
-/** The domain an identity is on; undefined for the sandbox domain, which is nobody's own. */
+/** The domain an identity is on; undefined for the sandbox domain, which belongs to no workspace. */
 export async function ownDomainOf(
   deps: Pick<Dependencies, "domains">,
   { workspaceId, domainId }: OfDomain,

@@ -10,7 +10,7 @@ import { noteDraft } from "../threads/threads.ts";
 export type Changed = Handled<Draft> & { threadId: string };
 
 /**
- * Changes a draft and tells its thread how the draft stands, so that both show at once; the process noteDrafts makes up for a run that was cut
+ * Changes a draft and reports its state to its thread, so that both show at once; the process noteDrafts makes up for a run that was cut
  * off in between. `position`: both are in the log there. `recorded`: the crash point between the two. Throws Rejected.
  */
 export async function changeDraft(
@@ -23,7 +23,7 @@ export async function changeDraft(
   return { ...handled, ...(await tellThread(deps, { draftId, ...handled }, cause)) };
 }
 
-/** Tells a draft's thread how the draft stands. Telling it again, or of an older revision, changes nothing. */
+/** Reports a draft's state to its thread. Reporting it again, or an older revision, changes nothing. */
 export async function tellThread(
   deps: Dependencies,
   { draftId, state, revision, position }: { draftId: string; state: Draft; revision: number; position: number },

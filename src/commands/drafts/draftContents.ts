@@ -8,7 +8,7 @@ import { reducedHtml } from "./reducedHtml.ts";
 
 export { contentSha256 };
 
-/** Contents up to this many bytes of JSON stand in the event itself. */
+/** Contents up to this many bytes of JSON are stored in the event itself. */
 const inlineBytes = 16 * 1024;
 
 /** Puts a content where it belongs by its size: into the event, or into the blob store before it. */

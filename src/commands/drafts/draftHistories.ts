@@ -24,7 +24,7 @@ export const draftEvents = (deps: Dependencies, draftId: string): Promise<Record
   readAll<DraftEvent>(deps, draftStream(draftId));
 
 /**
- * A draft's whole life, oldest first: its own events, the claims to send it, which stand on its thread, and what became of each attempt.
+ * A draft's whole life, oldest first: its own events, the claims to send it, which are on its thread, and the outcome of each attempt.
  */
 export async function draftHistory(deps: Dependencies, draftId: string): Promise<Recorded[]> {
   const own: Recorded[] = await draftEvents(deps, draftId);
@@ -55,11 +55,11 @@ const idsIn = (events: readonly Recorded[], field: string): string[] => [
 /** A draft as it stood, and when that state ended (null: it is today's). */
 export type EarlierDraft = { row: DraftRow; until: string | null };
 
-/** A draft as it stood at a moment; undefined where there was none yet. */
+/** A draft as it stood at a moment; undefined if there was none yet. */
 export const draftAt = (deps: Dependencies, draftId: string, at: Date): Promise<EarlierDraft | undefined> =>
   replayWhile(deps, draftId, (event) => Date.parse(event.metadata.at) <= at.getTime());
 
-/** A draft as it last stood with this version; undefined where it has no such version. */
+/** A draft as it last stood with this version; undefined if it has no such version. */
 export async function draftAtVersion(
   deps: Dependencies,
   draftId: string,
@@ -88,7 +88,7 @@ async function replayWhile(
 
 export type VersionContent = { content: DraftContent; contentSha256: string; rationale: string | null };
 
-/** What a version says, exactly as it was hashed; undefined where the draft has no such version. */
+/** What a version says, exactly as it was hashed; undefined if the draft has no such version. */
 export async function versionContent(
   deps: Dependencies,
   draftId: string,
@@ -100,7 +100,7 @@ export async function versionContent(
   return { content: await loadContent(deps.blobs, { content, contentBlob }), contentSha256, rationale };
 }
 
-/** The frozen MIME of a draft's newest hand-over: its hash in the blob store; undefined where none was begun. */
+/** The frozen MIME of a draft's newest hand-over: its hash in the blob store; undefined if none was begun. */
 export async function handedOverMime(deps: Dependencies, draftId: string): Promise<string | undefined> {
   const history = await draftHistory(deps, draftId);
   const started = history.findLast((event) => event.type === "DeliveryStarted");

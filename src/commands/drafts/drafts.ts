@@ -42,7 +42,7 @@ export async function editDraft(
     draftId: string;
     ifVersion: number | null;
     changes: DraftChanges;
-    /** What the subject becomes where the override is taken back. */
+    /** The subject after its override is removed. */
     threadSubject: string;
   },
   cause: Cause,
@@ -100,7 +100,7 @@ export async function rejectDraft(
 
 /**
  * Queues a pending or approved draft for delivery; sending a pending one is the key's own authorisation. `ifVersion`: the version the key
- * means, which also decides on one that the service made after an approval; null where it names none. Throws Rejected as queueSend does.
+ * means, which also decides on one that the service made after an approval; null if it names none. Throws Rejected as queueSend does.
  */
 export async function sendDraft(
   deps: Dependencies,

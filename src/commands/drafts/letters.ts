@@ -19,7 +19,7 @@ type Blobs = Pick<Dependencies, "blobs">;
 export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments"> & { making: Making };
 
 /**
- * Makes of what was given what is stored: HTML reduced to what can be shown, pictures bound by their hash, a text part made where none was
+ * Makes of what was given what is stored: HTML reduced to what can be shown, pictures bound by their hash, a text part made if none was
  * given. Throws Rejected invalid_request naming the field.
  */
 export async function writeLetter(deps: Blobs, { bodyText, bodyHtml, attachments }: GivenLetter): Promise<Letter> {
@@ -51,7 +51,7 @@ export async function rewriteLetter(
   return composeLetter(deps, { text, html: changes.bodyHtml || null }, given, named, attachments);
 }
 
-/** `known`: attachments that the HTML may show by their hash, where they are more than those that stay. */
+/** `known`: attachments that the HTML may show by their hash, if there are more than those that stay. */
 async function composeLetter(
   deps: Blobs,
   { text, html }: { text: string | null; html: string | null },
@@ -82,8 +82,8 @@ async function composeLetter(
 }
 
 /**
- * A letter from before HTML was reduced, as it would be written today. What cannot be reduced leaves the HTML out where there is a text;
- * where there is none, the letter says so itself: a person has to look at it.
+ * A letter from before HTML was reduced, as it would be written today. If it cannot be reduced, the HTML is left out, provided there is a text;
+ * if there is none, the letter says so itself: a person has to look at it.
  */
 export function reducedLetter({ body_text, body_html, attachments }: Omit<Letter, "making">): Letter {
   const making: Making = { htmlRemoved: [] };

@@ -9,7 +9,7 @@ import { reducedLetter } from "./letters.ts";
 
 /**
  * What was approved is what is sent: where the identity's name, reply-to or signature differs from what an open draft was shown with, or its
- * HTML is from before that was reduced, the draft gets a new version and needs a new approval. True where the draft has a newer version now
+ * HTML is from before that was reduced, the draft gets a new version and needs a new approval. True if the draft has a newer version now
  * than the given one.
  */
 export async function refreshContent(

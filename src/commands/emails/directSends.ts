@@ -33,7 +33,7 @@ export type DirectlySent = {
   messageId: string;
   threadId: string;
   status: DraftStatus;
-  /** ISO 8601 UTC; null where it waits for a person. */
+  /** ISO 8601 UTC; null if it waits for a person. */
   queuedAt: string | null;
   position: number;
 };
@@ -52,7 +52,7 @@ export async function requireDirectSend(
 }
 
 /**
- * Submits a draft that the calling key approves by the same act, and queues it; where the identity requires a person, it stays pending.
+ * Submits a draft that the calling key approves by the same act, and queues it; if the identity requires human approval, the draft stays pending.
  * A refusal leaves a draft that never leaves.
  */
 export async function sendDirectly(
@@ -65,7 +65,7 @@ export async function sendDirectly(
   return proceed(deps, draft.draftId, submitted, identity, cause);
 }
 
-/** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined where it made no such draft. */
+/** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined if it made no such draft. */
 export async function resumeSend(deps: Dependencies, draftId: string, cause: Cause): Promise<DirectlySent | undefined> {
   if (!cause.repeated) return undefined;
   const loaded = await deps.drafts.load(draftId);
@@ -127,7 +127,7 @@ async function queue(deps: Dependencies, draftId: string, cause: Cause) {
   return { threadId, position, queuedAt };
 }
 
-/** Who gets no answer may repeat the call under its Idempotency-Key; without one nobody will. */
+/** A caller without an answer may repeat the call under its Idempotency-Key; without a key nobody repeats it. */
 async function withdrawnUnlessDone<T>(
   deps: Dependencies,
   draftId: string,

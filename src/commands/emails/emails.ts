@@ -97,7 +97,7 @@ export type ReplyRequest = GivenLetter & {
 };
 
 /**
- * Answers on a thread: recipients and headers are derived. Where no message was named and a newer one arrives in between,
+ * Answers on a thread: recipients and headers are derived. If no message was given and a newer one arrives in between,
  * that one is answered; else Throws Rejected stale_draft. Also not_found naming the field, loop_guarded, and whatever refuses a send.
  */
 export async function replyEmail(deps: Dependencies, request: ReplyRequest, cause: Cause): Promise<DirectlySent> {
@@ -111,7 +111,7 @@ export async function replyEmail(deps: Dependencies, request: ReplyRequest, caus
   } catch (error) {
     if (named || !(error instanceof Rejected) || error.code !== "stale_draft") throw error;
     const newer = await newest(deps, thread);
-    // The caller wrote to whoever had written last: a third party who comes in between does not get that answer.
+    // The caller wrote to the last sender: a third party who writes in between does not get that reply.
     if (newer.from_email.toLowerCase() !== answered.from_email.toLowerCase()) throw error;
     return answer(deps, request, thread, newer, newId(deps, cause, "draft-again"), cause);
   }
@@ -178,7 +178,7 @@ async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow
   throw invalid("thread_id", "this thread has no inbound message to reply to: use POST /v1/emails/send");
 }
 
-/** Throws Rejected not_found naming the field where this workspace has no such identity. */
+/** Throws Rejected not_found naming the field if this workspace has no such identity. */
 export async function loadIdentity(deps: Dependencies, workspaceId: string, identityId: string): Promise<Identity> {
   const { state } = await deps.identities.load(identityId);
   if (state.exists && !state.deleted && state.workspaceId === workspaceId) return state;

@@ -18,7 +18,7 @@ import { reducedSignature } from "./signatures.ts";
 /** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
 const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
 
-/** The part of an address's stream name: addresses themselves stand in no stream id. */
+/** The address's part of a stream name: a hash, because no address may appear in a stream id. */
 export const addressHash = (address: string): string =>
   createHash("sha256").update(address.toLowerCase()).digest("hex");
 
@@ -55,7 +55,7 @@ export async function createIdentity(
   return { identityId, position };
 }
 
-/** An id under which this workspace claimed the address and then made no identity: whoever wants the address goes on with it. */
+/** An id under which this workspace claimed the address but then made no identity: the next request for the address continues with it. */
 async function interruptedCreation(
   deps: Dependencies,
   workspaceId: string,
@@ -95,7 +95,7 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   }
 }
 
-/** Whoever has the address from the time when its domain was another workspace's: this one has proven since that it is its own. */
+/** The identity that got the address when its domain was another workspace's. This workspace has since proven that the domain is its own. */
 async function displacedFrom(
   deps: Dependencies,
   workspaceId: string,
@@ -124,7 +124,7 @@ export async function identityWorks(deps: Dependencies, workspaceId: string, ide
 
 const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, "");
 
-/** In the sandbox all workspaces share a domain: mail to name+tag is for whoever has the name, and a stranger's identity would get it first. */
+/** In the sandbox all workspaces share a domain: mail to name+tag is for the owner of the name, and a stranger's identity would get it first. */
 async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddress: string): Promise<void> {
   const untagged = withoutTag(emailAddress);
   if (untagged === emailAddress) return;
@@ -192,7 +192,7 @@ function requireLocalPart(localPart: string): void {
   throw invalid("local_part", "expected 1 to 64 lowercase letters, digits and _ + -, with single dots between them");
 }
 
-/** What stands behind the @ of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
+/** The domain part of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */
 async function addressDomain(
   deps: Dependencies,
   workspaceId: string,

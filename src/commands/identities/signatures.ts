@@ -37,7 +37,7 @@ export async function reducedSignature(deps: Sources, html: string | null, befor
   return { signatureHtml: reduced.html, htmlRemoved: reduced.removed };
 }
 
-/** Reduces a signature from before that was done at saving; false where there is none. What cannot be shown at all is taken away and named. */
+/** Reduces a signature from before that was done at saving; false if there is none. What cannot be shown at all is taken away and named. */
 export async function reduceStoredSignature(deps: Dependencies, identityId: string, cause: Cause): Promise<boolean> {
   const { state: before } = await deps.identities.load(identityId);
   if (!before.signatureHtml || before.htmlRemoved !== null || before.deleted) return false;

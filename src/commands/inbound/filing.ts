@@ -23,7 +23,7 @@ const maxDecisionBytes = 500_000;
 
 /**
  * Files everything received for an identity: decisions first, then what they say (src/README.md, "Receiving and filing"). Safe to run
- * twice at once and to be cut off anywhere: whoever comes next carries out what is recorded. Throws Unavailable where storage is away.
+ * twice at once and to be cut off anywhere: the next run carries out what is recorded. Throws Unavailable if storage is away.
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   for (;;) {
@@ -68,7 +68,7 @@ async function filePage(
   await finishFilings(deps, identityId, decisions, byRevision, cause);
 }
 
-/** As many of them, from the first, as go into one append: mails that name many others make long decisions. The rest waits for the next turn. */
+/** As many as fit into one append, from the first: mails that refer to many others make long decisions. The rest waits for the next turn. */
 export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[] {
   let bytes = 0;
   const end = decisions.findIndex((decision, index) => {

@@ -11,7 +11,7 @@ import { contactId, derivedId } from "../ids.ts";
 import { absorbThread } from "../threads/threads.ts";
 import type { ReadMail } from "./readMail.ts";
 
-/** Bodies up to this many bytes of JSON stand in the event; larger ones in the blob store. */
+/** Bodies up to this many bytes of JSON are stored in the event; larger ones in the blob store. */
 const inlineBodyBytes = 48 * 1024;
 /** Of a body in the blob store: what full-text search shall find. */
 const searchedCharacters = 8_000;
@@ -30,7 +30,7 @@ export async function carryOut(
   for (const decision of decisions) {
     if (decision.disposition === "duplicate") continue;
     if (decision.absorbs.length > 0) {
-      // A merge touches several threads: everything before it has to stand.
+      // A merge touches several threads: everything before it has to be filed.
       await Promise.all(turns.values());
       await mergeThreads(deps, decision, cause);
     }
@@ -46,7 +46,7 @@ export async function carryOut(
   await Promise.all(turns.values());
 }
 
-/** Freeze first, then tell the survivor: whoever is sent on from a frozen thread finds everything there. */
+/** Freezes first, then tells the survivor: a caller who is redirected from a frozen thread finds everything there. */
 async function mergeThreads(deps: Dependencies, decision: FilingDecision, cause: Cause): Promise<void> {
   for (const absorbedId of decision.absorbs) {
     const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
@@ -111,7 +111,7 @@ async function holdMessage(
   await onItsThread(deps, decision, event, { type: "HoldMessage", held, opens: opening(decision, event) }, cause);
 }
 
-/** What is to be known of a thread that a mail opens; null where it joins one. */
+/** What is to be known of a thread that a mail opens; null if it joins one. */
 function opening({ opensThread }: FilingDecision, { data }: ReadMail["event"]) {
   if (!opensThread) return null;
   const { workspaceId, identityId, headers } = data;

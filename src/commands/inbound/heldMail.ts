@@ -4,7 +4,7 @@ import type { Cause } from "../handle.ts";
 import { identityWorks } from "../identities/identities.ts";
 import { countInbound } from "../plans/quotas.ts";
 
-/** Why an identity's mail is held at this moment, in words; null where it is not. Mail of a deleted identity is filed as before. */
+/** Why an identity's mail is held at this moment, in words; null if it is not. Mail of a deleted identity is filed as before. */
 export async function receivesNothing(
   deps: Dependencies,
   workspaceId: string,

@@ -49,7 +49,7 @@ async function authenticationOf(deps: Dependencies, message: InboundMessage): Pr
   return sizeBytes > largeBytes ? room.take(sizeBytes, verify) : verify();
 }
 
-/** Mails above this size wait for room in memory: whoever sends them says, by its DNS, how long each is kept there. */
+/** Mails above this size wait for room in memory: the sender's DNS decides how long each is kept there. */
 const largeBytes = 256 * 1024;
 const room = createRoom(64 * 1024 * 1024);
 

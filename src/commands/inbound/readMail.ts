@@ -23,7 +23,7 @@ export const mailRoom: Room = createRoom(4 * togetherBytes);
 export const bytesOf = (received: readonly Received[]): number =>
   received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
-/** As many of them, from the first, as may be read together. */
+/** As many as may be read together, from the first. */
 export function readTogether(received: readonly Received[]): Received[] {
   let bytes = 0;
   const end = received.findIndex(({ data }, index) => {
@@ -40,7 +40,7 @@ export const receivedFrom = (
   range: { from: number; count: number },
 ): Promise<Received[]> => readEvents<InboxEvent>(deps.store, inboxStream(identityId), range);
 
-/** What stands at this revision of an inbox. */
+/** The event at this revision of an inbox. */
 export async function receivedAt(
   deps: Pick<Dependencies, "store">,
   identityId: string,
@@ -51,7 +51,7 @@ export async function receivedAt(
   return received;
 }
 
-/** A mail and what could be read of it. Throws Unavailable where storage is away. */
+/** A mail and what could be read of it. Throws Unavailable if storage is away. */
 export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
   const raw = await rawOf(deps, event);
   return { event, parsed: raw ? await deps.parser.parse(raw) : unreadable("the stored mail is missing or damaged") };

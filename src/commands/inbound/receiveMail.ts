@@ -7,7 +7,7 @@ import type { Actor } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
 
-/** Takes mail in: resolves recipients, and makes a mail durable before its sender is told 250. */
+/** Takes mail in: resolves recipients, and makes a mail durable before its sender is answered 250. */
 export const reception = (deps: Dependencies): Reception => ({
   resolve: (address) => resolveRecipient(deps, address),
   accept: (delivery) => receive(deps, delivery),
@@ -27,7 +27,7 @@ async function resolveRecipient(deps: Dependencies, address: string): Promise<Re
   return identity && { kind: "identity", identityId: identity.id, workspaceId: identity.workspace_id };
 }
 
-/** A domain that changed hands takes its mail along: what another workspace has on it from before receives no more. */
+/** A domain that changed hands takes its mail along: another workspace's earlier identities on it receive nothing any more. */
 async function withoutDisplaced<Found extends { workspace_id: string }>(
   deps: Dependencies,
   address: string,
@@ -67,7 +67,7 @@ async function receive(deps: Dependencies, delivery: Delivery): Promise<void> {
   crashPoint("inbound:received");
 }
 
-/** Whose approval mail was answered, where its Message-ID still tells. */
+/** Whose approval mail was answered, if its Message-ID still tells. */
 async function approverOf(deps: Dependencies, threadIds: readonly string[]) {
   for (const id of threadIds) {
     const origin = deps.messageIds.open(id);

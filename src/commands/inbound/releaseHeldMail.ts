@@ -15,8 +15,8 @@ type Held = { identityId: string; decision: FilingDecision };
 
 /**
  * Releases held mail of these identities of a workspace, in the order in which it was received, as far as the identities receive and the
- * plan's inbound mails reach. True where the plan left some behind. Safe to run twice at once and to be cut off anywhere: what was counted
- * stays counted, and whoever comes next carries out what was decided.
+ * plan's inbound mails reach. True if the plan left some behind. Safe to run twice at once and to be cut off anywhere: what was counted
+ * stays counted, and the next run carries out what was decided.
  */
 export async function releaseHeld(
   deps: Dependencies,
@@ -56,13 +56,13 @@ async function nextHeld(
   return waiting.sort((a, b) => a.decision.inboxPosition - b.decision.inboxPosition).slice(0, pageSize);
 }
 
-/** A release is decided only where everything decided before it stands in its thread: merges may lead it elsewhere. */
+/** A release is decided only where everything decided before it is in its thread: merges may lead it elsewhere. */
 async function finishPending(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   const { state: filing } = await deps.filings.load(identityId);
   if (filing.pending.length > 0) await fileInbox(deps, identityId, cause);
 }
 
-/** A filing of its own: decided first, then carried out like any other. False where some of them are left for the next turn. */
+/** A filing of its own: decided first, then carried out like any other. False if some of them are left for the next turn. */
 async function release(
   deps: Dependencies,
   workspaceId: string,

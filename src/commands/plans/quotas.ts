@@ -88,13 +88,13 @@ export async function countInbound(
   return new Set(deliveryIds.filter((id) => state.reservations.get(id) === "reserved"));
 }
 
-/** True where the plan has room for one more inbound mail. Only a look: counting decides. */
+/** True if the plan has room for one more inbound mail. Only a look: counting decides. */
 export async function hasInboundRoom(deps: Dependencies, workspaceId: string): Promise<boolean> {
   const cap = capOn(await currentPlan(deps, workspaceId), "inbound");
   return cap === null || (await usedNow(deps, workspaceId, "inbound")) < cap;
 }
 
-/** Throws Rejected plan_limit_reached where no outbound mail is left. Only a look: the reservation decides. */
+/** Throws Rejected plan_limit_reached if no outbound mail is left. Only a look: the reservation decides. */
 export async function requireQuotaLeft(deps: Dependencies, workspaceId: string): Promise<void> {
   const cap = capOn(await currentPlan(deps, workspaceId), "outbound");
   if (cap === null || (await usedNow(deps, workspaceId, "outbound")) < cap) return;

@@ -11,12 +11,12 @@ type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
 /** `unborn`: nothing of that id was ever made. It may be on its way, or its making was interrupted. */
 export type HolderState = "alive" | "gone" | "unborn";
 
-/** After so long, what took a slot and never came to be is not on its way any more. */
+/** After this long, a thing that took a slot but was never created is no longer being created. */
 const interruptedAfterMs = 10 * 60_000;
 
 /**
- * Takes one of `cap` slots (null: no limit) before the thing itself is made, so that never more than that exist. False where this
- * id holds one already. Throws Rejected plan_limit_reached where none is free; the slots of those that are gone are found then.
+ * Takes one of `cap` slots (null: no limit) before the thing itself is made, so that never more than that exist. False if this
+ * id holds one already. Throws Rejected plan_limit_reached if none is free; the slots of those that are gone are found then.
  */
 export async function takeSlot(
   deps: Dependencies,
@@ -49,7 +49,7 @@ export async function takeSlot(
 
 const nouns = { identities: "identity", rules: "rule", domains: "domain" };
 
-/** The refusal, in a caller's words, where as many things of a kind exist as the plan allows. */
+/** The refusal when as many things of a kind exist as the plan allows. */
 export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected {
   if (!cap) return new Rejected("plan_limit_reached", `your plan allows no ${kind}: upgrade the plan`);
   const full =
@@ -87,7 +87,7 @@ export async function worksUnderPlan(
   return states.filter((state) => state === "alive").length < cap;
 }
 
-/** For an id that will never be made. */
+/** Used for an id that will never be created. */
 export async function vacateSlot(
   deps: Dependencies,
   { workspaceId, kind, holderId }: Slot,

@@ -86,7 +86,7 @@ export async function decideSubmission(
   subject: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
   mode: "manual" | "auto",
   cause: Cause,
-  /** Why a person is asked, where it is not for the rule's own sake. */
+  /** Why a person is asked, if not because the rule asks for one. */
   because?: string,
 ): Promise<void> {
   if (mode === "auto") return approveByRule(deps, subject, cause);

@@ -24,7 +24,7 @@ export type About = {
   exchange: Exchange;
 };
 
-/** True where the sender is who they say: DMARC passed with alignment. */
+/** True if the sender is who they say: DMARC passed with alignment. */
 const isProof = (authentication: Authentication | null): boolean =>
   authentication?.aligned === true && authentication.dmarc === "pass";
 
@@ -122,7 +122,7 @@ async function textOf(deps: Dependencies, { body_text, body_blob }: MessageRow):
 export const keptFacts = (facts: Facts): KnownFacts =>
   Object.fromEntries([...facts].filter(([field]) => field !== "message.body_text"));
 
-/** The facts of an evaluation again, the contact as it is now. Where none were kept, facts as they are now. */
+/** The facts of an evaluation again, the contact as it is now. If none were kept, the facts as they are now. */
 export function factsAgain(now: Facts, kept: KnownFacts | undefined): Facts {
   if (kept === undefined) return now;
   const isOfNow = (field: string) => field.startsWith("contact.") || field === "message.body_text";

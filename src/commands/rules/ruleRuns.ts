@@ -23,10 +23,10 @@ export type RuleTrigger = {
   workspaceId: string;
 };
 
-/** A message's rules run once, whatever makes sure of it. */
+/** A message's rules run once, however often they are requested. */
 export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
 
-/** What rules are told, and which rules there are, comes from the read models, which have to know of the event first. */
+/** The facts for rules, and the rules themselves, come from the read models, which have to know of the event first. */
 export async function caughtUp(deps: Dependencies, position: number): Promise<void> {
   if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
 }
@@ -39,8 +39,8 @@ export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger:
   workingRules(deps.reads, workspaceId, { trigger, cap: await capOf(deps, workspaceId, "rules") });
 
 /**
- * Walks the rules of a trigger event, once: what was decided stands in the log before anything is done, and whoever comes again finds
- * it there. null where no rule is asked. `about` is looked up only where one is, and `before` too: the walk that came before this one about the
+ * Walks the rules of a trigger event, once: the decision is in the log before anything is done, and a repetition finds
+ * it there. null if no rule is asked. `about` is looked up only if one is, and `before` too: the walk that came before this one about the
  * same draft, where one did.
  */
 export async function evaluateRules(
@@ -108,7 +108,7 @@ async function chainOf(
 export type Part = "quick" | "notices";
 
 /**
- * Carries out what a run decided and nobody has carried out yet, in order. Each action is recorded right after it is done. True where
+ * Carries out what a run decided and nobody has carried out yet, in order. Each action is recorded right after it is done. True if
  * nothing is left that a later try could do.
  */
 export async function carryOut(

@@ -77,7 +77,7 @@ export function maskedActions(deps: Keys, workspaceId: string, actions: readonly
   });
 }
 
-/** What an agent reads is told to nobody by mail: it would be its own mailbox. Throws Rejected invalid_request. */
+/** Refuses to notify an address that this service hosts: an agent would read that mail. Throws Rejected invalid_request. */
 export async function requireOutside(deps: Dependencies, path: string, actions: readonly RuleAction[]): Promise<void> {
   for (const [index, action] of actions.entries()) {
     if (action.type !== "notify_channel" || action.channel !== "email") continue;

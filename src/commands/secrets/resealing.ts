@@ -65,7 +65,7 @@ export const sealedCategories: readonly string[] = sealedNouns.map(({ category }
 
 type Progress = (done: number, of: number) => void;
 
-/** How many secrets stand under each key of the ring, by its kid. */
+/** How many secrets are encrypted with each key of the ring, by kid. */
 export async function countSecrets(deps: Dependencies, onProgress: Progress): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   await eachStream(deps, onProgress, async (stream, { serviceOf, command }) => {
@@ -88,7 +88,7 @@ export async function countSecrets(deps: Dependencies, onProgress: Progress): Pr
 export type Resealed = { resealed: number; unopened: string[] };
 
 /**
- * Seals every kept secret that is not under the ring's first key anew, by an event of its own on its stream. Doing it again changes
+ * Seals every kept secret that is not under the ring's first key again, by an event of its own on its stream. Doing it again changes
  * nothing.
  */
 export async function resealSecrets(deps: Dependencies, cause: Cause, onProgress: Progress): Promise<Resealed> {
@@ -130,7 +130,7 @@ async function eachStream(
   }
 }
 
-/** From the log itself: a read model may lag. */
+/** Reads the log itself, because a read model may lag. */
 async function streamsWithSecrets({ store }: Dependencies): Promise<Set<string>> {
   const streams = new Set<string>();
   const head = await store.head();

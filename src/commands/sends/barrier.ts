@@ -24,7 +24,7 @@ export async function waitForFiling(deps: Dependencies, identityId: string): Pro
   await filedWithin(deps, identityId, submissionWaitMs, noStream);
 }
 
-/** The inbox's revision up to which everything is filed; undefined where that took longer than `withinMs`. */
+/** The inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
 async function filedWithin(
   deps: Dependencies,
   identityId: string,

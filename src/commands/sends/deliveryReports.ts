@@ -12,7 +12,7 @@ const types: Record<Report["outcome"], ReportEvent["type"]> = {
 };
 
 /**
- * Records what became of a mail, each outcome once. Where nobody knew whether the provider had taken it, that is settled with it. An attempt
+ * Records what became of a mail, each outcome once. If nobody knew whether the provider had taken it, that is settled with it. An attempt
  * that never handed anything over has nothing to report: false.
  */
 export async function reportDelivery(deps: Dependencies, report: Report, cause: Cause): Promise<boolean> {

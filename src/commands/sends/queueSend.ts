@@ -22,7 +22,7 @@ const competitorMs = 2_000;
 /** Longer than it takes until a claim whose maker was cut off is undone (recoverClaims). */
 const recoveryMs = 10_000;
 
-/** What stands between a claim and a queued draft, enough to undo it. */
+/** The state between a claim and a queued draft, enough to undo it. */
 type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
 
 /**
@@ -54,7 +54,7 @@ export async function queueSend(
   }
 }
 
-/** For a repetition that is no answer: the competitor may be its own first run. */
+/** A repetition cannot answer with this: the competitor may be its own first run. */
 const stillInProgress = (repeated: boolean): Error =>
   repeated
     ? new Unavailable("an interrupted send of this draft has not been rolled back yet")
@@ -75,7 +75,7 @@ async function queueOnce(
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
   await requirePersonsWord(deps, draftId, draft, cause);
   await requireSendingAllowed(deps, draft);
-  // A key that sends gives its own word, whoever approved before.
+  // A key that sends approves by that, regardless of who approved before.
   if (kind !== "api_key") await requireStanding(deps, draftId, draft, cause);
   const attempt = await claim(deps, draftId, draft, null, cause);
   try {
@@ -113,7 +113,7 @@ async function requireStanding(deps: Dependencies, draftId: string, draft: Draft
 }
 
 /**
- * Claims the draft anew in the place of an older attempt that is closed, and queues it under the new one. Used by every later try:
+ * Claims the draft again in the place of an older attempt that is closed, and queues it under the new one. Used by every later try:
  * retry, pause, recovery. May end stale: then the draft is, and Rejected stale_draft is thrown. Throws Rejected approval_withdrawn before any
  * claim where what approved it without a person does so no more: nothing was handed over, and the caller ends it.
  */
@@ -123,7 +123,7 @@ export async function requeueSend(
   replaces: string,
   tries: number,
   cause: Cause,
-  /** Of the new attempt, where its mail is written already. */
+  /** For the new attempt, if its mail is already written. */
   newAttemptId: string = deps.ids.uuid(),
 ): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
@@ -136,7 +136,7 @@ export async function requeueSend(
   await deps.drafts.handle(draftId, command, cause);
 }
 
-/** Barrier and claim: nothing that was acknowledged before the claim stands in the log is left out of its judgement. */
+/** Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. */
 async function claim(
   deps: Dependencies,
   draftId: string,
@@ -209,7 +209,7 @@ export async function giveBack(
 }
 
 /**
- * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt for good, then its
+ * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt permanently, then its
  * quota, then the claim. An attempt that was queued after all stays as it is.
  */
 export async function undoSend(

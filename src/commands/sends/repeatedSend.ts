@@ -24,14 +24,14 @@ export type SendersWord = {
 export const decidesOnChange = ({ ifVersion, wroteIt }: SendersWord): boolean =>
   ifVersion !== undefined || wroteIt === true;
 
-/** Throws Rejected version_mismatch where the send names another version than the newest. */
+/** Throws Rejected version_mismatch if the send names another version than the newest. */
 export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVersion }: SendersWord): void {
   if (ifVersion === undefined || ifVersion === version) return;
   throw new Rejected("version_mismatch", `this draft changed: review version ${version} first`, { version });
 }
 
 /**
- * How an earlier run of this very send ended, as the draft's stream tells: queued, or refused in a way that was recorded. Undefined where it
+ * How an earlier run of this very send ended, as the draft's stream tells: queued, or refused in a way that was recorded. Undefined if it
  * came to no end. Throws Rejected stale_draft, content_changed, version_mismatch.
  */
 export async function outcomeOfFirst(

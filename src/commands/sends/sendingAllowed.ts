@@ -59,7 +59,7 @@ export async function requireSendingAllowed(
   }
 }
 
-/** Throws Rejected human_approval_required where only a person may decide about this identity's drafts. */
+/** Throws Rejected human_approval_required if only a person may decide about this identity's drafts. */
 export async function requireKeysMayDecide(deps: Dependencies, draft: { identityId: string }): Promise<void> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   if (!(await requiresHuman(deps, identity))) return;

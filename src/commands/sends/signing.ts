@@ -3,7 +3,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { keyOwner, ownDomainOf } from "../domains/domains.ts";
 
 /**
- * The mail with the DKIM signature of its identity's domain in front; as it is where the identity is on the sandbox domain, which has no key.
+ * The mail with the DKIM signature of its identity's domain in front; unchanged if the identity is on the sandbox domain, which has no key.
  * The same mail gives the same bytes.
  */
 export async function signedMail(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {

@@ -21,7 +21,7 @@ export async function onThread(
       return { ...(await deps.threads.handle(id, command, cause)), threadId: id };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
-      // The survivor may not have been told yet what the absorbed thread knows, and would judge without it.
+      // The survivor may not know yet what the absorbed thread knows, and would judge without it.
       await absorbThread(deps, id, cause);
       id = error.details.survivorId as string;
     }
@@ -61,7 +61,7 @@ export async function loadThread(deps: Dependencies, threadId: string) {
   throw new Error(`thread ${threadId} was merged more than ${maxMerges} times`);
 }
 
-/** Tells a draft's thread how the draft stands, for the thread's own status. Repeating it, or an older note, changes nothing. */
+/** Reports a draft's state to its thread, for the thread's own status. Repeating it, or an older note, changes nothing. */
 export const noteDraft = (
   deps: Dependencies,
   note: { threadId: string; draftId: string; outcome: DraftOutcome; draftRevision: number },

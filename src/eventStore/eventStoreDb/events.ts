@@ -12,7 +12,7 @@ export function toEventData({ id, type, data, schemaVersion = 1, metadata }: New
   });
 }
 
-/** A record of the log as the adapter needs it. `event` is absent where it was not written by this service. */
+/** A record of the log as the adapter needs it. `event` is absent if this service did not write it. */
 export type LogRecord = { stream: string; position: number; event?: Recorded };
 
 /** Undefined for a record that has no position of its own (a part of an explicit transaction, which this service never writes). */
@@ -30,7 +30,7 @@ export function toLogRecord(resolved: ResolvedEvent): LogRecord | undefined {
   return { stream, position, event: event as Recorded };
 }
 
-/** A log position as a number. Throws where the server gives none (older than 22.10) or one beyond 2^53. */
+/** A log position as a number. Throws if the server gives none (older than 22.10) or one beyond 2^53. */
 export function safe(value: bigint): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number))

@@ -14,9 +14,9 @@ export type Followed = {
   client: EventStoreDBClient;
   reads: Reads;
   log: Log;
-  /** Told of every open feed and its categories; returns how to forget it. */
+  /** Called with every open feed and its categories; returns how to forget it. */
   opened(feed: Feed, categories?: readonly string[]): () => void;
-  /** How long an event may stand in the log without coming through the subscription. */
+  /** How long an event may be in the log before the subscription delivers it. */
   stallMs: number;
 };
 
@@ -33,7 +33,7 @@ const unknownsInARow = 5;
 /**
  * Batches in position order from `options.after` on, over as many subscriptions as it takes. A subscription brings what comes next;
  * how far the log was seen is known from reads alone, for the server's checkpoints and "caught up" run ahead of the consumer.
- * Throws LogRewound where the log is not the one that was read before.
+ * Throws LogRewound if the log is not the one that was read before.
  */
 export async function* follow(followed: Followed, options: SubscribeOptions): AsyncGenerator<Batch> {
   const { signal } = options;
@@ -49,7 +49,7 @@ export async function* follow(followed: Followed, options: SubscribeOptions): As
       if (signal.aborted) return;
       const healthy = progress.position > from || performance.now() - openedAt > healthyMs;
       unknowns = !healthy && failureType(error) === ErrorType.UNKNOWN ? unknowns + 1 : 0;
-      const fatal = unknowns < unknownsInARow ? error : new LogRewound(`${from} is no position of this log`);
+      const fatal = unknowns < unknownsInARow ? error : new LogRewound(`${from} is not a position in this log`);
       stopIfRewound(fatal, from, followed.log);
       pauseMs = healthy || consumerTooSlow(error) ? 0 : Math.min(Math.max(pauseMs * 2, shortestIdleMs), longestPauseMs);
       followed.log.warn({ reason: asCommandError(error).message, position: progress.position }, "subscribing again");

@@ -3,7 +3,7 @@ import type { LogRecord } from "./events.ts";
 import { passes } from "./feed.ts";
 import type { Reads } from "./reads.ts";
 
-/** Where a subscriber stands, and where the log's end was seen. Both only ever rise: LogRewound where they would not. */
+/** A subscriber's position, and the last seen end of the log. Both only ever increase: LogRewound if they would not. */
 export class Progress {
   position: number;
   /** The end of the log as it was a moment ago. */

@@ -16,7 +16,7 @@ export type Reads = {
   log(position: number, maxCount: number): Promise<{ records: LogRecord[]; atEnd: boolean }>;
 };
 
-/** Reads from the leader. The client puts no time limit to them, so each has one here, counted anew with every event. */
+/** Reads from the leader. The client puts no time limit to them, so each has one here, counted again with every event. */
 export function createReads({ client }: Connection, timeoutMs: number, closed: AbortSignal): Reads {
   const fromLeader = { requiresLeader: true } as const;
 

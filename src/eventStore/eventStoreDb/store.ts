@@ -77,7 +77,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
     return (await reads.last(stream))?.revision ?? noStream;
   }
 
-  /** Where these very events stand already: a retry must not fail because the guard has moved since they were written. */
+  /** The position of these very events, if they are already written: a retry must not fail because the guard has moved since they were written. */
   async function written(stream: string, expectedRevision: number, events: readonly NewEvent[]): Promise<boolean> {
     const there = await reads.stream(stream, expectedRevision + 1, events.length);
     return there.length === events.length && there.every(({ id }, index) => id === events[index]!.id.toLowerCase());
@@ -120,7 +120,7 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   };
 }
 
-/** What an append's error says for good. Everything else leaves open whether it was written: the same again finds out. */
+/** What an append's error says for certain. Any other error leaves open whether it was written: repeating the append finds out. */
 function appendVerdict(stream: string, expectedRevision: number, error: unknown): Error | undefined {
   if (error instanceof StreamMoved || error instanceof Unavailable) return error;
   const known = asCommandError(error);

@@ -6,14 +6,14 @@ export type ConnectionOptions = {
   name: string;
   /** Makes a fresh connection ready for use. */
   prepare: (client: pg.Client) => Promise<unknown>;
-  /** Told when the connection broke while nothing was asked of it. */
+  /** Called when the connection broke while nothing was asked of it. */
   onLost?: () => void;
 };
 
 /** One connection that is replaced when it breaks. */
 export type Connection = {
   /**
-   * Runs the work on the connection, opening one where there is none. A failure other than an SQL error costs the connection,
+   * Runs the work on the connection, opening one if there is none. A failure other than an SQL error costs the connection,
    * and so does an answer that did not come in `patienceMs`.
    */
   run<T>(patienceMs: number, work: (client: pg.Client) => Promise<T>): Promise<T>;
@@ -64,7 +64,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-/** True where the server answered and the connection goes on: a FATAL error, or one without SQLSTATE, ends it. */
+/** True if the server answered and the connection goes on: a FATAL error, or one without SQLSTATE, ends it. */
 const isAnswer = (error: unknown): boolean => error instanceof pg.DatabaseError && error.severity === "ERROR";
 
 /** Ends the connection; with a query under way its socket is closed at once. Whether the server takes note is not waited for. */

@@ -15,7 +15,7 @@ export type Reader = {
   stream(stream: string, fromRevision: number, maxCount: number | undefined): Promise<Recorded[]>;
   last(stream: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
-  /** Not retried; throws Unavailable where the database is away. */
+  /** Not retried; throws Unavailable if the database is away. */
   page(request: PageRequest): Promise<Page>;
   close(): Promise<void>;
 };
@@ -46,7 +46,7 @@ const readPage = (where: string): string => `select ${columns}, bytes_so_far fro
 const readPageOfAll = readPage("");
 const readPageOfCategories = readPage("and split_part(stream_id, '-', 1) = any ($5)");
 
-/** A page is cut behind the event that makes it this large, so that five hundred of the largest events do not stand in memory at once. */
+/** A page is cut behind the event that makes it this large, so that five hundred of the largest events are not in memory at once. */
 const maxPageBytes = 8_000_000;
 
 export function createReader({ connectionString, timeoutMs, connections }: ReaderOptions): Reader {

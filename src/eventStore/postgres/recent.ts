@@ -9,7 +9,7 @@ const maxBytes = 8_000_000;
 
 /**
  * The newest stretch of the log, read once for all who follow it: each process and the read models have a subscription of their own, and
- * without this every commit would be read and parsed by each. Whoever is further behind reads for itself.
+ * without this every commit would be read and parsed by each. A reader that is further behind reads for itself.
  */
 export function createRecent(reader: Pick<Reader, "page">): Pick<Reader, "page"> {
   let chunks: Chunk[] = [];

@@ -5,7 +5,7 @@ import { type Log, pauses } from "./recovery.ts";
 
 export type TailOptions = { connectionString: string; timeoutMs: number; log: Log };
 
-/** Knows where the log ends, and wakes who waits for more. */
+/** Knows where the log ends, and wakes the readers that wait for more. */
 export type Tail = {
   /** The highest position known to be committed. */
   head(): number;

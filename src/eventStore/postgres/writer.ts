@@ -11,7 +11,7 @@ export type WriterOptions = {
   connectionString: string;
   timeoutMs: number;
   log: Log;
-  /** Told the highest position of every commit. */
+  /** Called with the highest position of every commit. */
   onCommitted: (position: number) => void;
 };
 
@@ -38,7 +38,7 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
-      // Whoever was answered in this turn, or woke with the caller, goes along.
+      // Callers that were answered in this turn, or woke with the caller, join the batch.
       await nextTurn();
       giveUpExpired();
       const batch = takeBatch(queue);

@@ -12,7 +12,7 @@ export type Difference = { onlyHtml: string[]; onlyText: string[]; linksOnlyHtml
 const most = { runs: 6, runLength: 120, links: 6, linkLength: 200, edits: 1500 };
 
 /**
- * How what a reader of the HTML reads differs from what a reader of the plain text reads; null where it does not. Case, layout and markup
+ * How what a reader of the HTML reads differs from what a reader of the plain text reads; null if it does not. Case, layout and markup
  * do not count; amounts, the numbers of lists and the targets of links do. The words of a picture and a number to call may be missing in
  * the text, and count anywhere but at their own place. Null too for HTML that cannot be shown (the page says so).
  */

@@ -12,7 +12,7 @@ export type Item = Word | Optional;
 /** More ways to read a text than these are not followed: time would grow with the square of the length. */
 const mostWays = 200;
 
-/** Whether the words of a text are the items, each in its order, with or without each optional one at its own place. False where that is too much to tell. */
+/** Whether the words of a text are the items, each in its order, with or without each optional one at its own place. False if that is too much to tell. */
 export function readsAs(items: readonly Item[], text: readonly Word[]): boolean {
   let ways: ReadonlySet<number> = new Set([0]);
   for (const item of items) {

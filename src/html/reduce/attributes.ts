@@ -46,7 +46,7 @@ export function dress({ tag, name }: { tag: OpenTag; name: string }, around: Aro
   return { attributes, asWritten: isSame(attributes, tag.attributes), look: judged.look };
 }
 
-/** The same without any style. Written anew, whatever it was like. */
+/** The same without any style. Written again, whatever it was like. */
 function undressed(
   { attributes, name }: { attributes: readonly Attribute[]; name: string },
   around: Around,
@@ -98,7 +98,7 @@ function countGone(gone: readonly Styling[], kept: readonly Styling[], tally: Ta
 
 const groupOf = (property: string): string => (property === "background" ? "background-color" : property);
 
-/** The style attribute as it was written where all of it stays; otherwise made of what stays; null where nothing does. */
+/** The style attribute as it was written if all of it stays; otherwise made of what stays; null if nothing does. */
 function styleText(
   attributes: readonly Attribute[],
   own: readonly Styling[],

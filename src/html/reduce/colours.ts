@@ -40,6 +40,6 @@ export const contrast = (a: Luminance, b: Luminance): number => (Math.max(a, b) 
 export const black = luminance([0, 0, 0]);
 export const white = luminance([255, 255, 255]);
 
-/** How browsers show links and marked text where nothing else is said. */
+/** How browsers show links and marked text if nothing else is said. */
 export const linkBlue = luminance([0, 0, 238]);
 export const markYellow = luminance([255, 255, 0]);

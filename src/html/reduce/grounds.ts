@@ -24,7 +24,7 @@ export type Place = {
 };
 
 /**
- * The colours of one body. A text colour goes where it cannot be told from its ground. A ground goes where it would hide text that stands on
+ * The colours of one body. A text colour goes if it cannot be told from its ground. A ground goes if it would hide text that stands on
  * it, and only there: text and its colour may be further inside than the ground.
  */
 export class Grounds {

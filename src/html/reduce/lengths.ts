@@ -5,7 +5,7 @@ export function measured(value: string): { number: number; unit: string } | unde
   return found ? { number: Number(found[1]), unit: asciiLower(found[2] ?? "") } : undefined;
 }
 
-/** How browsers size text where nothing is said, in px. `rem` counts from it. */
+/** How browsers size text if nothing is said, in px. `rem` counts from it. */
 export const rootSize = 16;
 
 /** A length in px, where `em` is so many px; undefined for what is none (percentages, numbers without a unit but 0). */

@@ -6,14 +6,14 @@ import type { Writer } from "./writer.ts";
 /** The body is nested deeper than is kept. */
 export class TooDeep extends Error {}
 
-/** An element that has begun. `out` is its name in the reduced form; null where it is unwrapped or goes with its content (`drops`). */
+/** An element that has begun. `out` is its name in the reduced form; null if it is unwrapped or goes with its content (`drops`). */
 export type Open = { name: string; out: string | null; drops: boolean; look: Look; cells: CellStyle | null };
 
 /** The elements that have begun and not ended, the innermost last, and where a browser would end them. */
 export class OpenElements {
   readonly #stack: Open[] = [];
   readonly #writer: Writer;
-  /** Where the outermost element stands that goes with its content; -1 where there is none. */
+  /** Where the outermost element stands that goes with its content; -1 if there is none. */
   #dropsFrom = -1;
 
   constructor(writer: Writer) {
@@ -59,7 +59,7 @@ export class OpenElements {
     }
   }
 
-  /** An end tag. False where nothing of that name has begun, or not within this cell or block. */
+  /** An end tag. False if nothing of that name has begun, or not within this cell or block. */
   close(name: string): boolean {
     const inline = !blockElements.has(name);
     for (let at = this.#stack.length - 1; at >= 0; at--) {

@@ -26,7 +26,7 @@ export function isPlainAttribute(element: string, name: string, raw: string): bo
   }
 }
 
-/** Undefined where it has named references beyond the four of every markup. */
+/** Undefined if it has named references beyond the four of every markup. */
 function decoded(raw: string): string | undefined {
   if (/&(?!(?:amp|lt|gt|quot);)[a-z][a-z0-9]*;/i.test(raw)) return undefined;
   return raw.replace(/&(#\d{1,7}|#x[0-9a-f]{1,6}|amp|lt|gt|quot);?/gi, (whole, reference: string) => {

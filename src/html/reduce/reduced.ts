@@ -9,5 +9,5 @@ export type Reduced = { html: string; removed: Removed[]; readable: boolean; pic
 /** Why HTML cannot be reduced: over 100 levels of nesting, or over 512 KB once reduced. */
 export type NotReduced = { refused: "too_deep" | "too_large" };
 
-/** The sha256 of a picture by its source; undefined where there is none. */
+/** The sha256 of a picture by its source; undefined if there is none. */
 export type PictureOf = (source: string) => string | undefined;

@@ -5,7 +5,7 @@ import { isWithinSubset } from "./withinSubset.ts";
 /** The reduced form is not what it has to be: a bug of ours, and nothing that may leave. */
 export class NotWithinSubset extends Error {}
 
-/** Two more readers look at what the reducer made. Throws NotWithinSubset where one of them would take something away. */
+/** Two more readers look at what the reducer made. Throws NotWithinSubset if one of them would take something away. */
 export function assertAgreed(html: string): void {
   if (!isWithinSubset(html)) throw new NotWithinSubset("the reduced form is outside its grammar");
   const strict = sanitizeHtml(html, { ...asItIs, ...withinTheList });

@@ -6,7 +6,7 @@ import { keptProperties, maxDeclaration } from "./names.ts";
 import { isPlainValue } from "./styleValues.ts";
 
 /**
- * How text looks at a place, as far as that can hide it. Sizes in px; `lineHeight` is null where it grows with the text. `monospace`: browsers
+ * How text looks at a place, as far as that can hide it. Sizes in px; `lineHeight` is null if it grows with the text. `monospace`: browsers
  * show such text smaller than they are told.
  */
 export type Look = { place: Place; fontSize: number; lineHeight: number | null; monospace: boolean };

@@ -126,7 +126,7 @@ export class Writer {
   }
 }
 
-/** Text as it stands in an element. */
+/** Text as it is in an element. */
 export const textSource = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
 const quoted = (value: string): string => textSource(value).replace(/"/g, "&quot;");

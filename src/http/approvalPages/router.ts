@@ -13,13 +13,13 @@ export type ApprovalPagesOptions = ApprovalDecisions & {
   /** A secret of at least 32 bytes, the same in every instance of the service. */
   nonceKey: Buffer;
   clock: Pick<Clock, "now">;
-  /** Told of errors that are our own fault. */
+  /** Called with errors that are our own fault. */
   onError?: (error: unknown, request: Request) => void;
 };
 
 /**
  * The pages behind an approval mail's links. GET and HEAD of `/a/:token` show and never change anything; POST decides, with
- * the nonce of a page fetched within the hour.
+ * the nonce of a page that was opened within the last hour.
  */
 export function approvalPages(options: ApprovalPagesOptions): Router {
   const router = express.Router();

@@ -29,7 +29,7 @@ export const etagOfDraft = (draft: WireDraft): number => draft.version;
 /** These refusals may themselves be recorded on the draft: a stale one ended, a changed one has a new version. */
 const recordedRefusals = ["stale_draft", "content_changed", "version_mismatch"];
 
-/** Whoever is refused finds the draft, and the message that came in between, as the refusal says. */
+/** After a refusal, the caller can read the draft and the message that came in between, as the refusal says. */
 export async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

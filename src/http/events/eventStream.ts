@@ -3,7 +3,7 @@ import { eventsAfter, type FeedPlace, type FeedRow, payloadOf } from "#projectio
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { cursorOf } from "./feedCursor.ts";
 
-/** A comment goes out after so long without an event, so that nobody in between takes the connection for dead. */
+/** A comment goes out after so long without an event, so that no proxy takes the connection for dead. */
 const heartbeatMs = 15_000;
 /** Milliseconds a client waits before it connects again. */
 const retryMs = 2_000;
@@ -21,7 +21,7 @@ export type Following = {
 
 /**
  * The feed as server-sent events, from a place on, without end. Reads a page when the one before has been taken, so that a slow client costs no
- * memory. Ends when the service closes; whoever comes again with Last-Event-ID misses nothing.
+ * memory. Ends when the service closes; a client that reconnects with Last-Event-ID misses nothing.
  */
 export function eventStream(deps: HttpDependencies, following: Following): Readable {
   const over = new AbortController();
@@ -56,7 +56,7 @@ async function* frames(
 ): AsyncGenerator<string> {
   const reads = deps.reads;
   let seen = after;
-  // Names the place from which on it listens: whoever is cut off before the first event goes on from there.
+  // The cursor it starts from: a client that is cut off before the first event continues from there.
   yield `retry: ${retryMs}\nid: ${cursorOf(seen)}\n\n`;
   while (!over.aborted) {
     const end = await deps.feedTail.next(workspaceId, seen, { timeoutMs: heartbeatMs, signal: over });

@@ -86,7 +86,7 @@ const tooMany = (): Rejected =>
     },
   );
 
-/** The kinds asked for; undefined where none are. A kind that does not exist would silently give nothing. */
+/** The kinds asked for; undefined if none are. A kind that does not exist would silently give nothing. */
 function typesOf(given: string | undefined): string[] | undefined {
   if (given === undefined) return undefined;
   const types = given.split(",").map((type) => type.trim());

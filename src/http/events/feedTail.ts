@@ -1,10 +1,10 @@
 import { type FeedPlace, feedEnd } from "#projections/feed/queries.ts";
 import type { Reads } from "#projections/reads.ts";
 
-/** Tells those who stand at the end of a workspace's feed when it goes on. One look serves all who wait in this instance. */
+/** Wakes the clients that wait at the end of a workspace's feed. One look-up serves all that wait in this instance. */
 export type FeedTail = {
   /**
-   * Resolves with the feed's end once that lies beyond `seen`; undefined where it did not within `timeoutMs`, or on abort.
+   * Resolves with the feed's end once that lies beyond `seen`; undefined if it did not within `timeoutMs`, or on abort.
    * What is at or before the end can be read.
    */
   next(
@@ -36,7 +36,7 @@ export function createFeedTail({
     if (looking) return;
     looking = true;
     while (waiting.size > 0) {
-      // What cannot be looked up now is looked up next time: nobody who waits is told anything wrong.
+      // A failed look-up is repeated next time: no waiting client gets a wrong answer.
       await lookOnce().catch(() => undefined);
       await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
     }

@@ -32,7 +32,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight"> & {
   metrics?: Metrics;
   /** What lives beside /v1: approval pages, hooks, the outbox, metrics. */
   beside?: readonly RequestHandler[];
-  /** Express's `trust proxy`: whose X-Forwarded-For names the client. Nobody's unless told. */
+  /** Express's `trust proxy`: whose X-Forwarded-For names the client. No proxy's by default. */
   trustProxy?: boolean | number | string;
 };
 
@@ -121,7 +121,7 @@ function refuseUnknown(options: ServeOptions): RequestHandler {
 
 const isRead = ({ method }: Request): boolean => method === "GET" || method === "HEAD";
 
-/** What nobody caught. Never a stack trace. */
+/** Answers uncaught errors. Never shows a stack trace. */
 function lastResort(upgradeUrl: string | undefined): ErrorRequestHandler {
   return errorHandler(async ({ error, request, response }) => {
     request.log.error({ err: error }, "request handler failed");

@@ -9,11 +9,11 @@ import type { Revocation } from "./keys/revocation.ts";
 /** What the routes work with. */
 export type HttpDependencies = Dependencies & {
   /**
-   * Read your writes: resolves when the read models have reached the position of a write. Where they lag it throws an Unavailable that
+   * Read your writes: resolves when the read models have reached the position of a write. If they lag, it throws an Unavailable that
    * says that the write is recorded, and under which id.
    */
   readAfter(position: number, id?: string): Promise<void>;
-  /** Of this instance: how requests under a revoked key come to their end everywhere. */
+  /** Ends requests under a revoked key on every instance. */
   revocation: Pick<Revocation, "drain" | "upToDate">;
   keyUses: KeyUses;
   feedTail: FeedTail;

@@ -40,7 +40,7 @@ const wireNames: Record<string, ErrorCode> = {
   approval_withdrawn: "invalid_status",
 };
 
-/** What of a refusal's details a caller gets to see, beside the code and the sentence. */
+/** The details of a refusal that a caller sees, beside its code and sentence. */
 const publicDetails = [
   "upgrade_url",
   "new_message_id",
@@ -97,6 +97,6 @@ function headersOf(code: ErrorCode, details: Record<string, unknown>): Record<st
   return seconds === undefined ? {} : { "Retry-After": String(seconds) };
 }
 
-/** invalid_request; `field` is empty where it is about the request as a whole. */
+/** invalid_request; `field` is empty if it is about the request as a whole. */
 export const invalid = (field: string, sentence: string): Rejected =>
   field === "" ? new Rejected("invalid_request", sentence) : invalidField(field, sentence);

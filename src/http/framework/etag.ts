@@ -8,7 +8,7 @@ export const etag = (version: number): string => `"${version}"`;
 const entityTag = /^(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/;
 
 /**
- * The version that If-Match asks for; undefined where it asks for none, or for any (`*`). RFC 9110, 13.1.1: tags compare strongly,
+ * The version that If-Match asks for; undefined if it asks for none, or for any (`*`). RFC 9110, 13.1.1: tags compare strongly,
  * so a weak one, or one that is no version, matches nothing.
  */
 export function ifMatchOf(request: IncomingMessage): number | undefined {

@@ -111,7 +111,7 @@ function callerOf({ request, key, callId, operation }: Admitted): Caller | undef
   return { workspaceId, apiKey: key, actor, cause, secretOnce };
 }
 
-/** The Idempotency-Key of a POST; undefined where there is none. */
+/** The Idempotency-Key of a POST; undefined if there is none. */
 export function idempotencyKeyOf(request: Request): string | undefined {
   const given = request.method === "POST" ? request.headersDistinct["idempotency-key"] : undefined;
   if (given === undefined) return undefined;

@@ -5,7 +5,7 @@ export type Identified = IncomingMessage & { id: string };
 
 const sane = /^[\w.:@/+=-]{1,128}$/;
 
-/** The id a client gave its request, where it can be logged and echoed without harm; otherwise a new one. */
+/** The id a client gave its request, if it can be logged and echoed without harm; otherwise a new one. */
 function requestIdOf(request: IncomingMessage): string {
   const given = request.headersDistinct["x-request-id"] ?? [];
   return given.length === 1 && sane.test(given[0]!) ? given[0]! : randomUUID();

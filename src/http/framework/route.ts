@@ -24,7 +24,7 @@ export type Reached<Params> = {
   requestId: string;
   /** This instance's own name for the request; never a client's. */
   callId: string;
-  /** Aborted when the request's key is revoked: hand it to whatever waits. */
+  /** Aborted when the request's key is revoked: pass it to everything that waits. */
   signal: AbortSignal;
 };
 
@@ -41,7 +41,7 @@ export type Caller = {
   actor: Actor;
   /** What a command wants to know of the request. */
   cause: Cause;
-  /** For routes whose answer holds a secret that is kept nowhere else. */
+  /** Used by routes whose answer has a secret that is stored nowhere else. */
   secretOnce: SecretOnce;
 };
 
@@ -54,9 +54,9 @@ export type Call<Params, Query, Body, Loaded> = Reached<Params> & {
   loaded: Loaded;
   /** The version If-Match names, on routes that take it. */
   ifMatch: number | undefined;
-  /** Of a POST that has one. */
+  /** The Idempotency-Key, if a POST has one. */
   idempotencyKey: string | undefined;
-  /** Where Last-Event-ID says a stream is to go on, on routes that take it. */
+  /** The place from which a stream continues according to Last-Event-ID, on routes that accept it. */
   lastEventId: FeedPlace | undefined;
 };
 
@@ -78,10 +78,10 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   query?: Q;
   /** Absent: no field is known, and no body is needed. */
   body?: B;
-  /** Bytes; 1 MB unless told. */
+  /** Bytes; 1 MB by default. */
   bodyLimit?: number;
   answers: TSchema | RawAnswer;
-  /** The status of success; 200 unless told. */
+  /** The status of success; 200 by default. */
   status?: 200 | 201 | 202;
   /** Takes If-Match. */
   ifMatch?: true;
@@ -115,7 +115,7 @@ export type Route = {
   checkParams: ((value: unknown) => void) | undefined;
   checkQuery: (value: unknown) => void;
   checkBody: (value: unknown) => void;
-  /** A sentence on how an answer differs from what is documented; undefined where it does not. */
+  /** A sentence on how an answer differs from what is documented; undefined if it does not. */
   answerFault: (value: unknown) => string | undefined;
 };
 

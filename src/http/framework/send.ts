@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Reply } from "./reply.ts";
 
-/** Writes an answer. Throws where it could not be written in full: then a stream's connection is closed, so that it never looks complete. */
+/** Writes an answer. Throws if it could not be written in full: then a stream's connection is closed, so that it never looks complete. */
 export async function send(response: ServerResponse, reply: Reply, signal?: AbortSignal): Promise<void> {
   response.statusCode = reply.status ?? 200;
   response.setHeader("Cache-Control", "no-store");

@@ -20,7 +20,7 @@ export type Idempotency = (
 export type ServeOptions = {
   authenticate: Authenticate;
   inFlight: InFlight;
-  /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable where it cannot find out. */
+  /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable if it cannot find out. */
   upToDate?: () => void | Promise<void>;
   /** Counts a request. It calls `next`, to refuse with Rejected `rate_limited` and `retryAfter`; the key is in `response.locals.apiKey`. */
   limits?: (limit: LimitClass) => RequestHandler | undefined;
@@ -81,7 +81,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
   /** Before its first byte an answer can still become an error; after it, only the end of the connection tells. */
   async function brokeOff(error: unknown, request: Request, response: Response): Promise<void> {
     if (response.headersSent || response.destroyed) {
-      // Whoever follows a stream leaves whenever it likes.
+      // A client of a stream may disconnect at any time.
       if (hasLeft(error)) request.log.info("the client disconnected before the response ended");
       else request.log.warn({ err: error }, "the response was interrupted");
       response.destroy();
@@ -104,7 +104,7 @@ function inPlaceOf(dropped: Reply, answer: Reply): Reply {
   return answer;
 }
 
-/** A body that is read when it is first asked for: whoever is refused before that costs no memory. */
+/** A body that is read when it is first asked for: a request that is refused before that costs no memory. */
 function bytesOnce(request: Request, route: Route): () => Promise<Buffer> {
   let bytes: Promise<Buffer> | undefined;
   return () => (bytes ??= readBytes(request, route.options.bodyLimit ?? defaultBodyLimit));
@@ -137,7 +137,7 @@ const whenRevoked = (signal: AbortSignal): Promise<never> =>
 const insufficientScope = (scope: string): Rejected =>
   new Rejected("insufficient_scope", `this API key does not have the scope ${scope}, which this request needs`);
 
-/** What a rate limiter refuses with; undefined where it lets the request pass. */
+/** What a rate limiter refuses with; undefined if it lets the request pass. */
 const refusalOf = (limit: RequestHandler, request: Request, response: Response): Promise<unknown> =>
   new Promise((resolve) => void limit(request, response, resolve));
 

@@ -22,7 +22,7 @@ export type ListenOptions = {
   requestTimeoutMs?: number;
 };
 
-/** Serves until closed. Throws StartError where it cannot listen. */
+/** Serves until closed. Throws StartError if it cannot listen. */
 export async function listen(handler: RequestListener, options: ListenOptions): Promise<HttpServer> {
   const { headersTimeoutMs = 10_000, requestTimeoutMs = 60_000 } = options;
   const connections = createConnections();
@@ -113,7 +113,7 @@ const refusals: Record<string, [number, string, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not arrive in time"],
 };
 
-/** What cannot be read as HTTP is told so in the envelope as well, and its connection ends. */
+/** Input that is not valid HTTP also gets the error envelope, and its connection is closed. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const unreadable: [number, string, string] = [400, "Bad Request", "the request is not valid HTTP"];

@@ -2,7 +2,7 @@ import type { Clock } from "#src/clock.ts";
 import type { Database } from "#src/postgres/database.ts";
 
 /**
- * Runs a clean-up statement now and then, as long as there is work: whoever adds rows calls it. Never waits and never fails; instances that
+ * Runs a clean-up statement now and then, as long as there is work: callers that add rows call it. Never waits and never fails; instances that
  * sweep at the same time must not wait for each other (skip locked).
  */
 export function createSweep(deps: {

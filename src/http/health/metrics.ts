@@ -19,7 +19,7 @@ export const measureRequests =
 /** The customary number for a request whose client did not wait for the answer. */
 const clientGone = 499;
 
-/** A series each is kept for ever: nobody may make new ones by asking for what does not exist. */
+/** Every series is kept permanently: requests for unknown methods or routes must not create new ones. */
 const methodOf = ({ method }: Request): string => (knownMethods.includes(method) ? method : "other");
 const knownMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const routeOf = (request: Request): string => (request.route as { path?: string } | undefined)?.path ?? "unknown";

@@ -2,10 +2,10 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { ReadinessCheck } from "./health.ts";
 
-/** A part's name, and what tells why it is not ready: undefined where it is. */
+/** A part's name, and what tells why it is not ready: undefined if it is. */
 export type Parts = { readonly [name: string]: () => string | undefined | Promise<string | undefined> };
 
-/** What /readyz asks. The names of the checks are those of the parts, also where one fails or does not answer. */
+/** What /readyz asks. The checks have the names of the parts, even if one fails or does not answer. */
 export function readiness(
   { database, store }: { database: Pick<Database, "query">; store: Pick<EventStore, "head"> },
   parts: Parts,

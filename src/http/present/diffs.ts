@@ -40,7 +40,7 @@ function linesOf(from: unknown, to: unknown): Line[] | null {
   return lineDiff((from as string | null) ?? "", (to as string | null) ?? "");
 }
 
-/** Over this many changed lines the work grows out of hand, and the answer would tell a reader no more. */
+/** Above this many changed lines the work becomes too expensive, and the answer would not help a reader. */
 const maxEditLength = 1_000;
 
 /** Every line of both texts, in order: what stayed, what went, what came. */

@@ -19,7 +19,7 @@ export const fileReply = (file: { bytes: Buffer; contentType: string; filename: 
     },
   });
 
-/** The declared type without parameters where a browser runs nothing of it, else plain bytes. */
+/** The declared type without parameters if a browser does not execute it, else plain bytes. */
 export function safeType(declared: string): string {
   const type = declared.split(";")[0]!.trim().toLowerCase();
   return passiveTypes.test(type) && !type.endsWith("xml") ? type : "application/octet-stream";

@@ -7,7 +7,7 @@ import type { HistoryEntry } from "../schemas/histories.ts";
 
 export type WireHistoryEntry = Static<typeof HistoryEntry>;
 
-/** Kept to ourselves: what a token could be tried against, where blobs lie, and what fences workers against each other. */
+/** Not shown: what a token could be tried against, where blobs are stored, and what fences workers against each other. */
 const internal = ["tokens", "tokenSha256", "content", "contentBlob", "fence", "instanceId"];
 /** Free-form JSON of the caller's: its names are not ours to change. */
 const verbatim = ["metadata"];

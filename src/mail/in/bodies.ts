@@ -19,18 +19,18 @@ const toText = compile({
   ],
 });
 
-/** The text of a reply without what it quotes and its signature; the whole text where that cannot be told in time. */
+/** The text of a reply without what it quotes and its signature; the whole text if that cannot be found out in time. */
 export function extractReply(text: string): string {
   if (text.length > maxReplyChars) return text;
   return within(extractionMs, () => storable(replies.parseReply(text)).trim()) ?? text;
 }
 
-/** The words of an HTML body, laid out as text; only without its tags where that takes too long. */
+/** The words of an HTML body, laid out as text; if that takes too long, only stripped of its tags. */
 export function textOfHtml(html: string): string {
   return within(conversionMs, () => storable(toText(html.slice(0, maxHtmlChars)))) ?? withoutTags(html);
 }
 
-/** For HTML that nobody should try to understand. */
+/** Used for HTML that is too costly to lay out. */
 export const withoutTags = (html: string): string =>
   html
     .replace(/<[^<>]*>/g, " ")
@@ -39,7 +39,7 @@ export const withoutTags = (html: string): string =>
 
 const stopwatch = createContext({ work: (): unknown => undefined });
 
-/** What the work returns; undefined where it throws or takes longer. A context is what can be stopped, even inside a regular expression. */
+/** What the work returns; undefined if it throws or takes longer. A context is what can be stopped, even inside a regular expression. */
 function within<T>(timeoutMs: number, work: () => T): T | undefined {
   stopwatch.work = work;
   try {

@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 export type HeaderFields = {
   /** How often the field occurs. */
   count(name: string): number;
-  /** The first occurrence's value, "" where there is none. */
+  /** The first occurrence's value, "" if there is none. */
   first(name: string): string;
   /** The values of the first few occurrences, in order. */
   all(name: string): string[];

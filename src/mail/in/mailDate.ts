@@ -4,7 +4,7 @@ const shape = new RegExp(
   "i",
 );
 
-/** A Date header as ISO 8601 in UTC; null where it is none. One without a zone is taken for UTC, wherever this runs. */
+/** A Date header as ISO 8601 in UTC; null if it is none. One without a zone is taken for UTC, wherever this runs. */
 export function parseMailDate(value: string): string | null {
   const match = shape.exec(value.slice(0, 200));
   if (!match) return null;

@@ -9,7 +9,7 @@ export type MessageLimits = {
 
 export type MessageReader = {
   /**
-   * Reads to the end, keeping nothing once the message is refused. Rejects where the stream breaks off. Calls `onFlood` where the
+   * Reads to the end, keeping nothing once the message is refused. Rejects if the stream breaks off. Calls `onFlood` if the
    * sender goes on far beyond the limit.
    */
   read(stream: AsyncIterable<Buffer>, onFlood: () => void): Promise<MessageBody>;

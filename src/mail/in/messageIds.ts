@@ -15,7 +15,7 @@ export function messageIdsIn(value: string): string[] {
   return [...new Set(ids)];
 }
 
-/** The id a mail carries itself: a `<…>`, or the whole value where a client left the brackets out. */
+/** The id a mail carries itself: a `<…>`, or the whole value if a client left the brackets out. */
 export function ownMessageId(value: string): string | undefined {
   return messageIdsIn(value)[0] ?? (bare.test(value.trim()) ? normalised(value) : undefined);
 }

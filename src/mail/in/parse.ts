@@ -6,7 +6,7 @@ export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
 
 export type MailParser = {
   /**
-   * Never fails because of what a mail contains: then `unreadable` says why. Rejects where no worker can be started, or after
+   * Never fails because of what a mail contains: then `unreadable` says why. Rejects if no worker can be started, or after
    * `close`: then nothing is known of the mail.
    */
   parse(raw: Buffer): Promise<ParsedMail>;
@@ -50,7 +50,7 @@ export function createMailParser(options: MailParserOptions = {}): MailParser {
       resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
     });
     started.on("message", (job: number) => begins.get(job)?.());
-    // A thread could not be started. What waits for it would wait for good; the next mail begins anew.
+    // A thread could not be started. Mail that waits for it would wait forever; the next mail starts a new one.
     return started.on("error", () => {
       if (pool === started) pool = undefined;
       void started.destroy();

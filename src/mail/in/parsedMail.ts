@@ -1,8 +1,8 @@
 /** A mail as people read it. Everything is text that JSON and PostgreSQL can hold. */
 export type ParsedMail = {
-  /** The whole text, quotes and signature included: what rules read. Made from the HTML where the mail has no text of its own. */
+  /** The whole text, quotes and signature included: what rules read. Made from the HTML if the mail has no text of its own. */
   bodyText: string | null;
-  /** As it came: not sanitised. */
+  /** The HTML as it arrived: not sanitised. */
   bodyHtml: string | null;
   /** The text without quotes and signature: a view only, half of which is guesswork. */
   extractedText: string;
@@ -26,7 +26,7 @@ export type ParseLimits = {
   maxHtmlBytes: number;
   /** Text above this is cut, with the whole of it as an attachment. */
   maxTextBytes: number;
-  /** A mail with more is not read: all of them stand by name in one event, whose size is limited. */
+  /** A mail with more is not read: all of them are listed in one event, whose size is limited. */
   maxAttachments: number;
 };
 

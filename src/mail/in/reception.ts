@@ -12,7 +12,7 @@ export type Delivery = {
   remote: { ip: string; helo: string };
 };
 
-/** Where received mail goes, whatever it came by. Both throw Unavailable (src/eventStore/eventStore.ts) when storage is away. */
+/** Where received mail goes, by any route. Both throw Unavailable (src/eventStore/eventStore.ts) when storage is away. */
 export type Reception = {
   resolve(address: string): Promise<Recipient | undefined>;
   /** Resolves when the mail is durable: from then on its sender may be told that we have it. */

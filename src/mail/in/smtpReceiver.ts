@@ -30,16 +30,16 @@ export type SmtpReceiverOptions = {
 
 export type SmtpReceiver = {
   port: number;
-  /** Why no mail is taken, where it is not. */
+  /** Why no mail is accepted; undefined if it is. */
   trouble(): string | undefined;
   /** Takes no more connections or mail, finishes the mail already complete, then lets everybody go. */
   close(): Promise<void>;
 };
 
 /**
- * Takes mail from any server that sends it: no authentication, our own recipients only. A sender is told 250 once every recipient's
+ * Takes mail from any server that sends it: no authentication, our own recipients only. A sender is answered 250 once every recipient's
  * copy is durable; 550 of a recipient we do not have; 552 of too large a mail; 451 of anything that a later try may cure.
- * Throws StartError where the port cannot be had.
+ * Throws StartError if the port cannot be had.
  */
 export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<SmtpReceiver> {
   const { reception, logger, maxBytes = 30 * 1024 * 1024, maxBufferedBytes = 256 * 1024 * 1024 } = options;

@@ -6,7 +6,7 @@ export type Bodies = { text: string; html: string | null };
 
 type Written = Pick<DraftContent, "body_text" | "body_html" | "signature_text" | "signature_html">;
 
-/** What stands around every HTML body that leaves, and nothing else. */
+/** The shell around every HTML body that is sent. */
 const shell = { open: '<!doctype html><html><head><meta charset="utf-8"></head><body>', close: "</body></html>" };
 
 /**

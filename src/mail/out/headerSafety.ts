@@ -16,7 +16,7 @@ const plainAddress = new RegExp(
 /** One plain addr-spec: no display name, no list, no group, nothing that a header or an SMTP command would read as two. */
 const isPlainAddress = (address: string): boolean => address.length <= 320 && plainAddress.test(address);
 
-/** Throws Unrenderable where a one-line value holds a line break or NUL. `field` names it in the message; the value is not repeated. */
+/** Throws Unrenderable if a one-line value holds a line break or NUL. `field` names it in the message; the value is not repeated. */
 export function assertOneLine(field: string, value: string): void {
   if (breaksOut.test(value)) throw new Unrenderable(`${field} contains a line break or NUL`);
 }

@@ -1,13 +1,13 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { parse, stringify } from "uuid";
 
-/** Whose mail it is: all that is needed to put an answer, or a provider's event, where it belongs without looking anything up. */
+/** Whose mail it is: everything needed to assign a reply, or a provider's event, without a look-up. */
 export type MailOrigin = { identityId: string; threadId: string; attemptId: string };
 
 export type MessageIds = {
   /** `<…@domain>`: 80 characters of base64url (a dot-atom) before the @. The same origin always gives the same id. */
   mint(origin: MailOrigin & { domain: string }): string;
-  /** The origin, where the id (with or without angle brackets) is one of ours; undefined for any other. Constant time in the mark. */
+  /** The origin, if the id (with or without angle brackets) is one of ours; otherwise undefined. Constant time in the mark. */
   open(messageId: string): MailOrigin | undefined;
 };
 

@@ -19,11 +19,11 @@ const isMovingPng = (bytes: Buffer): boolean =>
 /** A file name's ending for a picture's media type. */
 export const endingOf = (type: string): string => (type === "image/jpeg" ? "jpg" : type.slice("image/".length));
 
-/** The bytes inside a `data:` address; null where it holds no base64. */
+/** The bytes inside a `data:` address; null if it holds no base64. */
 export function bytesOfDataUrl(src: string): Buffer | null {
   const comma = src.indexOf(",");
   if (!/^data:[^,]*;base64$/i.test(src.slice(0, Math.max(0, comma)))) return null;
-  // Blanks go first: a pattern that allows them anywhere takes long where one character is wrong.
+  // Blanks go first: a pattern that allows them anywhere takes long if one character is wrong.
   const base64 = src.slice(comma + 1).replace(/\s+/g, "");
   return /^[A-Za-z0-9+/]+=*$/.test(base64) ? Buffer.from(base64, "base64") : null;
 }

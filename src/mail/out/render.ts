@@ -140,7 +140,7 @@ function partsOf(content: DraftContent, bytes: MailToRender["attachments"]) {
   const shown = new Set([...picturesIn(content.body_html), ...ofSignature]);
   const parts = content.attachments.map((file) => {
     ofSignature.delete(file.sha256);
-    // Inside the letter stands nothing but a picture, whatever it is called.
+    // Only pictures are shown inside the letter, whatever they are called.
     const isPicture = pictureTypeOf(bytes.get(file.sha256) ?? Buffer.alloc(0)) !== null;
     return isPicture && shown.delete(file.sha256) ? inline(file, bytes) : attached(file, bytes);
   });

@@ -109,7 +109,7 @@ async function says(mayWrite: MayWrite): Promise<boolean> {
   }
 }
 
-/** A reply of the server, or a mail that nodemailer will not offer to it; undefined where the error is no answer. */
+/** A reply of the server, or a mail that nodemailer will not offer to it; undefined if the error is no answer. */
 function answer(error: SmtpError, envelope: SmtpEnvelope, begun: boolean): Outcome | undefined {
   if (!begun) {
     const refusal = refusedRecipients(envelope);
@@ -131,7 +131,7 @@ function refusalBy(error: SmtpError): Extract<Outcome, { kind: "refused" }> | un
   return code ? { kind: "refused", retryable: code.startsWith("4"), code, message: error.message } : undefined;
 }
 
-/** A refused recipient refuses the mail; for good if one of them is refused for good. */
+/** A refused recipient refuses the mail; permanently if one of them is refused permanently. */
 function refusedRecipients(envelope: SmtpEnvelope): Outcome | undefined {
   const refusals = (envelope.rejectedErrors ?? []).map(refusalBy).filter((refusal) => refusal !== undefined);
   return refusals.find((refusal) => !refusal.retryable) ?? refusals[0];

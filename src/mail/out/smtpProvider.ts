@@ -20,9 +20,9 @@ export type SmtpTimeouts = {
 const defaults: SmtpTimeouts = { readyMs: 30_000, envelopeMs: 60_000, contentMs: 180_000, answerMs: 600_000 };
 
 /**
- * A relay that takes mail by SMTP: `smtp://user:pass@host:port` (STARTTLS where offered) or `smtps://…`, with nodemailer's options as
+ * A relay that takes mail by SMTP: `smtp://user:pass@host:port` (STARTTLS if offered) or `smtps://…`, with nodemailer's options as
  * query, for example `?tls.rejectUnauthorized=false`. A password goes to another machine only over TLS, unless `?ignoreTLS=true` says so.
- * One connection a mail. A mail is sent to all of its recipients or, where the relay refuses one of them, to none.
+ * One connection a mail. A mail is sent to all of its recipients or, if the relay refuses one of them, to none.
  */
 export function createSmtpProvider(url: string, timeouts: Partial<SmtpTimeouts> = {}): MailProvider {
   const limits = { ...defaults, ...timeouts };

@@ -6,7 +6,7 @@ export type ThreadHeaders = { in_reply_to: string | null; references: string[] }
 /** Enough for every mail program, and far from the limits of relays. */
 const maxReferences = 50;
 
-// Printable ASCII without a space: anything else cannot stand in a header unchanged. 900 leaves room in a line of 998.
+// Printable ASCII without a space: anything else cannot appear in a header unchanged. 900 leaves room in a line of 998.
 const sendable = /^<[\x21-\x3b\x3d\x3f-\x7e]{1,900}>$/;
 
 /**

@@ -86,7 +86,7 @@ export function createIdempotency(deps: {
   }
 }
 
-/** Over what a repetition must be the same. */
+/** A hash of everything that must be the same in a repetition. */
 function hashOf(request: Request, body: Buffer): Buffer {
   const asked = JSON.stringify([request.method, request.originalUrl, request.headers["if-match"] ?? null]);
   return createHash("sha256").update(asked).update(body).digest();
@@ -121,7 +121,7 @@ function opened({ answer, operation }: Kept, request: Request): Buffer {
   }
 }
 
-/** An answer with a secret, and the secret itself, are kept under a key that nobody has but the holder of the API key that asked. */
+/** An answer with a secret, and the secret itself, are encrypted with a key that only the holder of the requesting API key has. */
 function sealingFor(request: Request, operation: string, field: "answer" | "secret") {
   const key = hkdfSync("sha256", bearerOf(request)!, operation, "countersign/idempotent-answer", 32);
   const ring: KeyRing = createKeyRing(`bearer:${Buffer.from(key).toString("base64")}`);

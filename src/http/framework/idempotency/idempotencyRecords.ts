@@ -9,7 +9,7 @@ export type Post = {
   key: string;
   requestHash: Buffer;
   apiKeyId: string;
-  /** Of this run alone: whoever is overtaken records nothing. */
+  /** Identifies this run alone: a run that was overtaken records nothing. */
   owner: string;
   /** Its answer holds a secret: an interrupted run is taken up by the same API key or not at all. */
   secret: boolean;
@@ -29,18 +29,18 @@ export type Kept = {
 
 type Answer = Omit<Kept, "requestHash" | "operation" | "othersSecret">;
 
-/** After so long a run that has not answered is taken for cut off. Longer than any POST takes. */
+/** After this long, a run without an answer counts as cut off. Longer than any POST takes. */
 const runMs = 60_000;
 
 export type AnswerRecords = {
-  /** Makes this the run that may record the answer; or tells what stands in the way. */
+  /** Makes this the run that may record the answer, or reports what prevents it. */
   begin(post: Post): Promise<{ operation: Begun } | { kept: Kept }>;
   find(post: Post): Promise<Kept | undefined>;
-  /** Keeps a sealed secret, unless a run of this operation has kept one: answers the one that is kept. Undefined where the operation is over. */
+  /** Keeps a sealed secret, unless a run of this operation has kept one: answers the one that is kept. Undefined if the operation is over. */
   secretOf(post: Post, operation: string, sealed: Buffer): Promise<Buffer | undefined>;
-  /** False where another run has taken over. */
+  /** False if another run has taken over. */
   keep(post: Post, answer: Answer): Promise<boolean>;
-  /** There is no answer to keep: the next request under the key runs at once. False where another run has taken over. */
+  /** There is no answer to keep: the next request under the key runs at once. False if another run has taken over. */
   release(post: Post): Promise<boolean>;
 };
 
@@ -84,7 +84,7 @@ export function createAnswerRecords({
   };
 }
 
-/** An expired record begins anew, under a new operation; one whose run was cut off goes on under its own. */
+/** An expired record begins again, under a new operation; one whose run was cut off goes on under its own. */
 const beginRun = `
   insert into work.idempotency_keys as kept
     (workspace_id, key, request_hash, api_key_id, operation, owner, owned_until, expires_at)

@@ -7,7 +7,7 @@ export type ApiKeyIdentity = {
   workspaceId: string;
   name: string;
   scopes: readonly string[];
-  /** Where the key's own stream stands while it is live: what commands hand to the append, so that nothing follows a revocation. */
+  /** The revision of the key's own stream while the key is live. Commands pass it to the append, so that nothing follows a revocation. */
   guard?: { stream: string; revision: number };
 };
 
@@ -32,7 +32,7 @@ export function createAuthenticate(deps: {
   };
 }
 
-/** The key a request carries; undefined where it carries none, one that is malformed, or more than one. */
+/** The key a request carries; undefined if it carries none, one that is malformed, or more than one. */
 export function bearerOf(request: IncomingMessage): string | undefined {
   const headers = request.headersDistinct.authorization ?? [];
   const match = headers.length === 1 ? /^bearer +(\S+)$/i.exec(headers[0]!) : null;

@@ -12,7 +12,7 @@ export type Flight = {
 export type InFlight = {
   /** `callId` is this instance's own id of the request; one that a client could choose would let it hide. */
   enter(keyId: string, callId: string): Flight;
-  /** From now on the key is dead here: whatever runs under it is aborted, and whatever enters is revoked at once. But for `except`, which may finish. */
+  /** From now on the key is dead here: requests under it are aborted, and new ones are refused at once. `except` may finish. */
   revoke(keyId: string, except?: string): void;
   /** Resolves when nothing that runs under the key is left, but for requests that were excepted. */
   ended(keyId: string): Promise<void>;

@@ -3,7 +3,7 @@ import type { Database } from "#src/postgres/database.ts";
 
 /** When API keys were last used: to the minute, so that a busy key costs one write a minute. */
 export type KeyUses = {
-  /** Never waits and never fails: a request is not held up by it. */
+  /** Never waits and never fails, so that it does not delay a request. */
   note(keyId: string): void;
   /** By key id; keys that were never used are left out. */
   lastUses(keyIds: readonly string[]): Promise<Map<string, Date>>;

@@ -7,7 +7,7 @@ import type { InFlight } from "./inFlight.ts";
 /**
  * Revoked keys across instances: once `drain` says true, no instance answers anything but 401 under the key (streams/README.md, invariant 7).
  * Every instance shows that it lives by a heartbeat and acknowledges each revocation when nothing of the key runs there any more.
- * One that was suspended is not waited for: it knows by its own clock that it was, and answers nobody before it has caught up.
+ * One that was suspended is not waited for: it knows by its own clock that it was, and answers no request before it has caught up.
  */
 export type Revocation = {
   /** Makes this instance one that others wait for. Before it takes requests. */
@@ -17,7 +17,7 @@ export type Revocation = {
   /** For createApp: resolves when this instance knows every revocation that another may have answered; throws Unavailable. */
   upToDate(): void | Promise<void>;
   /**
-   * Waits until no request of the key is under way anywhere, `exclude` (the callId of the DELETE itself) aside. False where that took
+   * Waits until no request of the key is under way anywhere, `exclude` (the callId of the DELETE itself) aside. False if that took
    * too long: the key is dead all the same, but something may still be about to end. Throws Unavailable.
    */
   drain(keyId: string, options: { exclude?: string; timeoutMs?: number }): Promise<boolean>;
@@ -38,7 +38,7 @@ export function createRevocation(deps: {
   instanceId: string;
   inFlight: InFlight;
   clock: Clock;
-  /** Told when the database could not be asked; the next beat tries again. */
+  /** Called when the database could not be asked; the next beat tries again. */
   onError?: (error: unknown) => void;
 }): Revocation {
   const { database, instanceId, inFlight, clock, onError = () => {} } = deps;
@@ -50,7 +50,7 @@ export function createRevocation(deps: {
 
   const age = (): number => clock.monotonic() - upToDateAt;
 
-  /** Shows life, then learns what is new: in this order whoever was not waited for has learned what it has to know. */
+  /** Shows life, then learns what is new: in this order, an instance that was not waited for has learned what it has to know. */
   function beat(): Promise<void> {
     beating ??= showLifeAndLearn().finally(() => {
       beating = undefined;

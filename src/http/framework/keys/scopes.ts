@@ -31,7 +31,7 @@ export type Scope = keyof typeof scopes;
 export const allScopes = Object.keys(scopes) as Scope[];
 
 /**
- * What a new key gets only where it is named: each lets its holder widen what others may do. `first`: whether a workspace's first key has it
+ * Scopes that a new key gets only if they are listed: each lets its holder widen what others may do. `first`: whether a workspace's first key has it
  * all the same.
  */
 const byNameOnly: Partial<Record<Scope, { first: boolean }>> = {
@@ -42,9 +42,9 @@ const byNameOnly: Partial<Record<Scope, { first: boolean }>> = {
 /** Their names, for the documentation. */
 export const namedScopes = Object.keys(byNameOnly) as Scope[];
 
-/** What a new key gets where nothing is named: of its maker's scopes, those that are not given by name alone. */
+/** What a new key gets if nothing is named: of its maker's scopes, those that are not given by name alone. */
 export const defaultScopes = (makers: readonly string[]): Scope[] =>
   allScopes.filter((scope) => makers.includes(scope) && byNameOnly[scope] === undefined);
 
-/** What a workspace's first key gets, which nobody makes by another key. */
+/** What a workspace's first key gets; no other key creates that one. */
 export const firstKeyScopes: readonly Scope[] = allScopes.filter((scope) => byNameOnly[scope]?.first !== false);

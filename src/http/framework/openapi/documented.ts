@@ -7,7 +7,7 @@ import { errorsOf } from "./errorCodes.ts";
 
 const errorFault = compileAnswerCheck(Type.Object(ErrorBody.properties, { additionalProperties: false }));
 
-/** How an answer differs from what the OpenAPI document says of its route: status, error code, body, headers; undefined where it does not. */
+/** How an answer differs from what the OpenAPI document says of its route: status, error code, body, headers; undefined if it does not. */
 export function undocumented(route: Route, { status = 200, headers, content }: Reply): string | undefined {
   const line = `${route.method} ${route.path}`;
   if (status < 400) {

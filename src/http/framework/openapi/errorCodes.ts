@@ -1,7 +1,7 @@
 import { type ErrorCode, statuses } from "../errors.ts";
 import type { Route } from "../route.ts";
 
-/** An error that a route may answer. `conflict`: invalid_request under 409, where something of that name is there already. */
+/** An error that a route may answer. `conflict`: invalid_request under 409, if something of that name already exists. */
 export type DocumentedError = { code: ErrorCode; status: number; conflict?: string };
 
 /** Every error a route may answer: what it names itself, and what any route of its kind may. */

@@ -43,7 +43,7 @@ function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestH
   });
 }
 
-/** Whose requests are counted together: a key's; a workspace's where notifications are asked for; an address's where there is no key. */
+/** Whose requests are counted together: a key's; a workspace's for notifications; an IP address's if there is no key. */
 function counted(name: LimitClass, request: Request, { locals }: Response): string {
   const key = locals.apiKey as ApiKeyIdentity | undefined;
   if (!key) return `ip ${ipKeyGenerator(request.ip ?? "")}`;
@@ -59,7 +59,7 @@ const storeOf = (counter: HitCounter): Store => ({
   resetKey: everyRequestCounts,
 });
 
-/** The library asks for these where failed requests are to be forgiven, or somebody starts a count anew. */
+/** The library calls these to forgive failed requests or to reset a count, which this service never does. */
 function everyRequestCounts(): never {
   throw new Error("every request counts");
 }

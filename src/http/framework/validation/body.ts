@@ -29,7 +29,7 @@ export async function readBytes(request: IncomingMessage, limit: number): Promis
   return Buffer.concat(chunks);
 }
 
-/** A JSON body as plain data; an empty one is {}. Throws invalid_request for whatever could not be stored, shown or compared safely. */
+/** A JSON body as plain data; an empty one is {}. Throws invalid_request for everything that could not be stored, shown or compared safely. */
 export function parseBody(bytes: Buffer, request: IncomingMessage): unknown {
   if (bytes.length === 0) return {};
   requireJson(request);

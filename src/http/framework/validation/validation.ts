@@ -17,7 +17,7 @@ export function compileCheck(schema: TSchema): Check {
   };
 }
 
-/** What is wrong with an answer of ours, in one sentence; undefined where it is as documented. Changes nothing. */
+/** What is wrong with an answer of ours, in one sentence; undefined if it is as documented. Changes nothing. */
 export function compileAnswerCheck(schema: TSchema): (value: unknown) => string | undefined {
   const compiled = whenFirstUsed(answers, schema);
   return (value) => {
@@ -105,7 +105,7 @@ function refusal(errors: ErrorObject[]) {
 /** How a message names the value as a whole. */
 const whole = "body";
 
-/** Of a union, the branch that got furthest into the value; the union as a whole where none got inside. */
+/** Of a union, the branch that got furthest into the value; the union as a whole if none got inside. */
 const isMoreTelling = (error: ErrorObject, best: ErrorObject): boolean => depthOf(error) > depthOf(best);
 
 const insideKeywords = ["additionalProperties", "required", "discriminator"];

@@ -64,7 +64,7 @@ function isOverloaded(raw: Buffer): boolean {
   return lines > maxHeaderLines || signatureFields.some((name) => fields.count(name) > maxSignatures);
 }
 
-/** Such a mail proves nothing, for good. */
+/** Such a mail proves nothing, and never will. */
 const overloaded: Findings = {
   spf: { result: "permerror", domain: "" },
   signatures: [{ result: "permerror", domain: "", signed: { to: 0, cc: 0, "reply-to": 0 } }],

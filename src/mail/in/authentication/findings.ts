@@ -10,7 +10,7 @@ export const addressFields = ["to", "cc", "reply-to"] as const;
 export type FieldCounts = Record<(typeof addressFields)[number], number>;
 
 export type Findings = {
-  /** `domain`: of the envelope's sender, or of the greeting where there is none. */
+  /** `domain`: of the envelope's sender, or of the greeting if there is none. */
   spf: { result: SpfResult; domain: string };
   /** One per signature. `pass` only of those that cover all of the body and the From field. */
   signatures: {
@@ -21,9 +21,9 @@ export type Findings = {
   }[];
   /** How often each field occurs in the mail, by whichever reading finds more. */
   occurring: FieldCounts;
-  /** Noted and no more: a chain proves something only to who trusts its sealers, and nobody's are trusted here. */
+  /** Only noted: a chain proves something only to readers who trust its sealers, and this service trusts none. */
   arc: ArcResult;
-  /** Every address that stands in a From field, as this reader reads it. */
+  /** Every address that is in a From field, as this reader reads it. */
   from: string[];
 };
 

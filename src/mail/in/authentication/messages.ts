@@ -3,7 +3,7 @@ import type { Findings, ReceivedMail } from "./findings.ts";
 /** What the two threads say to each other. */
 export type ToThread =
   | { kind: "verify"; job: number; mail: Omit<ReceivedMail, "raw"> & { raw: Uint8Array } }
-  /** `code`: the failure as node:dns names it; null where there is an answer. */
+  /** `code`: the failure as node:dns names it; null if there is an answer. */
   | { kind: "answer"; lookUp: number; code: string | null; answer: unknown }
   | { kind: "ping" };
 

@@ -4,7 +4,7 @@ import type { Findings, ReceivedMail } from "./findings.ts";
 import type { FromThread, ToThread } from "./messages.ts";
 
 export type MailVerifier = {
-  /** Undefined where it could not be found out within the time, whatever the mail does to the verifier. Never rejects. */
+  /** Undefined if it could not be found out within the time, whatever the mail does to the verifier. Never rejects. */
   verify(mail: ReceivedMail, resolver: Resolver, timeMs: number): Promise<Findings | undefined>;
   close(): Promise<void>;
 };
