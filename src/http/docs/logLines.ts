@@ -31,7 +31,7 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
-    says: "cannot read the event log, retrying",
+    says: "a process cannot read the event log, retrying",
     todo: "The event log is away, or is not the one that was read before (`err` says so): then see 'Restore'.",
   },
   {
