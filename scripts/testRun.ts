@@ -57,7 +57,11 @@ async function run(file: string): Promise<void> {
     return ended(file);
   }
   mocha
-    .run(() => ended(file))
+    .run(() => {
+      // It listens to this process otherwise, one listener more for each file.
+      mocha.dispose();
+      ended(file);
+    })
     .on("pass", () => tell({ outcome: "passed" }))
     .on("fail", (test, error) => tell({ outcome: "failed", failure: testFailure(test, error, file) }));
 }

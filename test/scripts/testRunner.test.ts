@@ -18,7 +18,7 @@ const files: Record<string, string> = {
   "hanging.test.ts": `import { spawn } from "node:child_process";
     import { mkdtempSync, renameSync, writeFileSync } from "node:fs";
     import { tmpdir } from "node:os";
-    import { startEmbeddedPostgres } from "#src/postgres/embedded.ts";
+    import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
     it("hangs", async () => {
       const dataDir = mkdtempSync(tmpdir() + "/left-");
       const { pid } = await startEmbeddedPostgres({ dataDir, logger: { info() {}, warn() {}, error() {} } as any });
