@@ -150,7 +150,8 @@ async function takeWebhookSlot(
     return state.deleted ? "gone" : "alive";
   };
   try {
-    await takeSlot(deps, { workspaceId, kind: "webhooks", holderId: webhookId }, maxWebhooks, stateOf, cause);
+    const slot = { workspaceId, kind: "webhooks", holderId: webhookId } as const;
+    await takeSlot(deps, { ...slot, cap: maxWebhooks, stateOf }, cause);
   } catch (error) {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw new Rejected(

@@ -52,7 +52,7 @@ async function takePlace(
 ): Promise<void> {
   const cap = await capOf(deps, workspaceId, "domains");
   const slot = { workspaceId, kind: "domains", holderId: domainId } as const;
-  const ours = await takeSlot(deps, slot, cap, (id) => stateOf(deps, id), cause).catch((error) => {
+  const ours = await takeSlot(deps, { ...slot, cap, stateOf: (id) => stateOf(deps, id) }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw planFull("domains", cap);
   });

@@ -67,7 +67,7 @@ export async function createRule(
 async function takeRuleSlot(deps: Dependencies, workspaceId: string, holderId: string, cause: Cause): Promise<void> {
   const cap = await capOf(deps, workspaceId, "rules");
   const slot = { workspaceId, kind: "rules", holderId } as const;
-  await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
+  await takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw planFull("rules", cap);
   });
