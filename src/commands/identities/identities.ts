@@ -85,7 +85,7 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;
   try {
     await deps.emailAddresses.handle(addressId, claim, cause);
-    if (!sandbox) await attachIdentity(deps, domainId, identityId, cause);
+    if (!sandbox) await attachIdentity(deps, { domainId, identityId }, cause);
   } catch (error) {
     if (ours && error instanceof Rejected) {
       await deps.emailAddresses.handle(addressId, { type: "ReleaseAddress", identityId }, cause);
