@@ -78,7 +78,8 @@ async function takeKeySlot(
     return state.revoked ? "gone" : "alive";
   };
   try {
-    await takeSlot(deps, { workspaceId, kind: "apiKeys", holderId: id }, maxLiveKeys, stateOf, cause);
+    const slot = { workspaceId, kind: "apiKeys", holderId: id } as const;
+    await takeSlot(deps, { ...slot, cap: maxLiveKeys, stateOf }, cause);
   } catch (error) {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw new Rejected(

@@ -26,7 +26,7 @@ export async function createWebhook(
 ): Promise<WithSecret> {
   await requireSound(deps, workspaceId, settings);
   const webhookId = newId(deps, cause, "webhook");
-  await takeWebhookSlot(deps, workspaceId, webhookId, cause);
+  await takeWebhookSlot(deps, { workspaceId, webhookId }, cause);
   const secret = newSecret(deps, { workspaceId, webhookId }, cause);
   const command = { type: "CreateWebhook", webhook: { workspaceId, ...settings, secret } } as const;
   const { state, position } = await deps.webhooks.handle(webhookId, command, cause);
@@ -66,8 +66,11 @@ export const deleteWebhook = (deps: Dependencies, { webhookId }: Named, cause: C
   deps.webhooks.handle(webhookId, { type: "DeleteWebhook" }, cause);
 
 /** The service stops delivering to it by itself. */
-export const disableWebhook = (deps: Dependencies, webhookId: string, because: string, cause: Cause) =>
-  deps.webhooks.handle(webhookId, { type: "DisableWebhook", because }, cause);
+export const disableWebhook = (
+  deps: Dependencies,
+  { webhookId, because }: { webhookId: string; because: string },
+  cause: Cause,
+) => deps.webhooks.handle(webhookId, { type: "DisableWebhook", because }, cause);
 
 /** Sends an event of kind `webhook.test`, ahead of all waiting deliveries. Answers its delivery's id. */
 export async function testWebhook(
@@ -103,7 +106,11 @@ export async function requireActive(deps: Dependencies, webhookId: string): Prom
 }
 
 /** The secrets that sign at a moment, in plain text, the newest first. */
-export const signingSecrets = (deps: Dependencies, webhookId: string, webhook: Webhook, at: Date): string[] => {
+export const signingSecrets = (
+  deps: Dependencies,
+  { webhookId, webhook }: { webhookId: string; webhook: Webhook },
+  at: Date,
+): string[] => {
   const valid = webhook.previous.filter(({ until }) => Date.parse(until) > at.getTime());
   return [webhook.secret, ...valid.map(({ secret }) => secret)].map((secret) =>
     open(deps, { workspaceId: webhook.workspaceId, webhookId }, secret),
@@ -138,19 +145,15 @@ async function requireSound(
   }
 }
 
-async function takeWebhookSlot(
-  deps: Dependencies,
-  workspaceId: string,
-  webhookId: string,
-  cause: Cause,
-): Promise<void> {
+async function takeWebhookSlot(deps: Dependencies, { workspaceId, webhookId }: Named, cause: Cause): Promise<void> {
   const stateOf = async (holderId: string): Promise<HolderState> => {
     const { state } = await deps.webhooks.load(holderId);
     if (!state.exists) return "unborn";
     return state.deleted ? "gone" : "alive";
   };
   try {
-    await takeSlot(deps, { workspaceId, kind: "webhooks", holderId: webhookId }, maxWebhooks, stateOf, cause);
+    const slot = { workspaceId, kind: "webhooks", holderId: webhookId } as const;
+    await takeSlot(deps, { ...slot, cap: maxWebhooks, stateOf }, cause);
   } catch (error) {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw new Rejected(

@@ -45,7 +45,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         errors: ["validation", "plan_limit_reached", "not_found"],
       },
       async ({ workspaceId, body, cause }) => {
-        const { ruleId, position } = await createRule(deps, workspaceId, newRule(body), cause);
+        const { ruleId, position } = await createRule(deps, { workspaceId, given: newRule(body) }, cause);
         return shownAfter(position, workspaceId, ruleId);
       },
     ),
@@ -128,7 +128,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
       },
       async ({ workspaceId, body }) => {
         const since = body.since === undefined ? null : new Date(body.since);
-        const { triggerEvent, tried } = await tryRule(deps, workspaceId, newRule(body.rule), since);
+        const { triggerEvent, tried } = await tryRule(deps, { workspaceId, given: newRule(body.rule), since });
         const matched = tried.filter((one) => one.matched).length;
         return { evaluated: tried.length, matched, results: tried.map((one) => shownTry(triggerEvent, one)) };
       },

@@ -41,12 +41,12 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
         const domain = await load(idOf(event.stream));
         // Verified again meanwhile: then its names are its own again.
         if (domain.status === "verified") return;
-        await loseNames(deps, idOf(event.stream), domain, causedBy(event, "checkDomains"));
+        await loseNames(deps, { domainId: idOf(event.stream), names: domain }, causedBy(event, "checkDomains"));
       },
       DomainDeleted: async (event, { timers }) => {
         const domainId = idOf(event.stream);
         await timers.cancel(domainId, timer);
-        await releaseNames(deps, domainId, await load(domainId), causedBy(event, "checkDomains"));
+        await releaseNames(deps, { domainId, names: await load(domainId) }, causedBy(event, "checkDomains"));
       },
     },
     onTimer: (due, context) => check(due.key, causeOfTimer(due.payload, "checkDomains"), context),

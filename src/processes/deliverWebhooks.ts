@@ -123,7 +123,7 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
     const { event_id: id, body } = claim;
     let secrets: string[];
     try {
-      secrets = signingSecrets(deps, claim.webhook_id, webhook, at);
+      secrets = signingSecrets(deps, { webhookId: claim.webhook_id, webhook }, at);
     } catch (error) {
       log.warn({ err: error, webhook: claim.webhook_id }, "cannot decrypt a webhook's secret");
       return { status: null, error: "the webhook's secret cannot be decrypted: rotate it" };
@@ -145,7 +145,7 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
   async function disable({ webhook_id, workspace_id, event_id }: Claim): Promise<void> {
     const actor = { kind: "system", id: "deliverWebhooks" } as const;
     const cause: Cause = { actor, workspaceId: workspace_id, correlationId: event_id, causationId: event_id };
-    await disableWebhook(deps, webhook_id, gone, cause).catch((error) => {
+    await disableWebhook(deps, { webhookId: webhook_id, because: gone }, cause).catch((error) => {
       // Deleted meanwhile: that is as good.
       if (!(error instanceof Rejected)) throw error;
     });

@@ -21,7 +21,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
     identityIds: readonly string[],
     { cause, timers }: Acting,
   ): Promise<void> {
-    const left = await releaseHeld(deps, workspaceId, identityIds, cause);
+    const left = await releaseHeld(deps, { workspaceId, identityIds }, cause);
     if (left) await lookAgain(workspaceId, { cause, timers });
   }
 

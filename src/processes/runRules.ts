@@ -42,13 +42,13 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     const workspaceId = event.metadata.workspaceId as string;
     const cause = causedBy(event, name);
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
-    if ((await evaluateRules(deps, at, about, cause)) === null) return;
-    await carryOut(deps, provider, runId, "quick", cause);
+    if ((await evaluateRules(deps, { trigger: at, about }, cause)) === null) return;
+    await carryOut(deps, { provider, runId, part: "quick" }, cause);
     await tellPeople({ key, runId, tries: 0 }, { cause, timers });
   }
 
   async function tellPeople({ key, runId, tries }: Telling, { cause, timers }: Acting): Promise<void> {
-    const complete = await carryOut(deps, provider, runId, "notices", cause);
+    const complete = await carryOut(deps, { provider, runId, part: "notices" }, cause);
     const again = retrySeconds[tries];
     if (complete || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
@@ -96,7 +96,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       const cause = causedBy(event, name);
       if (noted) await noteDraft(deps, { threadId, draftId, outcome: noted, draftRevision: event.revision }, cause);
       else await noteSent(deps, draftId, cause);
-      return aboutDraft(deps, trigger, draftId, draft);
+      return aboutDraft(deps, { trigger, draftId, draft });
     };
     const runId = derivedId("rules", trigger, event.id);
     await run(event, { trigger, key: draftId, runId, about }, context);

@@ -66,17 +66,17 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const about = async () => {
       const outcome = outcomeAfter(event as unknown as DraftEvent);
       if (outcome) await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
-      return aboutDraft(deps, "draft.created", draftId, { ...draft, version: 1 });
+      return aboutDraft(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 } });
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];
-    const run = await evaluateRules(deps, trigger, about, cause, before);
-    if (run) await carryOut(deps, provider, runId, "quick", cause);
+    const run = await evaluateRules(deps, { trigger, about, before }, cause);
+    if (run) await carryOut(deps, { provider, runId, part: "quick" }, cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
     // The draft's own rules come later in the order: their decision replaces this one.
     if (own && fromMessage && !fromMessage.isUsedUp) await takeMode({ draftId, ...fromMessage }, cause);
     const mode = own ? own.mode : await settle({ draftId, draft }, fromMessage, cause);
-    await applyRules(deps, draftId, mode, cause);
+    await applyRules(deps, { draftId, mode }, cause);
     if (run) await beside.tellPeople({ key: keyOf(event), runId, tries: 0 }, { ...context, cause });
   }
 
@@ -191,7 +191,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const cause = { ...because, actor: actorOf(rule) };
     const subject = { draftId, draftVersion: 1, grantedBy: { runId, ruleId: rule.ruleId } };
     try {
-      await decideSubmission(deps, subject, mode, cause, reason);
+      await decideSubmission(deps, { subject, mode, because: reason }, cause);
       return mode;
     } catch (error) {
       // Decided, edited or put under human approval meanwhile: that state is kept.

@@ -10,38 +10,41 @@ const forWords: readonly Operator[] = ["equals", "not_equals", "in", "not_in"];
 
 /** A rule's conditions, judged against its trigger. Throws Rejected invalid_request naming the path of what is wrong. */
 export function readConditions(trigger: TriggerEvent, value: unknown, path: string): Group {
-  const count = { leaves: 0 };
-  return readGroup(trigger, value, path, 1, count);
+  return readGroup(value, { path, depth: 1 }, { trigger, leaves: 0 });
 }
 
-type Count = { leaves: number };
+/** Where in the tree a value stands. */
+type Place = { path: string; depth: number };
+/** The tree as a whole: the trigger it is judged against, and how many conditions were counted in it so far. */
+type Tree = { trigger: TriggerEvent; leaves: number };
 
-function readGroup(trigger: TriggerEvent, value: unknown, path: string, depth: number, count: Count): Group {
+function readGroup(value: unknown, { path, depth }: Place, tree: Tree): Group {
   const given = objectWith(value, path, ["operator", "conditions"]);
   if (depth > maxNestedGroups) throw wrong(path, `expected groups nested at most ${maxNestedGroups} levels deep`);
   if (Object.keys(given).length === 0) return {};
   const operator = oneOf(given.operator, `${path}.operator`, ["AND", "OR"]);
   const items = listAt(given.conditions, `${path}.conditions`);
   const conditions = items.map((item, index) =>
-    readItem(trigger, item, `${path}.conditions[${index}]`, depth + 1, count),
+    readItem(item, { path: `${path}.conditions[${index}]`, depth: depth + 1 }, tree),
   );
   return { operator, conditions };
 }
 
-function readItem(trigger: TriggerEvent, value: unknown, path: string, depth: number, count: Count): Group | Leaf {
+function readItem(value: unknown, place: Place, tree: Tree): Group | Leaf {
+  const { path } = place;
   const isLeaf = typeof value === "object" && value !== null && ["field", "op", "value"].some((name) => name in value);
-  if (!isLeaf) return readGroup(trigger, value, path, depth, count);
-  count.leaves += 1;
-  if (count.leaves > maxLeaves) throw wrong(path, `expected at most ${maxLeaves} conditions in total`);
+  if (!isLeaf) return readGroup(value, place, tree);
+  tree.leaves += 1;
+  if (tree.leaves > maxLeaves) throw wrong(path, `expected at most ${maxLeaves} conditions in total`);
   const given = objectWith(value, path, ["field", "op", "value"]);
-  const field = oneOf(given.field, `${path}.field`, fieldsOf[trigger]);
+  const field = oneOf(given.field, `${path}.field`, fieldsOf[tree.trigger]);
   const op = oneOf(given.op, `${path}.op`, operatorsOf(field));
-  return { field, op, value: readValue(field, op, given.value, `${path}.value`) };
+  return { field, op, value: readValue({ field, op }, given.value, `${path}.value`) };
 }
 
 const operatorsOf = (field: Field): readonly Operator[] => (Array.isArray(kindOf(field)) ? forWords : operators);
 
-function readValue(field: Field, op: Operator, value: unknown, path: string): string | string[] {
+function readValue({ field, op }: { field: Field; op: Operator }, value: unknown, path: string): string | string[] {
   const kind = kindOf(field);
   const one = (given: unknown, at: string): string =>
     typeof kind === "string" ? textAt(given, at) : oneOf(given, at, kind);

@@ -53,14 +53,16 @@ function leafPasses({ field, op, value }: Leaf, facts: Facts): boolean {
   if (!isField(field)) return false;
   const opposite = oppositeOf[op];
   const known = facts.get(field) ?? none;
-  if (opposite !== undefined) return !holds(field, opposite, known, value);
-  return holds(field, op as Positive, known, value);
+  if (opposite !== undefined) return !holds({ field, op: opposite, value }, known);
+  return holds({ field, op: op as Positive, value }, known);
 }
 
 const none: readonly string[] = [];
 
+type Test = { field: Field; op: Positive; value: Leaf["value"] };
+
 /** Whether one of the facts is as one of the values says. */
-function holds(field: Field, op: Positive, facts: readonly string[], value: string | string[]): boolean {
+function holds({ field, op, value }: Test, facts: readonly string[]): boolean {
   const values = typeof value === "string" ? [value] : value;
   if (op === "equals" || op === "in") {
     return facts.some((fact) => values.some((one) => comparable(field, one) === comparable(field, fact)));

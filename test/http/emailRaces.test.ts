@@ -137,7 +137,7 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
     const small = await service.identity(workspaceId, { canSendCold: true });
     const quotaStream = await quotaStreamOf(deps, workspaceId);
     for (let n = 0; n < 45; n++)
-      await reserveQuota(deps, workspaceId, { quotaStream, reservationId: randomUUID() }, cause);
+      await reserveQuota(deps, { workspaceId, quotaStream, reservationId: randomUUID() }, cause);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
         workspace.ask("POST /v1/emails/send", {

@@ -94,7 +94,7 @@ describe("http workspaces/me", () => {
       })),
     );
     const { deps } = service;
-    for (const reservation of reservations) await reserveQuota(deps, workspaceId, reservation, operator());
+    for (const reservation of reservations) await reserveQuota(deps, { workspaceId, ...reservation }, operator());
     expect(await sent()).to.include({ emails_sent_this_period: 2 });
     await releaseQuota(deps, reservations[0]!, operator());
     expect(await sent()).to.include({ emails_sent_this_period: 1 });
@@ -107,12 +107,12 @@ describe("http workspaces/me", () => {
     const { workspaceId, ask } = await service.workspace();
     const { deps } = service;
     const received = async () => (await ask("GET /v1/workspaces/me")).json.inbound_received_this_period;
-    await countInbound(deps, workspaceId, ["one", "two"], operator());
-    await countInbound(deps, workspaceId, ["two"], operator());
+    await countInbound(deps, { workspaceId, deliveryIds: ["one", "two"] }, operator());
+    await countInbound(deps, { workspaceId, deliveryIds: ["two"] }, operator());
     expect(await received()).to.equal(2);
     await setPlan(deps, { workspaceId, plan: "pro", ...period("2026-01-02", "2026-02-02") }, operator());
     expect(await received()).to.equal(0);
-    await countInbound(deps, workspaceId, ["three"], operator());
+    await countInbound(deps, { workspaceId, deliveryIds: ["three"] }, operator());
     expect(await received()).to.equal(1);
   });
 
@@ -137,7 +137,7 @@ describe("http workspaces/me", () => {
     const { deps } = service;
     const reserve = async (id: string) => {
       const quotaStream = await quotaStreamOf(deps, workspaceId);
-      await reserveQuota(deps, workspaceId, { quotaStream, reservationId: id }, operator());
+      await reserveQuota(deps, { workspaceId, quotaStream, reservationId: id }, operator());
     };
     for (let n = 0; n < 40; n++) await reserve(`calendar ${n}`);
     await setPlan(deps, { workspaceId, ...period("2026-01-02", "2026-02-02") }, operator());

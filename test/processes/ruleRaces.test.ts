@@ -140,8 +140,9 @@ describe("rules under repetition", function () {
     const { state: run } = await rules.service.deps.ruleRuns.load(receivedRunId(message.id));
     const planned = run.evaluated?.results[0];
     const because = { ...operator(run.evaluated!.workspaceId), causationId: evaluation.trigger_event_id };
-    const again = { run, runId: evaluation.id, rule: planned!, index: 0 };
-    const taken = await takeAction(rules.service.deps, createOutboxProvider(rules.service.database), again, because);
+    const provider = createOutboxProvider(rules.service.database);
+    const again = { provider, run, runId: evaluation.id, rule: planned!, index: 0 };
+    const taken = await takeAction(rules.service.deps, again, because);
     expect(taken.outcome).to.equal("done");
     await rules.service.caughtUp();
     expect((await get(`/v1/threads/${thread.id}`)).status).to.equal("open");
@@ -154,10 +155,11 @@ describe("rules under repetition", function () {
     const evaluation = await settled(noted);
     const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
     const { about, trigger } = await lookAlike(submitted.id, event!, id);
-    const run = await evaluateRules(rules.service.deps, trigger, about, causedBy(event!, "test"));
-    expect(run?.evaluated?.results[0]?.actions[0]?.suppressed).to.contain("already ran here");
+    const run = await evaluateRules(rules.service.deps, { trigger, about }, causedBy(event!, "test"));
+    expect(run?.evaluated?.results[0]?.actions[0]?.suppressed).to.contain("has already run on this chain of events");
     const other = { ...causedBy(event!, "test"), correlationId: randomUUID() };
-    const free = await evaluateRules(rules.service.deps, { ...trigger, runId: randomUUID() }, about, other);
+    const anew = { ...trigger, runId: randomUUID() };
+    const free = await evaluateRules(rules.service.deps, { trigger: anew, about }, other);
     expect(free?.evaluated?.results[0]?.actions[0]?.suppressed, "of another cause").to.equal(null);
     expect(evaluation.matched).to.equal(true);
   });
@@ -165,7 +167,7 @@ describe("rules under repetition", function () {
   /** The same trigger once more under another run, as if an action had caused it. */
   async function lookAlike(draftId: string, event: Recorded, workspaceId: string) {
     const { state } = await rules.service.deps.drafts.load(draftId);
-    const about = () => aboutDraft(rules.service.deps, "draft.created", draftId, state);
+    const about = () => aboutDraft(rules.service.deps, { trigger: "draft.created", draftId, draft: state });
     const trigger = { trigger: "draft.created", runId: randomUUID(), triggerEventId: event.id, workspaceId } as const;
     return { about, trigger: { ...trigger, proven: true } };
   }

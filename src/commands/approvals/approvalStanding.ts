@@ -63,7 +63,7 @@ export async function decideNow(
   if (created.length === 0 && received.length === 0) {
     return { decision: decideApproval({ ...nothingSaid, humanRequired, switchOn }), runs };
   }
-  const about = await aboutDraft(deps, "draft.created", draftId, draft);
+  const about = await aboutDraft(deps, { trigger: "draft.created", draftId, draft });
   const decision = decideApproval({
     received: await walkOfMessage(deps, draftId, draft, received, runs.received),
     created: { rules: walkedRules(created, about), facts: factsAgain(about.facts, runs.created.evaluated?.facts) },

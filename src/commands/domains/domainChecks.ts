@@ -7,7 +7,7 @@ import type { Domain } from "#streams/domain/domain.ts";
 import { type DomainRecord, domainRecords, type RecordFinding } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { nameId, namesOf } from "./domainNames.ts";
+import { type NamesOfDomain, nameId, namesOf } from "./domainNames.ts";
 
 /** All look-ups of one check together. */
 const checkMs = 20_000;
@@ -25,7 +25,7 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
   const check = {
     attempt: domain.attempts + 1,
     at: deps.clock.now().toISOString(),
-    records: await withClaim(deps, domainId, domain, records, cause),
+    records: await withClaim(deps, { domainId, domain, found: records }, cause),
     ...surroundings,
   };
   const command = { type: "RecordCheck", check } as const;
@@ -40,9 +40,7 @@ type Findings = Record<DomainRecord, RecordFinding>;
  */
 async function withClaim(
   deps: Dependencies,
-  domainId: string,
-  domain: Domain,
-  found: Findings,
+  { domainId, domain, found }: { domainId: string; domain: Domain; found: Findings },
   cause: Cause,
 ): Promise<Findings> {
   const stands = (record: DomainRecord) =>
@@ -59,19 +57,14 @@ async function withClaim(
     return found;
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    await loseNames(deps, domainId, domain, cause);
+    await loseNames(deps, { domainId, names: domain }, cause);
     return { ...found, ownership: { status: "failed", reason: error.message } };
   }
 }
 
 /** Others may prove these names from here on. */
-export async function loseNames(
-  deps: Dependencies,
-  domainId: string,
-  domain: Pick<Domain, "name" | "mailDomain">,
-  cause: Cause,
-): Promise<void> {
-  for (const name of namesOf(domain)) {
+export async function loseNames(deps: Dependencies, { domainId, names }: NamesOfDomain, cause: Cause): Promise<void> {
+  for (const name of namesOf(names)) {
     await deps.domainNames.handle(nameId(name), { type: "LoseName", domainId }, cause);
   }
 }

@@ -7,7 +7,7 @@ import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
 import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
-import { type DomainNames, loadName, nameId, namesOf, readDomainNames } from "./domainNames.ts";
+import { type DomainNames, loadName, type NamesOfDomain, nameId, namesOf, readDomainNames } from "./domainNames.ts";
 
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
 
@@ -26,14 +26,14 @@ export async function createDomain(
   const begun = await deps.domains.load(domainId);
   // The same request once more: it was made then.
   if (begun.state.exists && !begun.state.deleted) return { domainId, position: begun.position };
-  await takePlace(deps, workspaceId, domainId, names, cause);
+  await takePlace(deps, { workspaceId, domainId, names }, cause);
   const domain = await newDomain(deps, workspaceId, names);
   const command = { type: "AddDomain", domain, at: deps.clock.now().toISOString() } as const;
   const { changed, position, state } = await deps.domains.handle(domainId, command, cause);
   if (changed) return { domainId, position };
   // Another request went on with what this one had begun, perhaps with another subdomain.
   const unused = namesOf(names).filter((name) => !namesOf(state).includes(name));
-  for (const name of unused) await releaseName(deps, domainId, name, cause);
+  for (const name of unused) await releaseName(deps, { domainId, name }, cause);
   throw invalid("domain_name", "this domain has just been added: use that one", { conflict: true });
 }
 
@@ -45,14 +45,12 @@ async function interruptedCreation(deps: Dependencies, workspaceId: string, { na
 
 async function takePlace(
   deps: Dependencies,
-  workspaceId: string,
-  domainId: string,
-  names: DomainNames,
+  { workspaceId, domainId, names }: { workspaceId: string; domainId: string; names: DomainNames },
   cause: Cause,
 ): Promise<void> {
   const cap = await capOf(deps, workspaceId, "domains");
   const slot = { workspaceId, kind: "domains", holderId: domainId } as const;
-  const ours = await takeSlot(deps, slot, cap, (id) => stateOf(deps, id), cause).catch((error) => {
+  const ours = await takeSlot(deps, { ...slot, cap, stateOf: (id) => stateOf(deps, id) }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw planFull("domains", cap);
   });
@@ -60,7 +58,7 @@ async function takePlace(
     for (const name of namesOf(names)) await registerName(deps, { name, workspaceId, domainId }, cause);
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    await releaseNames(deps, domainId, names, cause);
+    await releaseNames(deps, { domainId, names }, cause);
     if (ours) await vacateSlot(deps, slot, cause);
     throw error;
   }
@@ -80,14 +78,13 @@ async function registerName(
 /** Used for a domain that is gone, or never came into being. */
 export async function releaseNames(
   deps: Dependencies,
-  domainId: string,
-  names: Pick<DomainNames, "name" | "mailDomain">,
+  { domainId, names }: NamesOfDomain,
   cause: Cause,
 ): Promise<void> {
-  for (const name of namesOf(names)) await releaseName(deps, domainId, name, cause);
+  for (const name of namesOf(names)) await releaseName(deps, { domainId, name }, cause);
 }
 
-const releaseName = (deps: Dependencies, domainId: string, name: string, cause: Cause) =>
+const releaseName = (deps: Dependencies, { domainId, name }: { domainId: string; name: string }, cause: Cause) =>
   deps.domainNames.handle(nameId(name), { type: "ReleaseName", domainId }, cause);
 
 const tokenBytes = 16;
@@ -162,7 +159,11 @@ export async function deleteDomain(deps: Dependencies, domain: OfDomain, cause: 
 }
 
 /** From here on the domain cannot be deleted before the identity. Throws Rejected invalid_request, not_found. */
-export async function attachIdentity(deps: Dependencies, domainId: string, identityId: string, cause: Cause) {
+export async function attachIdentity(
+  deps: Dependencies,
+  { domainId, identityId }: { domainId: string; identityId: string },
+  cause: Cause,
+) {
   const command = { type: "AttachIdentity", identityId, at: deps.clock.now().toISOString() } as const;
   await deps.domains.handle(domainId, command, cause);
 }

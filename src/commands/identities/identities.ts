@@ -76,7 +76,7 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   const { workspaceId, identityId, domainId, emailAddress, sandbox } = place;
   const cap = await capOf(deps, workspaceId, "identities");
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
-  const ours = await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
+  const ours = await takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw planFull("identities", cap);
   });
@@ -85,7 +85,7 @@ async function takePlace(deps: Dependencies, place: Place, cause: Cause): Promis
   const claim = { type: "ClaimAddress", address: emailAddress, identityId, workspaceId, sandbox, displaced } as const;
   try {
     await deps.emailAddresses.handle(addressId, claim, cause);
-    if (!sandbox) await attachIdentity(deps, domainId, identityId, cause);
+    if (!sandbox) await attachIdentity(deps, { domainId, identityId }, cause);
   } catch (error) {
     if (ours && error instanceof Rejected) {
       await deps.emailAddresses.handle(addressId, { type: "ReleaseAddress", identityId }, cause);

@@ -31,21 +31,22 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
     if (filing.pending.length > 0) {
       const { pending } = filing;
       const left = await Promise.all(pending.map((each) => receivedAt(deps, identityId, each.inboxRevision)));
-      await mailRoom.take(bytesOf(left), () => finishFilings(deps, identityId, pending, new Map(), cause));
+      await mailRoom.take(bytesOf(left), () =>
+        finishFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause),
+      );
       continue;
     }
     const received = await receivedFrom(deps, identityId, { from: filing.decidedUpTo + 1, count: pageSize });
     if (received.length === 0) return;
     const page = readTogether(received);
-    await mailRoom.take(bytesOf(page), () => filePage(deps, identityId, filing.lastNumber, page, cause));
+    const { lastNumber } = filing;
+    await mailRoom.take(bytesOf(page), () => filePage(deps, { identityId, lastNumber, page }, cause));
   }
 }
 
 async function filePage(
   deps: Dependencies,
-  identityId: string,
-  lastNumber: number,
-  page: readonly Received[],
+  { identityId, lastNumber, page }: { identityId: string; lastNumber: number; page: readonly Received[] },
   cause: Cause,
 ): Promise<void> {
   const mails = await Promise.all(page.map((event) => readMail(deps, event)));
@@ -57,15 +58,15 @@ async function filePage(
     unreadable: parsed.unreadable,
   }));
   const { workspaceId } = (page[0] as Received).data;
-  const decided = oneAppend(await decideFilings(deps, identityId, lastNumber, unfiled));
-  const decisions = await holdWhereNeeded(deps, { workspaceId, identityId }, decided, cause);
+  const decided = oneAppend(await decideFilings(deps, { identityId, lastNumber, page: unfiled }));
+  const decisions = await holdWhereNeeded(deps, { workspaceId, identityId, decisions: decided }, cause);
   const command = { type: "DecideFiling", decisions } as const;
   const recorded = await deps.filings.handle(identityId, command, cause);
   // Another filer was faster: its decisions count, and the next turn carries them out.
   if (!recorded.changed) return;
   crashPoint("filing:decided");
   const byRevision = new Map(mails.map((mail) => [mail.event.revision, mail]));
-  await finishFilings(deps, identityId, decisions, byRevision, cause);
+  await finishFilings(deps, { identityId, decisions, mails: byRevision }, cause);
 }
 
 /** As many as fit into one append, from the first: mails that refer to many others make long decisions. The rest waits for the next turn. */
@@ -78,17 +79,18 @@ export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[
   return decisions.slice(0, end < 0 ? undefined : end);
 }
 
-/** Carries decisions out and says that they are filed. `mails`: those that are read already, by revision. */
+/** Decisions of an identity's filing that are to be carried out. `mails`: those that are read already, by revision. */
+type Decided = { identityId: string; decisions: readonly FilingDecision[]; mails: Map<number, ReadMail> };
+
+/** Carries decisions out and says that they are filed. */
 export async function finishFilings(
   deps: Dependencies,
-  identityId: string,
-  decisions: readonly FilingDecision[],
-  mails: Map<number, ReadMail>,
+  { identityId, decisions, mails }: Decided,
   cause: Cause,
 ): Promise<void> {
   const mailOf = async ({ inboxRevision }: FilingDecision): Promise<ReadMail> =>
     mails.get(inboxRevision) ?? readMail(deps, await receivedAt(deps, identityId, inboxRevision));
-  await carryOut(deps, decisions, mailOf, cause);
+  await carryOut(deps, { decisions, mailOf }, cause);
   const last = decisions.at(-1) as FilingDecision;
   const inboxRevision = Math.max(...decisions.map((decision) => decision.inboxRevision));
   const command = { type: "MarkFiled", number: last.number, inboxRevision } as const;

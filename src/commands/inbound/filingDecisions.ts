@@ -28,9 +28,7 @@ type Chains = {
  */
 export async function decideFilings(
   deps: Dependencies,
-  identityId: string,
-  lastNumber: number,
-  page: readonly Unfiled[],
+  { identityId, lastNumber, page }: { identityId: string; lastNumber: number; page: readonly Unfiled[] },
 ): Promise<FilingDecision[]> {
   const ids = [...new Set(page.flatMap(({ headers }) => [headers.messageId, ...namedIds(deps, identityId, headers)]))];
   const known = await chainsOf(deps.reads, identityId, ids);
@@ -49,7 +47,7 @@ export async function decideFilings(
   for (const event of await newerDecisions(deps, identityId, known.revision)) learn(chains, event);
   let number = lastNumber;
   return page.map((mail) => {
-    const decision = decideFiling(deps, identityId, ++number, mail, chains);
+    const decision = decideFiling(deps, { identityId, number: ++number, mail }, chains);
     learn(chains, decision);
     return decision;
   });
@@ -91,9 +89,7 @@ function survivor(chains: Chains, threadId: string): string {
 
 function decideFiling(
   deps: Dependencies,
-  identityId: string,
-  number: number,
-  mail: Unfiled,
+  { identityId, number, mail }: { identityId: string; number: number; mail: Unfiled },
   chains: Chains,
 ): FilingDecision {
   const { headers, deliveryId, inboxRevision, inboxPosition, unreadable } = mail;
@@ -103,7 +99,7 @@ function decideFiling(
   const own = headers.messageIdDerived ? [] : [rfcMessageId];
   const named = namedIds(deps, identityId, headers);
   const chainIds = [...new Set([rfcMessageId, ...named])];
-  const threads = threadsOf(deps, identityId, [...own, ...named], chains);
+  const threads = threadsOf(deps, { identityId, ids: [...own, ...named] }, chains);
   const [oldest, ...absorbs] = threads;
   const common = { number, deliveryId, inboxRevision, inboxPosition, rfcMessageId, contentDigest };
   if (again) {
@@ -130,13 +126,21 @@ function decideFiling(
     opensThread: oldest === undefined,
     absorbs,
     chainIds,
-    reviewReason: reviewReason(headers, sameId.length > 0, absorbs.length, unreadable),
+    reviewReason: reviewReason(headers, {
+      sameIdOtherContent: sameId.length > 0,
+      absorbed: absorbs.length,
+      unreadable,
+    }),
     bouncedAttemptId: isBounce ? (ownMail(deps, identityId, headers.reportedMessageIds)?.attemptId ?? null) : null,
   };
 }
 
 /** The threads these ids lead to today, the one opened first at the front. */
-function threadsOf(deps: Dependencies, identityId: string, ids: readonly string[], chains: Chains): string[] {
+function threadsOf(
+  deps: Dependencies,
+  { identityId, ids }: { identityId: string; ids: readonly string[] },
+  chains: Chains,
+): string[] {
   const found = new Set<string>();
   for (const id of ids) {
     const known = chains.threadOf.get(id);
@@ -159,13 +163,11 @@ function ownMail(deps: Dependencies, identityId: string, ids: readonly string[])
 
 function reviewReason(
   headers: MailHeaders,
-  sameIdOtherContent: boolean,
-  absorbed: number,
-  unreadable: string | null,
+  found: { sameIdOtherContent: boolean; absorbed: number; unreadable: string | null },
 ): string | null {
-  if (unreadable !== null) return "a mail that could not be read";
-  if (sameIdOtherContent) return "another message with the same Message-ID";
-  if (absorbed > 1) return "one mail joined more than two threads";
+  if (found.unreadable !== null) return "a mail that could not be read";
+  if (found.sameIdOtherContent) return "another message with the same Message-ID";
+  if (found.absorbed > 1) return "one mail joined more than two threads";
   if (headers.fromCount > 1) return "a mail with more than one sender";
   return null;
 }

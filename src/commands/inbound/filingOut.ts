@@ -22,8 +22,7 @@ const searchedCharacters = 8_000;
  */
 export async function carryOut(
   deps: Dependencies,
-  decisions: readonly FilingDecision[],
-  readMail: (decision: FilingDecision) => Promise<ReadMail>,
+  { decisions, mailOf }: { decisions: readonly FilingDecision[]; mailOf(decision: FilingDecision): Promise<ReadMail> },
   cause: Cause,
 ): Promise<void> {
   const turns = new Map<string, Promise<void>>();
@@ -35,11 +34,11 @@ export async function carryOut(
       await mergeThreads(deps, decision, cause);
     }
     const before = turns.get(decision.threadId) ?? Promise.resolve();
-    const mail = readMail(decision);
+    const reading = mailOf(decision);
     turns.set(
       decision.threadId,
-      Promise.all([mail, before]).then(([read]) =>
-        isHeld(decision) ? holdMessage(deps, decision, read, cause) : fileMessage(deps, decision, read, cause),
+      Promise.all([reading, before]).then(([mail]) =>
+        isHeld(decision) ? holdMessage(deps, { decision, mail }, cause) : fileMessage(deps, { decision, mail }, cause),
       ),
     );
   }
@@ -57,12 +56,11 @@ async function mergeThreads(deps: Dependencies, decision: FilingDecision, cause:
   }
 }
 
-async function fileMessage(
-  deps: Dependencies,
-  decision: FilingDecision,
-  { event, parsed }: ReadMail,
-  cause: Cause,
-): Promise<void> {
+/** What was decided about a mail, and the mail. */
+type Filing = { decision: FilingDecision; mail: ReadMail };
+
+async function fileMessage(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {
+  const { event, parsed } = mail;
   const { headers, identityId, workspaceId } = event.data;
   const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));
   const message: InboundMessage = {
@@ -88,27 +86,19 @@ async function fileMessage(
     ...(sender?.status === "blocked" && { fromBlockedContact: true }),
   };
   const { reviewReason } = decision;
-  await onItsThread(
-    deps,
-    decision,
-    event,
-    { type: "FileMessage", message, opens: opening(decision, event), reviewReason },
-    cause,
-  );
+  const command = { type: "FileMessage", message, opens: opening(decision, event), reviewReason } as const;
+  await onItsThread(deps, { decision, event, command }, cause);
 }
 
 /** The customer's newer word, of which nothing is shown before it is released. */
-async function holdMessage(
-  deps: Dependencies,
-  decision: FilingDecision,
-  { event }: ReadMail,
-  cause: Cause,
-): Promise<void> {
+async function holdMessage(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {
+  const { event } = mail;
   const { identityId, headers } = event.data;
   const { messageId, deliveryId, number } = decision;
   const { classification, from } = headers;
   const held = { identityId, messageId, deliveryId, number, receivedAt: event.metadata.at, classification, from };
-  await onItsThread(deps, decision, event, { type: "HoldMessage", held, opens: opening(decision, event) }, cause);
+  const command = { type: "HoldMessage", held, opens: opening(decision, event) } as const;
+  await onItsThread(deps, { decision, event, command }, cause);
 }
 
 /** What is to be known of a thread that a mail opens; null if it joins one. */
@@ -127,12 +117,10 @@ function opening({ opensThread }: FilingDecision, { data }: ReadMail["event"]) {
 
 async function onItsThread(
   deps: Dependencies,
-  { threadId }: FilingDecision,
-  event: ReadMail["event"],
-  command: ThreadCommand,
+  { decision, event, command }: { decision: FilingDecision; event: ReadMail["event"]; command: ThreadCommand },
   cause: Cause,
 ): Promise<void> {
-  await deps.threads.handle(threadId, command, {
+  await deps.threads.handle(decision.threadId, command, {
     ...cause,
     workspaceId: event.data.workspaceId,
     correlationId: event.metadata.correlationId,

@@ -22,14 +22,17 @@ export async function receivesNothing(
  */
 export async function holdWhereNeeded(
   deps: Dependencies,
-  { workspaceId, identityId }: { workspaceId: string; identityId: string },
-  decisions: readonly FilingDecision[],
+  {
+    workspaceId,
+    identityId,
+    decisions,
+  }: { workspaceId: string; identityId: string; decisions: readonly FilingDecision[] },
   cause: Cause,
 ): Promise<FilingDecision[]> {
   const because = await receivesNothing(deps, workspaceId, identityId);
   const stored = decisions.filter(({ disposition }) => disposition !== "duplicate");
   const ids = because === null ? stored.map(({ deliveryId }) => deliveryId) : [];
-  const counted = await countInbound(deps, workspaceId, ids, cause);
+  const counted = await countInbound(deps, { workspaceId, deliveryIds: ids }, cause);
   return decisions.map((decision) => {
     if (decision.disposition === "duplicate" || counted.has(decision.deliveryId)) return decision;
     if (because !== null) return { ...decision, disposition: "held_identity_disabled", reason: because };

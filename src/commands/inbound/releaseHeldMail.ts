@@ -12,6 +12,7 @@ import { bytesOf, mailRoom, type ReadMail, readMail, readTogether, receivedAt } 
 const pageSize = 50;
 
 type Held = { identityId: string; decision: FilingDecision };
+type OfIdentities = { workspaceId: string; identityIds: readonly string[] };
 
 /**
  * Releases held mail of these identities of a workspace, in the order in which it was received, as far as the identities receive and the
@@ -20,32 +21,26 @@ type Held = { identityId: string; decision: FilingDecision };
  */
 export async function releaseHeld(
   deps: Dependencies,
-  workspaceId: string,
-  identityIds: readonly string[],
+  { workspaceId, identityIds }: OfIdentities,
   cause: Cause,
 ): Promise<boolean> {
   for (;;) {
-    const page = await nextHeld(deps, workspaceId, identityIds, cause);
+    const page = await nextHeld(deps, { workspaceId, identityIds }, cause);
     if (page.length === 0) return false;
-    const ids = page.map(({ decision }) => decision.deliveryId);
-    const counted = await countInbound(deps, workspaceId, ids, cause);
+    const deliveryIds = page.map(({ decision }) => decision.deliveryId);
+    const counted = await countInbound(deps, { workspaceId, deliveryIds }, cause);
     let complete = true;
-    for (const identityId of new Set(page.map((held) => held.identityId))) {
-      const own = page.filter((held) => held.identityId === identityId).map(({ decision }) => decision);
-      const allowed = own.filter(({ deliveryId }) => counted.has(deliveryId));
-      if (allowed.length > 0) complete = (await release(deps, workspaceId, identityId, allowed, cause)) && complete;
+    for (const identityId of new Set(page.map((each) => each.identityId))) {
+      const own = page.filter((each) => each.identityId === identityId).map(({ decision }) => decision);
+      const held = own.filter(({ deliveryId }) => counted.has(deliveryId));
+      if (held.length > 0) complete = (await release(deps, { workspaceId, identityId, held }, cause)) && complete;
     }
     if (complete && counted.size < page.length) return true;
   }
 }
 
 /** The oldest held mails of identities that receive. */
-async function nextHeld(
-  deps: Dependencies,
-  workspaceId: string,
-  identityIds: readonly string[],
-  cause: Cause,
-): Promise<Held[]> {
+async function nextHeld(deps: Dependencies, { workspaceId, identityIds }: OfIdentities, cause: Cause): Promise<Held[]> {
   const waiting: Held[] = [];
   for (const identityId of identityIds) {
     if ((await receivesNothing(deps, workspaceId, identityId)) !== null) continue;
@@ -65,9 +60,7 @@ async function finishPending(deps: Dependencies, identityId: string, cause: Caus
 /** A filing of its own: decided first, then carried out like any other. False if some of them are left for the next turn. */
 async function release(
   deps: Dependencies,
-  workspaceId: string,
-  identityId: string,
-  held: readonly FilingDecision[],
+  { workspaceId, identityId, held }: { workspaceId: string; identityId: string; held: readonly FilingDecision[] },
   cause: Cause,
 ): Promise<boolean> {
   const { state: filing } = await deps.filings.load(identityId);
@@ -81,7 +74,8 @@ async function release(
       const mail = await readMail(deps, event);
       mails.set(event.revision, mail);
       const { threadId } = await loadThread(deps, marker.threadId);
-      decisions.push(releasing(marker, filing.lastNumber + decisions.length + 1, threadId, mail));
+      const number = filing.lastNumber + decisions.length + 1;
+      decisions.push(releasing(marker, { number, threadId }, mail));
     }
     const page = oneAppend(decisions);
     const command = { type: "DecideRelease", decisions: page } as const;
@@ -89,12 +83,16 @@ async function release(
     // Something was filed meanwhile, or another one released these: the next turn looks again.
     if (!decided.changed) return false;
     crashPoint("filing:decided");
-    await finishFilings(deps, identityId, page, mails, cause);
+    await finishFilings(deps, { identityId, decisions: page, mails }, cause);
     return page.length === held.length;
   });
 }
 
-const releasing = (marker: FilingDecision, number: number, threadId: string, { parsed }: ReadMail): FilingDecision => ({
+const releasing = (
+  marker: FilingDecision,
+  { number, threadId }: Pick<FilingDecision, "number" | "threadId">,
+  { parsed }: ReadMail,
+): FilingDecision => ({
   ...marker,
   number,
   threadId,

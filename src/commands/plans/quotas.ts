@@ -29,8 +29,7 @@ const capOn = ({ betaOverride, limits }: CurrentPlan, direction: Direction): num
 /** What a lifetime's counters hold beside its own stream: the mail of all periods before. */
 async function countedBefore(
   deps: Dependencies,
-  workspaceId: string,
-  direction: Direction,
+  { workspaceId, direction }: { workspaceId: string; direction: Direction },
   { earlier }: CurrentPlan,
 ): Promise<number> {
   let sum = 0;
@@ -44,19 +43,18 @@ async function countedBefore(
 export async function usedNow(deps: Dependencies, workspaceId: string, direction: Direction): Promise<number> {
   const plan = await currentPlan(deps, workspaceId);
   const { state } = await deps.quotas.load(presentStream(workspaceId, direction, plan));
-  return state.used + (await countedBefore(deps, workspaceId, direction, plan));
+  return state.used + (await countedBefore(deps, { workspaceId, direction }, plan));
 }
 
 /** Reserves one outbound mail. Throws Rejected plan_limit_reached; repeating it reserves no second one. */
 export async function reserveQuota(
   deps: Dependencies,
-  workspaceId: string,
-  { quotaStream, reservationId }: Reservation,
+  { workspaceId, quotaStream, reservationId }: Reservation & { workspaceId: string },
   cause: Cause,
 ): Promise<void> {
   const plan = await currentPlan(deps, workspaceId);
   const cap = capOn(plan, "outbound");
-  const elsewhere = cap === null ? 0 : await countedBefore(deps, workspaceId, "outbound", plan);
+  const elsewhere = cap === null ? 0 : await countedBefore(deps, { workspaceId, direction: "outbound" }, plan);
   await deps.quotas.handle(quotaStream, { type: "ReserveQuota", reservationId, cap, elsewhere }, cause);
 }
 
@@ -74,14 +72,13 @@ export async function releaseQuota(
  */
 export async function countInbound(
   deps: Dependencies,
-  workspaceId: string,
-  deliveryIds: readonly string[],
+  { workspaceId, deliveryIds }: { workspaceId: string; deliveryIds: readonly string[] },
   cause: Cause,
 ): Promise<Set<string>> {
   if (deliveryIds.length === 0) return new Set();
   const plan = await currentPlan(deps, workspaceId);
   const cap = capOn(plan, "inbound");
-  const elsewhere = cap === null ? 0 : await countedBefore(deps, workspaceId, "inbound", plan);
+  const elsewhere = cap === null ? 0 : await countedBefore(deps, { workspaceId, direction: "inbound" }, plan);
   const stream = presentStream(workspaceId, "inbound", plan);
   const command = { type: "ReserveThoseThatFit", reservationIds: deliveryIds, cap, elsewhere } as const;
   const { state } = await deps.quotas.handle(stream, command, { ...cause, workspaceId });

@@ -11,6 +11,8 @@ type Slot = { workspaceId: string; kind: SlotKind; holderId: string };
 /** `unborn`: nothing of that id was ever made. It may be on its way, or its making was interrupted. */
 export type HolderState = "alive" | "gone" | "unborn";
 
+type StateOf = (holderId: string) => Promise<HolderState>;
+
 /** After this long, a thing that took a slot but was never created is no longer being created. */
 const interruptedAfterMs = 10 * 60_000;
 
@@ -20,9 +22,7 @@ const interruptedAfterMs = 10 * 60_000;
  */
 export async function takeSlot(
   deps: Dependencies,
-  { workspaceId, kind, holderId }: Slot,
-  cap: number | null,
-  stateOf: (holderId: string) => Promise<HolderState>,
+  { workspaceId, kind, holderId, cap, stateOf }: Slot & { cap: number | null; stateOf: StateOf },
   cause: Cause,
 ): Promise<boolean> {
   const counted = { workspaceId, kind };
@@ -66,7 +66,7 @@ export function planFull(kind: keyof typeof nouns, cap: number | null): Rejected
 export async function worksUnderPlan(
   deps: Dependencies,
   { workspaceId, kind, holderId }: Slot & { kind: SlotKind & keyof PlanLimits },
-  stateOf: (holderId: string) => Promise<HolderState>,
+  stateOf: StateOf,
 ): Promise<boolean> {
   const [cap, { state: slots }] = await Promise.all([
     capOf(deps, workspaceId, kind),

@@ -28,19 +28,17 @@ export type Tried = { at: Date; subject: RuleSubject; matched: boolean; actions:
  */
 export async function tryRule(
   deps: Dependencies,
-  workspaceId: string,
-  given: GivenRule,
-  since: Date | null,
+  { workspaceId, given, since }: { workspaceId: string; given: GivenRule; since: Date | null },
 ): Promise<{ triggerEvent: TriggerEvent; tried: Tried[] }> {
   const rule = judgeRule(given, "rule.");
   await requireOutside(deps, "rule.actions", rule.actions);
-  await requireScope(deps, workspaceId, rule, "rule.");
+  await requireScope(deps, { workspaceId, scope: rule }, "rule.");
   const past = await pastTriggers(deps.reads, workspaceId, { trigger: rule.triggerEvent, since, limit: maxTested });
   const tried: Tried[] = [];
   const deadline = deps.clock.monotonic() + testWithinMs;
   for (let first = 0; first < past.length && deps.clock.monotonic() < deadline; first += atOnce) {
     const some = past.slice(first, first + atOnce);
-    const found = await Promise.all(some.map((trigger) => lookUp(deps, workspaceId, rule.triggerEvent, trigger)));
+    const found = await Promise.all(some.map((one) => lookUp(deps, { workspaceId, trigger: rule.triggerEvent }, one)));
     for (const [index, about] of found.entries()) {
       if (!about || !triggers(rule, about)) continue;
       const { at } = some[index] as PastTrigger;
@@ -52,8 +50,7 @@ export async function tryRule(
 
 async function lookUp(
   deps: Dependencies,
-  workspaceId: string,
-  trigger: TriggerEvent,
+  { workspaceId, trigger }: { workspaceId: string; trigger: TriggerEvent },
   { draft_id, message_id }: PastTrigger,
 ): Promise<About | undefined> {
   if (draft_id === null) {
@@ -70,7 +67,7 @@ async function lookUp(
     version: row.version,
     stored: { content: row.content, contentBlob: row.content_blob },
   };
-  return aboutDraft(deps, trigger, draft_id, draft);
+  return aboutDraft(deps, { trigger, draftId: draft_id, draft });
 }
 
 /** A message, and to whom a draft would go that answers it: so a test tells of recipients that a grant would not be for. */

@@ -14,29 +14,25 @@ import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
 import { loadThread, onThread } from "../threads/threads.ts";
 import { notifyByRule } from "./ruleNotices.ts";
 
-/** One action of a run that is to be done now. */
-export type ActionToTake = { run: RuleRun; runId: string; rule: RuleResult; index: number };
+/** One action of a run that is to be done now. `provider` sends the notices to people. */
+export type ActionToTake = { provider: MailProvider; run: RuleRun; runId: string; rule: RuleResult; index: number };
 export type Taken = { outcome: ActionOutcome; reason: string | null };
 
 const done: Taken = { outcome: "done", reason: null };
 
 /** Acts in the name of the rule. May be asked again for an action that was done and not recorded: then it finds it done. */
-export async function takeAction(
-  deps: Dependencies,
-  provider: MailProvider,
-  toTake: ActionToTake,
-  because: Cause,
-): Promise<Taken> {
+export async function takeAction(deps: Dependencies, toTake: ActionToTake, because: Cause): Promise<Taken> {
   const { run, rule, index } = toTake;
   const evaluated = run.evaluated;
   const action = rule.actions[index]?.action;
   if (!evaluated || !action) throw new Error(`rule ${rule.ruleId} planned no action ${index}`);
   const cause: Cause = { ...because, actor: actorOf(rule) };
   try {
-    if (action.type === "notify_channel") return await notifyByRule(deps, provider, { ...toTake, evaluated, action });
+    if (action.type === "notify_channel") return await notifyByRule(deps, { ...toTake, evaluated, action });
     const { triggerEvent, subject } = evaluated;
     const grantedBy = { runId: toTake.runId, ruleId: rule.ruleId };
-    await change(deps, triggerEvent === "draft.created", { ...subject, grantedBy }, action, cause);
+    const isSubmission = triggerEvent === "draft.created";
+    await change(deps, { isSubmission, subject: { ...subject, grantedBy }, action }, cause);
     return done;
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
@@ -50,18 +46,28 @@ export const actorOf = ({ ruleId, ruleName }: Pick<RuleResult, "ruleId" | "ruleN
   name: ruleName,
 });
 
-async function change(
-  deps: Dependencies,
-  isSubmission: boolean,
-  subject: RuleSubject & Granted,
-  action: Exclude<RuleAction, { type: "notify_channel" }>,
-  cause: Cause,
-): Promise<void> {
+/** An action that changes this service's own state. */
+type Change = {
+  isSubmission: boolean;
+  subject: RuleSubject & Granted;
+  action: Exclude<RuleAction, { type: "notify_channel" }>;
+};
+
+async function change(deps: Dependencies, { isSubmission, subject, action }: Change, cause: Cause): Promise<void> {
+  const { threadId } = subject;
   switch (action.type) {
     case "set_thread_status":
-      return updateThread(deps, subject, { status: action.status }, "ThreadStatusChanged", cause);
+      return updateThread(
+        deps,
+        { threadId, changes: { status: action.status }, eventType: "ThreadStatusChanged" },
+        cause,
+      );
     case "set_priority":
-      return updateThread(deps, subject, { priority: action.priority }, "ThreadPrioritySet", cause);
+      return updateThread(
+        deps,
+        { threadId, changes: { priority: action.priority }, eventType: "ThreadPrioritySet" },
+        cause,
+      );
     case "add_tag": {
       const { workspaceId } = cause;
       if (subject.contactEmail === null || workspaceId === null)
@@ -73,38 +79,41 @@ async function change(
       return approveByRule(deps, subject, cause);
     case "set_approval_mode":
       // At email.received the mode waits in the run for the next draft; nothing else is to be done now.
-      if (isSubmission) await decideSubmission(deps, subject, action.mode, cause);
+      if (isSubmission) await decideSubmission(deps, { subject, mode: action.mode }, cause);
   }
 }
 
 /** The run that planned it, and the rule, as an approval tells them in the history. A `manual` records neither. */
 type Granted = { grantedBy: { runId: string; ruleId: string } };
 
+/** `because`: why a person is asked, where it is not for the rule's own sake. */
+type SubmissionDecision = {
+  subject: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted;
+  mode: "manual" | "auto";
+  because?: string;
+};
+
 /** What a rule says about a draft that was just submitted: `manual` is carried out together with the record that its rules ran. */
 export async function decideSubmission(
   deps: Dependencies,
-  subject: Pick<RuleSubject, "draftId" | "draftVersion"> & Granted,
-  mode: "manual" | "auto",
+  { subject, mode, because }: SubmissionDecision,
   cause: Cause,
-  /** Why a person is asked, if not because the rule asks for one. */
-  because?: string,
 ): Promise<void> {
   if (mode === "auto") return approveByRule(deps, subject, cause);
   const { state: draft } = await deps.drafts.load(subject.draftId as string);
   // It may have been sent by hand, or have gone stale, before its rules had their turn.
   if (!draft.rulesApplied) requireStatus(draft, "returned to a person", "pending", "approved");
-  await applyRules(deps, subject.draftId as string, "manual", cause, because);
+  await applyRules(deps, { draftId: subject.draftId as string, mode: "manual", because }, cause);
 }
 
 /** Records, once, that the rules of a draft's creation have run: an auto-approved draft waits for it. */
 export async function applyRules(
   deps: Dependencies,
-  draftId: string,
-  mode: "auto" | "manual" | null,
+  { draftId, mode, because }: { draftId: string; mode: "auto" | "manual" | null; because?: string },
   cause: Cause,
-  because: string = `the rule ${cause.actor.name ?? cause.actor.id} requires a person's approval`,
 ): Promise<void> {
-  await deps.drafts.handle(draftId, { type: "ApplyRules", mode, because }, cause);
+  const ofRule = `the rule ${cause.actor.name ?? cause.actor.id} requires a person's approval`;
+  await deps.drafts.handle(draftId, { type: "ApplyRules", mode, because: because ?? ofRule }, cause);
 }
 
 /** Approves the version that was judged, and queues it: the send path carries that out, with its own checks. */
@@ -117,7 +126,8 @@ async function approveByRule(
   const { state: draft } = await deps.drafts.load(draftId);
   await requireKeysMayDecide(deps, draft);
   if (draft.status === "approved" && draft.sendRequested) return;
-  if (draft.status !== "pending" && (await wasCaused(deps, draftStream(draftId), cause, "DraftApproved", {}))) return;
+  const approval = { stream: draftStream(draftId), type: "DraftApproved", data: {} };
+  if (draft.status !== "pending" && (await wasCaused(deps, approval, cause))) return;
   const command = {
     type: "ApproveDraft",
     ifVersion: draftVersion,
@@ -129,19 +139,24 @@ async function approveByRule(
   await changeDraft(deps, { draftId, command }, cause);
 }
 
-async function updateThread(
-  deps: Dependencies,
-  { threadId }: RuleSubject,
+type ThreadUpdate = {
+  threadId: string;
   changes: {
     status?: "open" | "waiting" | "draft_pending" | "closed";
     priority?: "low" | "normal" | "high" | "urgent";
-  },
-  eventType: string,
+  };
+  /** The type of the event that records the change. */
+  eventType: string;
+};
+
+async function updateThread(
+  deps: Dependencies,
+  { threadId, changes, eventType }: ThreadUpdate,
   cause: Cause,
 ): Promise<void> {
   const { threadId: current } = await loadThread(deps, threadId);
   // A person may have set something else since: what was done once is not done again.
-  if (await wasCaused(deps, threadStream(current), cause, eventType, changes)) return;
+  if (await wasCaused(deps, { stream: threadStream(current), type: eventType, data: changes }, cause)) return;
   const because = `rule ${cause.actor.name ?? cause.actor.id}`;
   await onThread(deps, threadId, { type: "UpdateThread", ...changes, because }, cause);
 }
@@ -149,10 +164,8 @@ async function updateThread(
 /** Whether this rule has already made this happen because of this very trigger event. */
 async function wasCaused(
   deps: Dependencies,
-  stream: string,
+  { stream, type, data }: { stream: string; type: string; data: Record<string, unknown> },
   { causationId, actor }: Cause,
-  type: string,
-  data: Record<string, unknown>,
 ): Promise<boolean> {
   const events = await deps.store.read(stream);
   return events.some(

@@ -41,20 +41,22 @@ export async function aboutMessage(deps: Dependencies, message: MessageRow): Pro
   const contactEmail = message.from_email || null;
   const subject = { identityId, threadId, messageId, draftId: null, draftVersion: null, contactEmail };
   const exchange = { mail: answeredMail(message), recipients: null };
-  return about(deps, "email.received", message.workspace_id, subject, exchange, async () => ({
+  const { workspace_id: workspaceId } = message;
+  return about(deps, { trigger: "email.received", workspaceId, subject, exchange }, async () => ({
     "message.from_email": contactEmail,
     "message.subject": message.subject,
     "message.body_text": await textOf(deps, message),
   }));
 }
 
+type DraftInQuestion = {
+  trigger: TriggerEvent;
+  draftId: string;
+  draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "version" | "stored">;
+};
+
 /** The contact of a draft is who wrote the message it answers; of one that answers none, its first recipient. */
-export async function aboutDraft(
-  deps: Dependencies,
-  trigger: TriggerEvent,
-  draftId: string,
-  draft: Pick<Draft, "workspaceId" | "identityId" | "threadId" | "basedOnMessageId" | "version" | "stored">,
-): Promise<About> {
+export async function aboutDraft(deps: Dependencies, { trigger, draftId, draft }: DraftInQuestion): Promise<About> {
   const { workspaceId, identityId, threadId, basedOnMessageId: messageId } = draft;
   const content = await loadContent(deps.blobs, draft.stored);
   const message = messageId === null ? undefined : await messageById(deps.reads, workspaceId, messageId);
@@ -62,20 +64,23 @@ export async function aboutDraft(
   const subject = { identityId, threadId, messageId, draftId, draftVersion: draft.version, contactEmail };
   const { to, cc, bcc } = content;
   const exchange = { mail: message ? answeredMail(message) : null, recipients: { to, cc, bcc } };
-  return about(deps, trigger, workspaceId, subject, exchange, async () => ({
+  return about(deps, { trigger, workspaceId, subject, exchange }, async () => ({
     "message.subject": content.subject,
     "message.to_emails": content.to,
   }));
 }
 
+type InQuestion = {
+  trigger: TriggerEvent;
+  workspaceId: string;
+  subject: RuleSubject;
+  exchange: Omit<Exchange, "coveredRecipients">;
+};
 type Known = Partial<Record<Field, string | readonly string[] | null>>;
 
 async function about(
   deps: Dependencies,
-  trigger: TriggerEvent,
-  workspaceId: string,
-  subject: RuleSubject,
-  exchange: Omit<Exchange, "coveredRecipients">,
+  { trigger, workspaceId, subject, exchange }: InQuestion,
   ofMessage: () => Promise<Known>,
 ): Promise<About> {
   const { state: identity } = await deps.identities.load(subject.identityId);

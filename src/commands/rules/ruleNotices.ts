@@ -10,6 +10,7 @@ import { derivedId } from "../ids.ts";
 import { loadThread } from "../threads/threads.ts";
 
 type RuleNotice = {
+  provider: MailProvider;
   runId: string;
   rule: RuleResult;
   index: number;
@@ -20,8 +21,7 @@ type RuleNotice = {
 /** Tells somebody, through the channel that the action names, that a rule matched. */
 export async function notifyByRule(
   deps: Dependencies,
-  provider: MailProvider,
-  { runId, rule, index, evaluated, action }: RuleNotice,
+  { provider, runId, rule, index, evaluated, action }: RuleNotice,
 ): Promise<{ outcome: ActionOutcome; reason: string | null }> {
   const { channel, config } = action;
   if (channel !== "email") {

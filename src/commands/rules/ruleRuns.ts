@@ -38,6 +38,12 @@ const maxChain = 16;
 export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger: TriggerEvent): Promise<RuleRow[]> =>
   workingRules(deps.reads, workspaceId, { trigger, cap: await capOf(deps, workspaceId, "rules") });
 
+type ToEvaluate = {
+  trigger: RuleTrigger;
+  about(): Promise<About>;
+  before?(): Promise<Walk<WalkedRule>[]>;
+};
+
 /**
  * Walks the rules of a trigger event, once: the decision is in the log before anything is done, and a repetition finds
  * it there. null if no rule is asked. `about` is looked up only if one is, and `before` too: the walk that came before this one about the
@@ -45,10 +51,8 @@ export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger:
  */
 export async function evaluateRules(
   deps: Dependencies,
-  trigger: RuleTrigger,
-  about: () => Promise<About>,
+  { trigger, about, before = async () => [] }: ToEvaluate,
   cause: Cause,
-  before: () => Promise<Walk<WalkedRule>[]> = async () => [],
 ): Promise<RuleRun | null> {
   const earlier = await deps.ruleRuns.load(trigger.runId);
   if (earlier.state.evaluated) return earlier.state;
@@ -58,7 +62,7 @@ export async function evaluateRules(
   const { subject, facts, humanRequired, exchange } = known;
   const inScope = walkedRules(rules, known);
   if (inScope.length === 0) return null;
-  const chain = await chainOf(deps, trigger, subject.draftId ?? subject.messageId, cause);
+  const chain = await chainOf(deps, { ...trigger, subjectId: subject.draftId ?? subject.messageId }, cause);
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
   const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
   const bases = basesOf(walks, exchange.mail?.proof === "proven").at(-1);
@@ -94,8 +98,7 @@ const walked = ({ id, version, name, conditions, actions, stop_after_match: stop
 /** What already ran about the same subject because of the same request or mail. The read models have reached the trigger event. */
 async function chainOf(
   deps: Dependencies,
-  { workspaceId, runId }: RuleTrigger,
-  subjectId: string | null,
+  { workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },
   { correlationId }: Cause,
 ): Promise<{ ranBefore: ReadonlySet<string>; chainEnded: boolean }> {
   if (subjectId === null) return { ranBefore: new Set(), chainEnded: false };
@@ -113,16 +116,14 @@ export type Part = "quick" | "notices";
  */
 export async function carryOut(
   deps: Dependencies,
-  provider: MailProvider,
-  runId: string,
-  part: Part,
+  { provider, runId, part }: { provider: MailProvider; runId: string; part: Part },
   cause: Cause,
 ): Promise<boolean> {
   const { state: run } = await deps.ruleRuns.load(runId);
   let complete = true;
   for (const { rule, index } of leftToDo(run, part)) {
     const { ruleId } = rule;
-    const { outcome, reason } = await takeAction(deps, provider, { run, runId, rule, index }, cause);
+    const { outcome, reason } = await takeAction(deps, { provider, run, runId, rule, index }, cause);
     crashPoint("rules:acted");
     await deps.ruleRuns.handle(runId, { type: "RecordAction", ruleId, index, outcome, reason }, cause);
     crashPoint("rules:recorded");

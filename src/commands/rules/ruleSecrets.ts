@@ -17,21 +17,21 @@ const ownerOf = (workspaceId: string, field: string) => ({ workspaceId, field: `
 export function sealActions(
   deps: Dependencies,
   { workspaceId, path }: { workspaceId: string; path: string },
-  given: readonly RuleAction[],
-  stored: readonly RuleAction[],
+  { given, stored }: { given: readonly RuleAction[]; stored: readonly RuleAction[] },
 ): RuleAction[] {
   return given.map((action, index) => {
     if (action.type !== "notify_channel") return action;
-    return { ...action, config: sealConfig(deps, { workspaceId, path: `${path}[${index}].config` }, action, stored) };
+    const place = { workspaceId, path: `${path}[${index}].config` };
+    return { ...action, config: sealConfig(deps, place, { given: action, stored }) };
   });
 }
 
 function sealConfig(
   deps: Dependencies,
   { workspaceId, path }: { workspaceId: string; path: string },
-  { channel, config }: Notify,
-  stored: readonly RuleAction[],
+  { given, stored }: { given: Notify; stored: readonly RuleAction[] },
 ): Record<string, string> {
+  const { channel, config } = given;
   const seal = ([field, value]: [string, string]): [string, string] => {
     if (!secretFields.includes(field)) return [field, value];
     const owner = ownerOf(workspaceId, field);

@@ -49,25 +49,28 @@ function requireSize(value: unknown, field: string): void {
 /** Makes a rule; its place in the plan is taken first. Throws Rejected: those of judgeRule, not_found naming the field, plan_limit_reached. */
 export async function createRule(
   deps: Dependencies,
-  workspaceId: string,
-  given: GivenRule,
+  { workspaceId, given }: { workspaceId: string; given: GivenRule },
   cause: Cause,
 ): Promise<{ ruleId: string; position: number }> {
   const judged = judgeRule(given);
   await requireOutside(deps, "actions", judged.actions);
-  const actions = sealActions(deps, { workspaceId, path: "actions" }, judged.actions, []);
-  await requireScope(deps, workspaceId, judged);
+  const actions = sealActions(deps, { workspaceId, path: "actions" }, { given: judged.actions, stored: [] });
+  await requireScope(deps, { workspaceId, scope: judged });
   const ruleId = newId(deps, cause, "rule");
-  await takeRuleSlot(deps, workspaceId, ruleId, cause);
+  await takeRuleSlot(deps, { workspaceId, ruleId }, cause);
   const command = { type: "CreateRule", workspaceId, settings: { ...judged, actions } } as const;
   const { position } = await deps.rules.handle(ruleId, command, cause);
   return { ruleId, position };
 }
 
-async function takeRuleSlot(deps: Dependencies, workspaceId: string, holderId: string, cause: Cause): Promise<void> {
+async function takeRuleSlot(
+  deps: Dependencies,
+  { workspaceId, ruleId }: { workspaceId: string; ruleId: string },
+  cause: Cause,
+): Promise<void> {
   const cap = await capOf(deps, workspaceId, "rules");
-  const slot = { workspaceId, kind: "rules", holderId } as const;
-  await takeSlot(deps, slot, cap, (id) => holderState(deps, id), cause).catch((error) => {
+  const slot = { workspaceId, kind: "rules", holderId: ruleId } as const;
+  await takeSlot(deps, { ...slot, cap, stateOf: (id) => holderState(deps, id) }, cause).catch((error) => {
     if (!(error instanceof Rejected) || error.code !== "plan_limit_reached") throw error;
     throw planFull("rules", cap);
   });
@@ -88,14 +91,14 @@ export async function updateRule(
   const rule = await requireRule(deps, workspaceId, ruleId);
   const judged = judgeRule(withChanges(rule, changes));
   if (changes.actions !== undefined) await requireOutside(deps, "actions", judged.actions);
-  await requireScope(deps, workspaceId, changes);
+  await requireScope(deps, { workspaceId, scope: changes });
   // Judged once more on the very state that is changed: somebody else may change the trigger at the same time.
   const command = (current: Rule) => {
     const { actions, ...settings } = judgeRule(withChanges(current, changes));
     const sealed =
       changes.actions === undefined
         ? current.actions
-        : sealActions(deps, { workspaceId, path: "actions" }, actions, current.actions);
+        : sealActions(deps, { workspaceId, path: "actions" }, { given: actions, stored: current.actions });
     return { type: "UpdateRule", changes: { ...settings, actions: sealed } } as const;
   };
   return deps.rules.handle(ruleId, command, cause);
@@ -140,10 +143,10 @@ async function requireRule(deps: Dependencies, workspaceId: string, ruleId: stri
 /** What a rule is limited to is this workspace's; otherwise not_found naming the field. */
 export async function requireScope(
   deps: Dependencies,
-  workspaceId: string,
-  { identityId, assistantId }: { identityId?: string | null; assistantId?: string | null },
+  { workspaceId, scope }: { workspaceId: string; scope: { identityId?: string | null; assistantId?: string | null } },
   at = "",
 ): Promise<void> {
+  const { identityId, assistantId } = scope;
   if (identityId) {
     const { state } = await deps.identities.load(identityId);
     const ours = state.exists && !state.deleted && state.workspaceId === workspaceId;

@@ -80,7 +80,7 @@ async function queueOnce(
   const attempt = await claim(deps, draftId, draft, null, cause);
   try {
     crashPoint("send:claimed");
-    await reserveQuota(deps, draft.workspaceId, attempt, cause);
+    await reserveQuota(deps, { workspaceId: draft.workspaceId, ...attempt }, cause);
     crashPoint("send:reserved");
     const { identityId, messageId, version, contentSha256, stored } = draft;
     const authorisation = { kind: isByPersonOrKey(draft.approval) && kind === "api_key" ? "approval" : kind } as const;

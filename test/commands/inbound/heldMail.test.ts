@@ -99,7 +99,8 @@ describe("held mail", () => {
     await setStatus(world, "active");
   }
 
-  const release = (world: SendWorld, node = world.node) => releaseHeld(node, workspaceId, [identityId], cause);
+  const release = (world: SendWorld, node = world.node) =>
+    releaseHeld(node, { workspaceId, identityIds: [identityId] }, cause);
 
   async function expectReleased(world: SendWorld, mails: readonly Sent[]): Promise<void> {
     await expectFiled(world, mails);
