@@ -64,7 +64,7 @@ async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<
   const { draftId, draft, asked, tokenSha256 } = link;
   const newMessageId = await newerWordOf(deps, draft);
   if (newMessageId !== null) {
-    await endStale(deps, draftId, draft, newMessageId, cause);
+    await endStale(deps, { draftId, draft, newMessageId }, cause);
     return stale(deps, draft, newMessageId);
   }
   const { state: identity } = await deps.identities.load(draft.identityId);

@@ -84,7 +84,7 @@ async function proceed(
   const { status, messageId, threadId } = state;
   const sent = { draftId, messageId, threadId, status, queuedAt: null, position };
   if (status === "sending" || status === "sent") {
-    const first = await outcomeOfFirst(deps, draftId, cause);
+    const first = await outcomeOfFirst(deps, { draftId }, cause);
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
   const tell = () => tellThread(deps, { draftId, state, revision, position }, cause);
@@ -123,7 +123,8 @@ async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: bo
 
 /** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
-  const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", cause, { wroteIt: true });
+  const asked = { draftId, kind: "api_key", word: { wroteIt: true } } as const;
+  const { threadId, position, queuedAt } = await queueSend(deps, asked, cause);
   return { threadId, position, queuedAt };
 }
 
