@@ -148,11 +148,14 @@ const shown = (deps: HttpDependencies, row: IdentityRow) => ({
   ...row,
   html_removed: row.html_removed ?? [],
   signature_difference: signatureDifference(row),
-  approval_channel: maskedChannel(deps, row.workspace_id, "approvalChannel", row.approval_channel),
+  approval_channel: maskedChannel(
+    deps,
+    { workspaceId: row.workspace_id, slot: "approvalChannel" },
+    row.approval_channel,
+  ),
   secondary_approval_channel: maskedChannel(
     deps,
-    row.workspace_id,
-    "secondaryApprovalChannel",
+    { workspaceId: row.workspace_id, slot: "secondaryApprovalChannel" },
     row.secondary_approval_channel,
   ),
 });

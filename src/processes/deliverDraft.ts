@@ -73,7 +73,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
     const phase = await closeAttempt(attemptId, { draftId, because: "claimed anew" }, cause);
     if (phase !== "abandoned" && phase !== "not_handed_over" && phase !== "refused") return;
     try {
-      await requeueSend(deps, draftId, attemptId, tries, cause, newAttemptId);
+      await requeueSend(deps, { draftId, replaces: attemptId, tries, newAttemptId }, cause);
     } catch (error) {
       // The old attempt is closed and no other was begun.
       if (error instanceof Rejected && error.code === "approval_withdrawn") {

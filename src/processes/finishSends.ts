@@ -29,9 +29,9 @@ async function release(deps: Dependencies, event: Recorded, because: string): Pr
   const cause = causedBy(event, "finishSends");
   const draftId = idOf(event.stream);
   const { state: draft } = await deps.drafts.load(draftId);
-  if (because !== "unconfirmed") return giveBack(deps, draftId, draft, because, cause);
+  if (because !== "unconfirmed") return giveBack(deps, { draftId, draft, because }, cause);
   await setNeedsReview(deps, { draftId, draft }, cause);
-  await giveBack(deps, draftId, { ...draft, reservation: null }, because, cause);
+  await giveBack(deps, { draftId, draft: { ...draft, reservation: null }, because }, cause);
 }
 
 /** Runs once, while the claim still exists, so that a repeated event does not undo what a person answered. */
@@ -43,5 +43,6 @@ async function setNeedsReview(
   const { state: thread } = await loadThread(deps, draft.threadId);
   if (thread.claims[draftId]?.attemptId !== draft.attemptId) return;
   const because = "nobody knows whether a reply was sent";
-  await onThread(deps, draft.threadId, { type: "UpdateThread", needsReview: true, because }, cause);
+  const command = { type: "UpdateThread", needsReview: true, because } as const;
+  await onThread(deps, { threadId: draft.threadId, command }, cause);
 }

@@ -44,7 +44,7 @@ export type ProcessSettings = {
 
 /** How approvers are reached, by the type of their channel. */
 const channels = (deps: Dependencies, provider: MailProvider): Channels => ({
-  email: emailChannel((origin, mail) => sendNotice(deps, provider, origin, mail)),
+  email: emailChannel((origin, mail) => sendNotice(deps, provider, { origin, ...mail })),
   telegram: unreachable("telegram"),
   slack: unreachable("slack"),
 });

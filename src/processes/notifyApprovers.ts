@@ -35,7 +35,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
     const again = retrySeconds[tries];
-    const done = await askApprovers(deps, channels, { draftId, draft, slot, lastTry: again === undefined }, cause);
+    const question = { channels, draftId, draft, slot, lastTry: again === undefined };
+    const done = await askApprovers(deps, question, cause);
     if (done || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
     await timers.set({

@@ -37,13 +37,8 @@ export const recoverClaims = (deps: Dependencies): Process => ({
       return;
     }
     const reservation = { quotaStream: quotaStream as string, reservationId: attemptId as string };
-    await undoSend(
-      deps,
-      draftId,
-      { attemptId: attemptId as string, threadId: thread.threadId, ...reservation },
-      "the send was interrupted",
-      cause,
-    );
+    const attempt = { attemptId: attemptId as string, threadId: thread.threadId, ...reservation };
+    await undoSend(deps, { draftId, attempt, because: "the send was interrupted" }, cause);
   },
 });
 

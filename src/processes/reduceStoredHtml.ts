@@ -29,7 +29,7 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.status !== "pending" && draft.status !== "approved") return;
     if (isReduced(draft)) return;
-    const changed = await refreshContent(deps, draftId, draft, cause(event)).catch(unlessDecided);
+    const changed = await refreshContent(deps, { draftId, draft }, cause(event)).catch(unlessDecided);
     if (changed) says({ draftId }, "its HTML was reduced to what can be shown: the new version waits for a decision");
   }
 

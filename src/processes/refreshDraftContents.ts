@@ -26,7 +26,7 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
       for (const draftId of open) {
         const { state: draft } = await deps.drafts.load(draftId);
         if (draft.status !== "pending" && draft.status !== "approved") continue;
-        await refreshContent(deps, draftId, draft, causedBy(event, "refreshDraftContents")).catch(ignoreDecided);
+        await refreshContent(deps, { draftId, draft }, causedBy(event, "refreshDraftContents")).catch(ignoreDecided);
       }
     },
   },

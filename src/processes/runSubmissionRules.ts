@@ -168,7 +168,8 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     }
     const found = fromMessage?.isUsedUp ? null : fromMessage;
     if (found === null && !draft.autoApproved) return null;
-    const { decision } = await decideNow(deps, draftId, { ...draft, version: 1 }, draft.autoApproved);
+    const submitted = { draftId, draft: { ...draft, version: 1 }, submittedBySwitch: draft.autoApproved };
+    const { decision } = await decideNow(deps, submitted);
     if (found !== null) {
       // A rule that was changed or taken back since its message came grants nothing any more.
       if (decision.by.some((source) => source.kind === "rule" && source.ruleId === found.rule.ruleId)) {

@@ -29,7 +29,7 @@ export function sendApproved(deps: Dependencies): Process {
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "approved" || !draft.sendRequested) return;
     try {
-      await queueSend(deps, draftId, kind, cause);
+      await queueSend(deps, { draftId, kind }, cause);
     } catch (error) {
       if (!(error instanceof Rejected)) throw error;
       if (resolved.includes(error.code)) return againIfStillMeant({ draftId, kind }, { cause, timers });

@@ -31,7 +31,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const { identityId, threadId, eventId, to, subject, text } = news;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
     const body = html`<p>${text}</p>`.toString();
-    const failure = await sendNotice(deps, provider, origin, { to, subject, text, html: body });
+    const failure = await sendNotice(deps, provider, { origin, to, subject, text, html: body });
     const again = retrySeconds[tries];
     if (failure === null || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);

@@ -171,7 +171,7 @@ describe("a send after its identity changed", () => {
       const letter = { content: draftContent(), making: { htmlRemoved: [] }, metadata: null };
       const facts = { threadId: made.threadId(), basedOn, ...letter };
       const draft = { kind: "send", draftId, workspaceId, identityId, ...facts } as const;
-      const sending = sendDirectly(node, draft, identity, cause);
+      const sending = sendDirectly(node, { draft, identity }, cause);
       await reached;
       await changeSignature(made, changing);
       if (meets !== "draft") await refresh(made, draftId, changing);

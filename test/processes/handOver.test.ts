@@ -8,7 +8,7 @@ describe("the hand-over", () => {
   const queued = async (options = {}) => {
     const world = await createSendWorld(options);
     const draftId = await world.submit();
-    await queueSend(world.node, draftId, "api_key", cause);
+    await queueSend(world.node, { draftId, kind: "api_key" }, cause);
     return { world, draftId };
   };
 
@@ -187,7 +187,9 @@ describe("the hand-over", () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     await requireHuman(world);
-    expect(await refusal(queueSend(world.node, draftId, "api_key", cause))).to.equal("human_approval_required");
+    expect(await refusal(queueSend(world.node, { draftId, kind: "api_key" }, cause))).to.equal(
+      "human_approval_required",
+    );
   });
 
   it("does not send what a key or a rule approved before people had to decide: it goes back to them [d2 require_human_approval]", async () => {
@@ -198,10 +200,12 @@ describe("the hand-over", () => {
       const by = { ...cause, actor: { kind, id: "somebody" } };
       await world.node.drafts.handle(draftId, { ...approve, tokenSha256: null }, by);
       await requireHuman(world);
-      expect(await refusal(queueSend(world.node, draftId, "api_key", cause))).to.equal("human_approval_required");
+      expect(await refusal(queueSend(world.node, { draftId, kind: "api_key" }, cause))).to.equal(
+        "human_approval_required",
+      );
       expect((await world.state.draft(draftId)).status).to.equal("pending");
       await world.node.drafts.handle(draftId, { ...approve, tokenSha256: "a person's" }, by);
-      await queueSend(world.node, draftId, "api_key", cause);
+      await queueSend(world.node, { draftId, kind: "api_key" }, cause);
       await world.run();
       await expectSound(world, [draftId], ["sent"]);
     }

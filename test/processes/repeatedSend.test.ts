@@ -36,9 +36,9 @@ describe("a repeated send", () => {
   it("ends as the first one did, whatever happened since", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
-    const first = await queueSend(world.node, draftId, "api_key", operation);
+    const first = await queueSend(world.node, { draftId, kind: "api_key" }, operation);
     await world.run();
-    const again = await queueSend(world.createNode(), draftId, "api_key", repetition);
+    const again = await queueSend(world.createNode(), { draftId, kind: "api_key" }, repetition);
     expect([again.threadId, again.attemptId, again.queuedAt]).to.deep.equal([
       first.threadId,
       first.attemptId,
@@ -52,9 +52,9 @@ describe("a repeated send", () => {
     const draftId = await world.submit();
     await approveByKey(world, draftId);
     await renameIdentity(world, "Another");
-    const first = await refusalOf(queueSend(world.node, draftId, "api_key", operation));
+    const first = await refusalOf(queueSend(world.node, { draftId, kind: "api_key" }, operation));
     await approveByKey(world, draftId);
-    const again = await refusalOf(queueSend(world.createNode(), draftId, "api_key", repetition));
+    const again = await refusalOf(queueSend(world.createNode(), { draftId, kind: "api_key" }, repetition));
     expect([again.code, again.details]).to.deep.equal([first.code, first.details]);
     const { version, contentSha256, status } = await world.state.draft(draftId);
     expect([again.code, again.details, status]).to.deep.equal([
@@ -63,9 +63,9 @@ describe("a repeated send", () => {
       "approved",
     ]);
     expect(version).to.equal(2);
-    expect(await codeOf(queueSend(world.createNode(), draftId, "api_key", { ...cause, operation: "o2" }))).to.equal(
-      "none",
-    );
+    expect(
+      await codeOf(queueSend(world.createNode(), { draftId, kind: "api_key" }, { ...cause, operation: "o2" })),
+    ).to.equal("none");
   });
 
   it("goes on where the first was cut off after it had brought the draft up to date", async () => {
@@ -74,9 +74,9 @@ describe("a repeated send", () => {
       const draftId = await world.submit();
       await renameIdentity(world, "Another");
       const crashing = world.createNode({ at: when === "before" ? 2 : 1, when, how: "crash" });
-      expect(await codeOf(queueSend(crashing, draftId, "api_key", operation))).to.equal("Crashed");
+      expect(await codeOf(queueSend(crashing, { draftId, kind: "api_key" }, operation))).to.equal("Crashed");
       expect((await world.state.draft(draftId)).version, "the first made the new version").to.equal(2);
-      await queueSend(world.createNode(), draftId, "api_key", repetition);
+      await queueSend(world.createNode(), { draftId, kind: "api_key" }, repetition);
       expect(typesOf(world, "DraftQueued").map(({ data }) => data.version)).to.deep.equal([2]);
     }
   });
@@ -89,7 +89,7 @@ describe("a repeated send", () => {
           const world = await createSendWorld({ tickMs: 500 });
           const draftId = await world.submit();
           const doomed = world.createNode({ at, when, how: "crash" });
-          crashed = await queueSend(doomed, draftId, "api_key", operation).then(
+          crashed = await queueSend(doomed, { draftId, kind: "api_key" }, operation).then(
             () => false,
             (error) => {
               if (!(error instanceof Crashed)) throw error;
@@ -97,7 +97,7 @@ describe("a repeated send", () => {
             },
           );
           if (recovered) await world.run();
-          const repeat = () => queueSend(world.createNode(), draftId, "api_key", repetition);
+          const repeat = () => queueSend(world.createNode(), { draftId, kind: "api_key" }, repetition);
           const again = await repeat().catch(async (error) => {
             // The claim that the first left behind is not undone yet: 503, and nothing is kept of it.
             if (!(error instanceof Unavailable)) throw error;

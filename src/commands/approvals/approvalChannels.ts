@@ -26,15 +26,14 @@ type Owner = { workspaceId: string; slot: Slot };
  */
 export function sealChannels(
   deps: Dependencies,
-  workspaceId: string,
-  given: Channels,
-  stored: Channels | null,
+  { workspaceId, given, stored }: { workspaceId: string; given: Channels; stored: Channels | null },
 ): Channels {
   const sealed: Channels = {};
   for (const slot of slots) {
     const channel = given[slot];
     if (channel === undefined) continue;
-    sealed[slot] = channel === null ? null : seal(deps, { workspaceId, slot }, channel, stored?.[slot] ?? null);
+    const before = stored?.[slot] ?? null;
+    sealed[slot] = channel === null ? null : seal(deps, { workspaceId, slot }, { channel, stored: before });
   }
   return sealed;
 }
@@ -42,8 +41,7 @@ export function sealChannels(
 function seal(
   deps: Dependencies,
   { workspaceId, slot }: Owner,
-  channel: ApprovalChannel,
-  stored: ApprovalChannel | null,
+  { channel, stored }: { channel: ApprovalChannel; stored: ApprovalChannel | null },
 ): ApprovalChannel {
   const config = Object.entries(channel.config).map(([field, value]) => {
     if (!secretFields.includes(field)) return [field, value];
@@ -109,8 +107,7 @@ export function open(
 /** A channel as the wire shows it: secrets as **** and their last 4 characters. */
 export function maskedChannel(
   deps: Pick<Dependencies, "keyRing">,
-  workspaceId: string,
-  slot: Slot,
+  { workspaceId, slot }: Owner,
   channel: ApprovalChannel | null,
 ): ApprovalChannel | null {
   if (channel === null) return null;

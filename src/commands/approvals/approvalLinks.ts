@@ -34,10 +34,10 @@ async function find(deps: Dependencies, token: string): Promise<LinkedApproval |
   if (!link) return undefined;
   const { draftId, draft, asked, position } = link;
   await deps.projected(position);
-  const view = await approvalView(deps, draftId, draft, asked.version, asked.expiresAt);
-  const { contentSha256, decision: action } = asked;
+  const { version, expiresAt, contentSha256, decision: action } = asked;
+  const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
-  return { ...view, pictures, contentSha256, superseded: asked.version !== draft.version, action };
+  return { ...view, pictures, contentSha256, superseded: version !== draft.version, action };
 }
 
 async function decide(deps: Dependencies, request: DecideRequest): Promise<DecisionResult> {
@@ -51,7 +51,7 @@ async function decide(deps: Dependencies, request: DecideRequest): Promise<Decis
   try {
     return request.decision === "approve"
       ? await approve(deps, link, cause)
-      : await reject(deps, link, request.reason ?? null, cause);
+      : await reject(deps, { link, reason: request.reason ?? null }, cause);
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
@@ -64,7 +64,7 @@ async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<
   const { draftId, draft, asked, tokenSha256 } = link;
   const newMessageId = await newerWordOf(deps, draft);
   if (newMessageId !== null) {
-    await endStale(deps, draftId, draft, newMessageId, cause);
+    await endStale(deps, { draftId, draft, newMessageId }, cause);
     return stale(deps, draft, newMessageId);
   }
   const { state: identity } = await deps.identities.load(draft.identityId);
@@ -75,7 +75,11 @@ async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
-async function reject(deps: Dependencies, link: Linked, reason: string | null, cause: Cause): Promise<DecisionResult> {
+async function reject(
+  deps: Dependencies,
+  { link, reason }: { link: Linked; reason: string | null },
+  cause: Cause,
+): Promise<DecisionResult> {
   const { draftId, asked, tokenSha256 } = link;
   const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256 } as const;
   await changeDraft(deps, { draftId, command }, cause);
@@ -118,9 +122,11 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
 }
 
 async function decidedAlready(deps: Dependencies, link: Linked): Promise<DecisionResult> {
-  const { state: draft, position } = await deps.drafts.load(link.draftId);
+  const { draftId, asked } = link;
+  const { version, expiresAt } = asked;
+  const { state: draft, position } = await deps.drafts.load(draftId);
   await deps.projected(position);
-  const view = await approvalView(deps, link.draftId, draft, link.asked.version, link.asked.expiresAt);
+  const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
   return { kind: "already_decided", view: { ...view, pictures } };
 }

@@ -37,7 +37,7 @@ export async function withdrawalOf(deps: Dependencies, draftId: string, draft: D
     return (await approvedByRule(deps, draftId)) ? "the facts that the rule approved it on were not kept" : null;
   }
   await caughtUp(deps, await deps.store.head());
-  const { decision, runs } = await decideNow(deps, draftId, draft, approval.by === "switch");
+  const { decision, runs } = await decideNow(deps, { draftId, draft, submittedBySwitch: approval.by === "switch" });
   if (stillGranted(decision, grantedThen(draftId, draft, runs))) return null;
   return decision.manual?.reason ?? "the rule or setting that approved it automatically no longer does";
 }
@@ -45,9 +45,7 @@ export async function withdrawalOf(deps: Dependencies, draftId: string, draft: D
 /** The decision about a draft by the rules, the switch and the contact as they are now, over the facts of its evaluations. */
 export async function decideNow(
   deps: Dependencies,
-  draftId: string,
-  draft: Draft,
-  submittedBySwitch: boolean,
+  { draftId, draft, submittedBySwitch }: { draftId: string; draft: Draft; submittedBySwitch: boolean },
 ): Promise<{ decision: ApprovalDecision; runs: Runs }> {
   const { workspaceId, identityId } = draft;
   const [runs, { state: identity }] = await Promise.all([
@@ -65,7 +63,7 @@ export async function decideNow(
   }
   const about = await aboutDraft(deps, { trigger: "draft.created", draftId, draft });
   const decision = decideApproval({
-    received: await walkOfMessage(deps, draftId, draft, received, runs.received),
+    received: await walkOfMessage(deps, { draftId, draft, rules: received, received: runs.received }),
     created: { rules: walkedRules(created, about), facts: factsAgain(about.facts, runs.created.evaluated?.facts) },
     exchange: about.exchange,
     humanRequired,
@@ -91,7 +89,7 @@ export async function walkBefore(deps: Dependencies, draftId: string, draft: Dra
     runsOf(deps, draftId, draft),
     rulesFor(deps, draft.workspaceId, "email.received"),
   ]);
-  return walkOfMessage(deps, draftId, draft, rules, received);
+  return walkOfMessage(deps, { draftId, draft, rules, received });
 }
 
 /** What a message's rules grant is for the next draft based on it, and for no further one. A `manual` of theirs holds for each. */
@@ -103,13 +101,22 @@ const withoutGrants = (rule: WalkedRule): WalkedRule => ({
   actions: rule.actions.filter((action) => !grants(action)),
 });
 
+/** The walk of `rules` over the message that a draft answers; `received`: their run when the message came. */
 async function walkOfMessage(
   deps: Dependencies,
-  draftId: string,
-  { workspaceId, basedOnMessageId }: Draft,
-  rules: Awaited<ReturnType<typeof rulesFor>>,
-  received: RuleRun | null,
+  {
+    draftId,
+    draft,
+    rules,
+    received,
+  }: {
+    draftId: string;
+    draft: Draft;
+    rules: Awaited<ReturnType<typeof rulesFor>>;
+    received: RuleRun | null;
+  },
 ): Promise<Walk<WalkedRule>> {
+  const { workspaceId, basedOnMessageId } = draft;
   if (basedOnMessageId === null || rules.length === 0) return noWalk;
   const message = await messageById(deps.reads, workspaceId, basedOnMessageId);
   // A machine's mail and a blocked contact's trigger nothing.

@@ -14,10 +14,7 @@ import { loadThread } from "../threads/threads.ts";
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(
   deps: Dependencies,
-  draftId: string,
-  draft: Draft,
-  version: number,
-  expiresAt: string,
+  { draftId, draft, version, expiresAt }: { draftId: string; draft: Draft; version: number; expiresAt: string },
 ): Promise<ApprovalView> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { stored, making } = version === draft.version ? draft : await versionOf(deps, draftId, version);

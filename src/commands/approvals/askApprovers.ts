@@ -17,7 +17,7 @@ export type ChannelSlot = Asked["channel"]["slot"];
 export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>
   slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
 
-type Question = { draftId: string; draft: Draft; slot: ChannelSlot; lastTry: boolean };
+type Question = { channels: Channels; draftId: string; draft: Draft; slot: ChannelSlot; lastTry: boolean };
 
 /**
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
@@ -25,8 +25,7 @@ type Question = { draftId: string; draft: Draft; slot: ChannelSlot; lastTry: boo
  */
 export async function askApprovers(
   deps: Dependencies,
-  channels: Channels,
-  { draftId, draft, slot, lastTry }: Question,
+  { channels, draftId, draft, slot, lastTry }: Question,
   cause: Cause,
 ): Promise<boolean> {
   const { state: identity } = await deps.identities.load(draft.identityId);
@@ -82,7 +81,7 @@ async function ask(
     };
   }
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
-  const view = await approvalView(deps, draftId, draft, draft.version, expiresAt);
+  const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
   const { identityId, threadId } = draft;
   const origin = { identityId, threadId, attemptId: deps.ids.uuid() };
   return channels[channel.type].ask({

@@ -10,8 +10,7 @@ export type Notice = { to: string; subject: string; text: string; html: string }
 export async function sendNotice(
   deps: Dependencies,
   provider: MailProvider,
-  origin: MailOrigin,
-  notice: Notice,
+  { origin, ...notice }: Notice & { origin: MailOrigin },
 ): Promise<string | null> {
   const address = deps.settings.approvalsFrom;
   const domain = address.slice(address.lastIndexOf("@") + 1);

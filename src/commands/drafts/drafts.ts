@@ -109,7 +109,7 @@ export async function sendDraft(
 ): Promise<{ position: number; threadId: string; queuedAt: string }> {
   await loadDraft(deps, workspaceId, draftId);
   const word = ifVersion === null ? {} : { ifVersion };
-  const { position, threadId, queuedAt } = await queueSend(deps, draftId, "api_key", cause, word);
+  const { position, threadId, queuedAt } = await queueSend(deps, { draftId, kind: "api_key", word }, cause);
   return { position, threadId, queuedAt };
 }
 

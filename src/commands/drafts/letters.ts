@@ -24,12 +24,8 @@ export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments
  */
 export async function writeLetter(deps: Blobs, { bodyText, bodyHtml, attachments }: GivenLetter): Promise<Letter> {
   const kept = await Promise.all(attachments.map((attachment) => keepAttachment(deps, attachment)));
-  return composeLetter(
-    deps,
-    { text: bodyText || null, html: bodyHtml || null },
-    kept.map(({ stored }) => stored),
-    kept.flatMap(({ picture }) => picture ?? []),
-  );
+  const files = { attachments: kept.map(({ stored }) => stored), named: kept.flatMap(({ picture }) => picture ?? []) };
+  return composeLetter(deps, { text: bodyText || null, html: bodyHtml || null }, files);
 }
 
 /** The same for an edit: `undefined` leaves a body as it is. Attachments stay; pictures that came inside a body go with it. */
@@ -48,16 +44,17 @@ export async function rewriteLetter(
   const inside = new Set(pictures.filter(({ contentId }) => contentId === null).map(({ sha256 }) => sha256));
   const given = attachments.filter(({ sha256 }) => !inside.has(sha256));
   const named = pictures.filter(({ contentId }) => contentId !== null);
-  return composeLetter(deps, { text, html: changes.bodyHtml || null }, given, named, attachments);
+  const files = { attachments: given, named, known: attachments };
+  return composeLetter(deps, { text, html: changes.bodyHtml || null }, files);
 }
 
-/** `known`: attachments that the HTML may show by their hash, if there are more than those that stay. */
+/** The files of a letter. `known`: attachments that the HTML may show by their hash, if there are more than those in `attachments`. */
+type Files = { attachments: readonly Attachment[]; named: readonly Picture[]; known?: readonly Attachment[] };
+
 async function composeLetter(
   deps: Blobs,
   { text, html }: { text: string | null; html: string | null },
-  attachments: readonly Attachment[],
-  named: readonly Picture[],
-  known: readonly Attachment[] = attachments,
+  { attachments, named, known = attachments }: Files,
 ): Promise<Letter> {
   if (html === null) {
     const making = { htmlRemoved: [], ...(named.length > 0 && { pictures: [...named] }) };

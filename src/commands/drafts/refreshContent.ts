@@ -14,8 +14,7 @@ import { reducedLetter } from "./letters.ts";
  */
 export async function refreshContent(
   deps: Dependencies,
-  draftId: string,
-  draft: Draft,
+  { draftId, draft }: { draftId: string; draft: Draft },
   cause: Cause,
 ): Promise<boolean> {
   const { state: identity } = await deps.identities.load(draft.identityId);
@@ -51,7 +50,7 @@ export async function upToDate(deps: Dependencies, draftId: string, cause: Cause
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" && draft.status !== "approved") return draft;
     try {
-      if (!(await refreshContent(deps, draftId, draft, cause))) return draft;
+      if (!(await refreshContent(deps, { draftId, draft }, cause))) return draft;
     } catch (error) {
       // Somebody else made a newer version in between: that one is looked at.
       if (!(error instanceof Rejected) || error.code !== "version_mismatch" || changes >= maxChanges) throw error;

@@ -59,7 +59,7 @@ export async function submitDraft(
   const autoApproved = identity.autoApproveReplies && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
   const { making, ...letter } = await writeLetter(deps, request);
-  const content = contentOf(request, letter, identity, thread, message);
+  const content = contentOf(request, letter, { identity, thread, message });
   requireDistinctRecipients(content);
   const basedOnNumber = message.filing_number ?? 0;
   const { state: current, threadId } = await loadThread(deps, thread.id);
@@ -117,9 +117,7 @@ async function isOneThread(deps: Dependencies, oneId: string, otherId: string): 
 function contentOf(
   request: SubmitDraftRequest,
   letter: Pick<Letter, "body_text" | "body_html" | "attachments">,
-  identity: Identity,
-  thread: ThreadRow,
-  message: MessageRow,
+  { identity, thread, message }: { identity: Identity; thread: ThreadRow; message: MessageRow },
 ): DraftContent {
   return {
     ...identityParts(identity, letter),

@@ -14,6 +14,7 @@ import { requireQuotaLeft } from "../plans/quotas.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { outcomeOfFirst } from "../sends/repeatedSend.ts";
 import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
+import type { Loaded } from "../stateCache.ts";
 
 export type DirectDraft = {
   kind: DirectKind;
@@ -57,12 +58,12 @@ export async function requireDirectSend(
  */
 export async function sendDirectly(
   deps: Dependencies,
-  draft: DirectDraft,
-  identity: Identity,
+  { draft, identity }: { draft: DirectDraft; identity: Identity },
   cause: Cause,
 ): Promise<DirectlySent> {
-  const submitted = await submit(deps, draft, !(await requiresHuman(deps, identity)), cause);
-  return proceed(deps, draft.draftId, submitted, identity, cause);
+  const approvedAtOnce = !(await requiresHuman(deps, identity));
+  const submitted = await submit(deps, { draft, approvedAtOnce }, cause);
+  return proceed(deps, { ...submitted, draftId: draft.draftId, identity }, cause);
 }
 
 /** Goes on where an earlier call under the same Idempotency-Key was cut off; undefined if it made no such draft. */
@@ -71,25 +72,23 @@ export async function resumeSend(deps: Dependencies, draftId: string, cause: Cau
   const loaded = await deps.drafts.load(draftId);
   if (!loaded.state.exists) return undefined;
   const { state: identity } = await deps.identities.load(loaded.state.identityId);
-  return proceed(deps, draftId, loaded, identity, cause);
+  return proceed(deps, { ...loaded, draftId, identity }, cause);
 }
 
 async function proceed(
   deps: Dependencies,
-  draftId: string,
-  { state, revision, position }: { state: Draft; revision: number; position: number },
-  identity: Identity,
+  { draftId, identity, state, revision, position }: Loaded<Draft> & { draftId: string; identity: Identity },
   cause: Cause,
 ): Promise<DirectlySent> {
   const { status, messageId, threadId } = state;
   const sent = { draftId, messageId, threadId, status, queuedAt: null, position };
   if (status === "sending" || status === "sent") {
-    const first = await outcomeOfFirst(deps, draftId, cause);
+    const first = await outcomeOfFirst(deps, { draftId }, cause);
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
   const tell = () => tellThread(deps, { draftId, state, revision, position }, cause);
   if (status === "pending" && (await requiresHuman(deps, identity))) return { ...sent, ...(await tell()) };
-  return withdrawnUnlessDone(deps, draftId, cause, async () => {
+  return withdrawnUnlessDone(deps, { draftId, cause }, async () => {
     if (status === "pending" || status === "approved") await tell();
     // It may have come to require a person since the key's word was recorded.
     await requireKeysMayDecide(deps, state);
@@ -97,7 +96,11 @@ async function proceed(
   });
 }
 
-async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: boolean, cause: Cause) {
+async function submit(
+  deps: Dependencies,
+  { draft, approvedAtOnce }: { draft: DirectDraft; approvedAtOnce: boolean },
+  cause: Cause,
+) {
   const { kind, draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata, machineAddresses } =
     draft;
   const data = {
@@ -123,27 +126,31 @@ async function submit(deps: Dependencies, draft: DirectDraft, approvedAtOnce: bo
 
 /** An identity edited this very moment makes a new version: the key's word, given for what it wrote, holds for that too. */
 async function queue(deps: Dependencies, draftId: string, cause: Cause) {
-  const { threadId, position, queuedAt } = await queueSend(deps, draftId, "api_key", cause, { wroteIt: true });
+  const asked = { draftId, kind: "api_key", word: { wroteIt: true } } as const;
+  const { threadId, position, queuedAt } = await queueSend(deps, asked, cause);
   return { threadId, position, queuedAt };
 }
 
 /** A caller without an answer may repeat the call under its Idempotency-Key; without a key nobody repeats it. */
 async function withdrawnUnlessDone<T>(
   deps: Dependencies,
-  draftId: string,
-  cause: Cause,
+  { draftId, cause }: { draftId: string; cause: Cause },
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Rejected || cause.operation === undefined) await withdraw(deps, draftId, error, cause);
+    if (error instanceof Rejected || cause.operation === undefined) await withdraw(deps, { draftId, error }, cause);
     throw error;
   }
 }
 
 /** Nothing of a refused call may leave later. One that ended stale already stays so. */
-async function withdraw(deps: Dependencies, draftId: string, error: unknown, cause: Cause): Promise<void> {
+async function withdraw(
+  deps: Dependencies,
+  { draftId, error }: { draftId: string; error: unknown },
+  cause: Cause,
+): Promise<void> {
   const [code, message] =
     error instanceof Rejected ? [error.code, error.message] : ["unavailable", "the mail could not be queued"];
   const withdrawn = { type: "WithdrawDraft", code, message } as const;

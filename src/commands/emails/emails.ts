@@ -83,7 +83,7 @@ export async function openByMail(
   };
   await deps.threads.handle(threadId, { type: "OpenThread", opened }, cause);
   const draft = { kind, draftId, workspaceId, threadId, identityId, basedOn: null, content, making, metadata };
-  return sendDirectly(deps, draft, identity, cause);
+  return sendDirectly(deps, { draft, identity }, cause);
 }
 
 export type ReplyRequest = GivenLetter & {
@@ -107,22 +107,25 @@ export async function replyEmail(deps: Dependencies, request: ReplyRequest, caus
   const named = await namedMessage(deps, request, thread);
   const answered = named ?? (await newest(deps, thread));
   try {
-    return await answer(deps, request, thread, answered, newId(deps, cause, "draft"), cause);
+    return await answer(deps, { request, thread, message: answered, draftId: newId(deps, cause, "draft") }, cause);
   } catch (error) {
     if (named || !(error instanceof Rejected) || error.code !== "stale_draft") throw error;
     const newer = await newest(deps, thread);
     // The caller wrote to the last sender: a third party who writes in between does not get that reply.
     if (newer.from_email.toLowerCase() !== answered.from_email.toLowerCase()) throw error;
-    return answer(deps, request, thread, newer, newId(deps, cause, "draft-again"), cause);
+    return answer(deps, { request, thread, message: newer, draftId: newId(deps, cause, "draft-again") }, cause);
   }
 }
 
+/** Answers `message`, which somebody wrote on the thread, under the draft id that is given. */
 async function answer(
   deps: Dependencies,
-  request: ReplyRequest,
-  thread: ThreadRow,
-  message: MessageRow,
-  draftId: string,
+  {
+    request,
+    thread,
+    message,
+    draftId,
+  }: { request: ReplyRequest; thread: ThreadRow; message: MessageRow; draftId: string },
   cause: Cause,
 ): Promise<DirectlySent> {
   const resumed = await resumeSend(deps, draftId, cause);
@@ -149,7 +152,7 @@ async function answer(
   await requireDirectSend(deps, { workspaceId, identityId, identity });
   const basedOn = { messageId: message.id, number: message.filing_number ?? 0 };
   const draft = { draftId, workspaceId, threadId, identityId, basedOn, content, making, metadata: null, ...machine };
-  return sendDirectly(deps, { kind: "reply", ...draft }, identity, cause);
+  return sendDirectly(deps, { draft: { kind: "reply", ...draft }, identity }, cause);
 }
 
 /** The message the caller names: an inbound one of that thread. */

@@ -39,14 +39,14 @@ export async function createIdentity(
   requireLocalPart(localPart);
   await requireNotHostedHere(deps, identity);
   const signature = await reducedSignature(deps, identity.signatureHtml, null);
-  const sealed = { ...identity, ...signature, ...sealChannels(deps, workspaceId, identity, null) };
+  const sealed = { ...identity, ...signature, ...sealChannels(deps, { workspaceId, given: identity, stored: null }) };
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
   const emailAddress = `${localPart}@${domainName}`;
   if (sandbox) await requireOwnTag(deps, workspaceId, emailAddress);
   if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
   const identityId =
-    (await interruptedCreation(deps, workspaceId, emailAddress, cause)) ?? newId(deps, cause, "identity");
+    (await interruptedCreation(deps, { workspaceId, emailAddress }, cause)) ?? newId(deps, cause, "identity");
   await takePlace(deps, { workspaceId, identityId, domainId, emailAddress, sandbox }, cause);
   const command = { type: "CreateIdentity", identity: { ...sealed, emailAddress } } as const;
   const { changed, position } = await deps.identities.handle(identityId, command, cause);
@@ -58,8 +58,7 @@ export async function createIdentity(
 /** An id under which this workspace claimed the address but then made no identity: the next request for the address continues with it. */
 async function interruptedCreation(
   deps: Dependencies,
-  workspaceId: string,
-  emailAddress: string,
+  { workspaceId, emailAddress }: { workspaceId: string; emailAddress: string },
   cause: Cause,
 ): Promise<string | undefined> {
   const { state: address } = await deps.emailAddresses.load(addressHash(emailAddress));
@@ -163,7 +162,7 @@ export async function updateIdentity(
   const sealed = (identity: Identity) => ({
     ...changes,
     ...signature,
-    ...sealChannels(deps, workspaceId, changes, identity),
+    ...sealChannels(deps, { workspaceId, given: changes, stored: identity }),
   });
   return deps.identities.handle(
     identityId,

@@ -34,7 +34,7 @@ export async function authenticateMessage(
     contactStatus: contact?.status ?? "unknown",
     authentication,
   };
-  await onThread(deps, threadId, { type: "AuthenticateMessage", message: authenticated }, cause);
+  await onThread(deps, { threadId, command: { type: "AuthenticateMessage", message: authenticated } }, cause);
 }
 
 async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication> {

@@ -158,7 +158,7 @@ async function updateThread(
   // A person may have set something else since: what was done once is not done again.
   if (await wasCaused(deps, { stream: threadStream(current), type: eventType, data: changes }, cause)) return;
   const because = `rule ${cause.actor.name ?? cause.actor.id}`;
-  await onThread(deps, threadId, { type: "UpdateThread", ...changes, because }, cause);
+  await onThread(deps, { threadId, command: { type: "UpdateThread", ...changes, because } }, cause);
 }
 
 /** Whether this rule has already made this happen because of this very trigger event. */

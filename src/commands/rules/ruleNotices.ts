@@ -32,7 +32,7 @@ export async function notifyByRule(
   // It may have left right before this process ended.
   if ((await provider.lookUp?.(attemptId)) === "accepted") return { outcome: "done", reason: null };
   const notice = { to: config.to as string, ...(await letter(deps, rule, evaluated)) };
-  const failure = await sendNotice(deps, provider, { identityId, threadId, attemptId }, notice);
+  const failure = await sendNotice(deps, provider, { origin: { identityId, threadId, attemptId }, ...notice });
   return failure === null ? { outcome: "done", reason: null } : { outcome: "failed", reason: failure };
 }
 

@@ -11,7 +11,7 @@ const pollMs = 5;
  * was ever received), without waiting where it is still `known`. Throws Unavailable after the settings' bound.
  */
 export async function waitUntilFiled(deps: Dependencies, identityId: string, known = noStream): Promise<number> {
-  const filedUpTo = await filedWithin(deps, identityId, deps.settings.barrierTimeoutMs, known);
+  const filedUpTo = await filedWithin(deps, identityId, { withinMs: deps.settings.barrierTimeoutMs, known });
   if (filedUpTo !== undefined) return filedUpTo;
   throw new Unavailable("mail that has just arrived is still being filed: retry shortly");
 }
@@ -21,15 +21,14 @@ const submissionWaitMs = 2_000;
 
 /** The same before a submission, which goes by what is filed by then. */
 export async function waitForFiling(deps: Dependencies, identityId: string): Promise<void> {
-  await filedWithin(deps, identityId, submissionWaitMs, noStream);
+  await filedWithin(deps, identityId, { withinMs: submissionWaitMs, known: noStream });
 }
 
 /** The inbox's revision up to which everything is filed; undefined if that took longer than `withinMs`. */
 async function filedWithin(
   deps: Dependencies,
   identityId: string,
-  withinMs: number,
-  known: number,
+  { withinMs, known }: { withinMs: number; known: number },
 ): Promise<number | undefined> {
   const tail = await deps.store.readLast(inboxStream(identityId));
   if (!tail || tail.revision === known) return known;

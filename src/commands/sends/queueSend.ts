@@ -25,6 +25,9 @@ const recoveryMs = 10_000;
 /** The state between a claim and a queued draft, enough to undo it. */
 type Attempt = { attemptId: string; quotaStream: string; reservationId: string; threadId: string };
 
+/** A send that is asked for: of which draft, on whose authority, and what a key says by it. */
+type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendersWord };
+
 /**
  * Queues a draft for delivery (src/README.md, "The send path", 2 to 6): barrier, claim on the thread, quota, queue. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
@@ -33,18 +36,16 @@ type Attempt = { attemptId: string; quotaStream: string; reservationId: string; 
  */
 export async function queueSend(
   deps: Dependencies,
-  draftId: string,
-  kind: Authorisation["kind"],
+  { draftId, kind, word = {} }: AskedSend,
   cause: Cause,
-  word: SendersWord = {},
 ): Promise<Queued> {
   const { repeated = false, ...once } = cause;
   const deadline = deps.clock.monotonic() + (repeated ? recoveryMs : competitorMs);
   for (;;) {
-    const earlier = repeated ? await outcomeOfFirst(deps, draftId, cause, word) : undefined;
+    const earlier = repeated ? await outcomeOfFirst(deps, { draftId, word }, cause) : undefined;
     if (earlier) return earlier;
     try {
-      return await queueOnce(deps, draftId, kind, once, word);
+      return await queueOnce(deps, { draftId, kind, word }, once);
     } catch (error) {
       // Another send of this draft is between its claim and its end: how it ends decides this one too.
       if (!(error instanceof Rejected) || error.code !== "send_in_progress") throw error;
@@ -62,10 +63,8 @@ const stillInProgress = (repeated: boolean): Error =>
 
 async function queueOnce(
   deps: Dependencies,
-  draftId: string,
-  kind: Authorisation["kind"],
+  { draftId, kind, word }: Required<AskedSend>,
   cause: Cause,
-  word: SendersWord,
 ): Promise<Queued> {
   const decides = decidesOnChange(word);
   const draft = await upToDate(deps, draftId, cause);
@@ -73,11 +72,11 @@ async function queueOnce(
   requireNamedVersion(draft, word);
   requireDecided(draft, decides);
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
-  await requirePersonsWord(deps, draftId, draft, cause);
+  await requirePersonsWord(deps, { draftId, draft }, cause);
   await requireSendingAllowed(deps, draft);
   // A key that sends approves by that, regardless of who approved before.
-  if (kind !== "api_key") await requireStanding(deps, draftId, draft, cause);
-  const attempt = await claim(deps, draftId, draft, null, cause);
+  if (kind !== "api_key") await requireStanding(deps, { draftId, draft }, cause);
+  const attempt = await claim(deps, { draftId, draft, replaces: null }, cause);
   try {
     crashPoint("send:claimed");
     await reserveQuota(deps, { workspaceId: draft.workspaceId, ...attempt }, cause);
@@ -99,13 +98,17 @@ async function queueOnce(
     const { threadId, attemptId } = attempt;
     return { ...handled, threadId, attemptId, queuedAt: deps.clock.now().toISOString() };
   } catch (error) {
-    if (error instanceof Rejected) await undoSend(deps, draftId, attempt, error.message, cause);
+    if (error instanceof Rejected) await undoSend(deps, { draftId, attempt, because: error.message }, cause);
     throw error;
   }
 }
 
 /** What approved without a person has to do so still: else the draft goes back to a person. Throws Rejected approval_withdrawn. */
-async function requireStanding(deps: Dependencies, draftId: string, draft: Draft, cause: Cause): Promise<void> {
+async function requireStanding(
+  deps: Dependencies,
+  { draftId, draft }: { draftId: string; draft: Draft },
+  cause: Cause,
+): Promise<void> {
   const because = await withdrawalOf(deps, draftId, draft);
   if (because === null) return;
   await withdrawApproval(deps, { draftId, version: draft.version, because }, cause);
@@ -119,18 +122,25 @@ async function requireStanding(deps: Dependencies, draftId: string, draft: Draft
  */
 export async function requeueSend(
   deps: Dependencies,
-  draftId: string,
-  replaces: string,
-  tries: number,
+  {
+    draftId,
+    replaces,
+    tries,
+    newAttemptId = deps.ids.uuid(),
+  }: {
+    draftId: string;
+    replaces: string;
+    tries: number;
+    /** Of the new attempt, where its mail is written already. */
+    newAttemptId?: string;
+  },
   cause: Cause,
-  /** For the new attempt, if its mail is already written. */
-  newAttemptId: string = deps.ids.uuid(),
 ): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces) return;
   const because = await withdrawalOf(deps, draftId, draft);
   if (because !== null) throw new Rejected("approval_withdrawn", because);
-  const attempt = await claim(deps, draftId, draft, replaces, cause, newAttemptId);
+  const attempt = await claim(deps, { draftId, draft, replaces, attemptId: newAttemptId }, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
   await deps.drafts.handle(draftId, command, cause);
@@ -139,11 +149,13 @@ export async function requeueSend(
 /** Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. */
 async function claim(
   deps: Dependencies,
-  draftId: string,
-  draft: Draft,
-  replaces: string | null,
+  {
+    draftId,
+    draft,
+    replaces,
+    attemptId = deps.ids.uuid(),
+  }: { draftId: string; draft: Draft; replaces: string | null; attemptId?: string },
   cause: Cause,
-  attemptId: string = deps.ids.uuid(),
 ): Promise<Attempt> {
   const quota = draft.reservation ?? {
     quotaStream: await quotaStreamOf(deps, draft.workspaceId),
@@ -164,18 +176,18 @@ async function claim(
     const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
     // Its age counts from before the append: this process may be suspended right after it.
     deps.freshClaims.claimed(attemptId);
-    threadId = (await onThread(deps, draft.threadId, command, cause)).threadId;
+    threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
     // What was acknowledged between the barrier and the claim comes before the claim in the log: repeating the claim judges it too.
     if ((await waitUntilFiled(deps, draft.identityId, filedUpTo)) !== filedUpTo) {
-      threadId = (await onThread(deps, threadId, command, cause)).threadId;
+      threadId = (await onThread(deps, { threadId, command }, cause)).threadId;
     }
     return { attemptId, threadId, ...quota };
   } catch (error) {
     deps.freshClaims.forget(attemptId);
     if (error instanceof Rejected && error.code === "stale_draft") {
-      await endStale(deps, draftId, draft, error.details.new_message_id as string, cause);
+      await endStale(deps, { draftId, draft, newMessageId: error.details.new_message_id as string }, cause);
       const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
-      if (threadId) await onThread(deps, threadId, release, cause);
+      if (threadId) await onThread(deps, { threadId, command: release }, cause);
     }
     throw error;
   }
@@ -184,27 +196,26 @@ async function claim(
 /** The customer wrote again: the draft is stale. What it still holds is given back by a process. */
 export async function endStale(
   deps: Dependencies,
-  draftId: string,
-  draft: Draft,
-  newMessageId: string,
+  { draftId, draft, newMessageId }: { draftId: string; draft: Draft; newMessageId: string },
   cause: Cause,
 ): Promise<void> {
   const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
   await changeDraft(deps, { draftId, command }, cause);
 }
 
+/** What a draft may still hold: a claim on its thread, and a part of the quota. */
+type Holding = { threadId: string; attemptId: string | null; reservation: Reservation | null };
+
 /** Gives back what a draft that ended unsent still holds: its quota first, then its claim. */
 export async function giveBack(
   deps: Dependencies,
-  draftId: string,
-  draft: { threadId: string; attemptId: string | null; reservation: Reservation | null },
-  because: string,
+  { draftId, draft, because }: { draftId: string; draft: Holding; because: string },
   cause: Cause,
 ): Promise<void> {
   if (draft.reservation) await releaseQuota(deps, draft.reservation, cause);
   if (draft.attemptId) {
     const release = { type: "ReleaseClaim", draftId, attemptId: draft.attemptId, because } as const;
-    await onThread(deps, draft.threadId, release, cause);
+    await onThread(deps, { threadId: draft.threadId, command: release }, cause);
   }
 }
 
@@ -214,9 +225,7 @@ export async function giveBack(
  */
 export async function undoSend(
   deps: Dependencies,
-  draftId: string,
-  attempt: Attempt,
-  because: string,
+  { draftId, attempt, because }: { draftId: string; attempt: Attempt; because: string },
   cause: Cause,
 ): Promise<void> {
   const { attemptId, threadId } = attempt;
@@ -224,5 +233,6 @@ export async function undoSend(
   const { state } = await deps.drafts.handle(draftId, abandon, cause);
   if (state.attemptId === attemptId) return;
   await releaseQuota(deps, attempt, cause);
-  await onThread(deps, threadId, { type: "ReleaseClaim", draftId, attemptId, because }, cause);
+  const release = { type: "ReleaseClaim", draftId, attemptId, because } as const;
+  await onThread(deps, { threadId, command: release }, cause);
 }

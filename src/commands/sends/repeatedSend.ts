@@ -36,9 +36,8 @@ export function requireNamedVersion({ version }: Pick<Draft, "version">, { ifVer
  */
 export async function outcomeOfFirst(
   deps: Dependencies,
-  draftId: string,
+  { draftId, word = {} }: { draftId: string; word?: SendersWord },
   { operation }: Cause,
-  word: SendersWord = {},
 ): Promise<Queued | undefined> {
   const stream = draftStream(draftId);
   const events = await readEvents<DraftEvent>(deps.store, stream);

@@ -75,8 +75,7 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
  */
 export async function requirePersonsWord(
   deps: Dependencies,
-  draftId: string,
-  draft: Pick<Draft, "identityId" | "approval">,
+  { draftId, draft }: { draftId: string; draft: Pick<Draft, "identityId" | "approval"> },
   cause: Cause,
 ): Promise<void> {
   if (draft.approval?.by === "person") return;

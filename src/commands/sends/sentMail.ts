@@ -16,5 +16,6 @@ export async function noteSent(deps: Dependencies, draftId: string, cause: Cause
   const { attemptId, rfcMessageId } = sent.data;
   const { messageId, threadId } = draft;
   const to = [...content.to, ...content.cc];
-  await onThread(deps, threadId, { type: "RecordSent", draftId, attemptId, messageId, rfcMessageId, to }, cause);
+  const command = { type: "RecordSent", draftId, attemptId, messageId, rfcMessageId, to } as const;
+  await onThread(deps, { threadId, command }, cause);
 }

@@ -11,8 +11,7 @@ const maxMerges = 100;
 /** Hands a command to a thread, or to the thread it was merged into. Answers the id of the one that took it. */
 export async function onThread(
   deps: Dependencies,
-  threadId: string,
-  command: ThreadCommand,
+  { threadId, command }: { threadId: string; command: ThreadCommand },
   cause: Cause,
 ): Promise<Handled<Thread> & { threadId: string }> {
   let id = threadId;
@@ -68,5 +67,5 @@ export const noteDraft = (
   cause: Cause,
 ) => {
   const { threadId, draftId, outcome, draftRevision } = note;
-  return onThread(deps, threadId, { type: "NoteDraft", draftId, outcome, draftRevision }, cause);
+  return onThread(deps, { threadId, command: { type: "NoteDraft", draftId, outcome, draftRevision } }, cause);
 };

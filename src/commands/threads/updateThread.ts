@@ -14,5 +14,6 @@ export async function updateThread(
 ): Promise<{ position: number }> {
   const { state } = await deps.threads.load(threadId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such thread");
-  return onThread(deps, threadId, { type: "UpdateThread", ...changes, because: "set through the API" }, cause);
+  const command = { type: "UpdateThread", ...changes, because: "set through the API" } as const;
+  return onThread(deps, { threadId, command }, cause);
 }

@@ -37,7 +37,7 @@ describe("held mail", () => {
     expect(marker).to.include({ number: 2, opensThread: false }).and.not.have.any.keys("body", "subject");
     expect((await world.state.thread()).newestWord).to.deep.equal({ messageId: marker.messageId, number: 2 });
     await setStatus(world, "active");
-    expect(await staleBecauseOf(queueSend(world.node, draftId, "api_key", cause))).to.equal(marker.messageId);
+    expect(await staleBecauseOf(queueSend(world.node, { draftId, kind: "api_key" }, cause))).to.equal(marker.messageId);
     await world.drain();
     expect(dataOf(world, "MessageReceived").at(-1)).to.include({ messageId: marker.messageId, number: 3 });
     expect((await world.state.thread()).newestWord).to.deep.equal({ messageId: marker.messageId, number: 3 });
@@ -65,7 +65,7 @@ describe("held mail", () => {
     await world.drain();
     await setStatus(world, "active");
     expect(dataOf(world, "MessageHeld")).to.have.length(1);
-    await queueSend(world.node, draftId, "api_key", cause);
+    await queueSend(world.node, { draftId, kind: "api_key" }, cause);
     expect((await world.state.draft(draftId)).status).to.equal("sending");
   });
 
@@ -76,7 +76,10 @@ describe("held mail", () => {
     await world.acknowledge(2, ["<1@customer.example>"]);
     await setStatus(world, "active");
     // Acknowledged and not filed yet: the send waits for its marker, or for its message.
-    const [outcome] = await Promise.allSettled([queueSend(world.node, draftId, "api_key", cause), world.drain()]);
+    const [outcome] = await Promise.allSettled([
+      queueSend(world.node, { draftId, kind: "api_key" }, cause),
+      world.drain(),
+    ]);
     expect(outcome.status).to.equal("rejected");
     expect((await world.state.draft(draftId)).status).to.equal("stale");
   });

@@ -26,7 +26,7 @@ describe("a merge", () => {
     await world.node.threads.handle(absorbedId, freeze, cause);
     const survivor = (await world.node.threads.load(survivorId)).state;
     expect(survivor.newestWord?.number).to.equal(2);
-    expect(await refusal(queueSend(world.node, draftId, "api_key", cause))).to.equal("stale_draft");
+    expect(await refusal(queueSend(world.node, { draftId, kind: "api_key" }, cause))).to.equal("stale_draft");
     expect((await world.node.threads.load(survivorId)).state.newestWord?.number).to.equal(3);
   });
 
