@@ -11,8 +11,8 @@ import type { Process } from "./process.ts";
  * off in between. An older note changes nothing.
  */
 export function noteDrafts(deps: Dependencies): Process {
-  async function note(event: Recorded): Promise<void> {
-    const outcome = outcomeAfter(event as unknown as DraftEvent);
+  async function note(event: Recorded<DraftEvent>): Promise<void> {
+    const outcome = outcomeAfter(event);
     if (outcome === null) return;
     const draftId = idOf(event.stream);
     const { threadId } = (await deps.drafts.load(draftId)).state;
