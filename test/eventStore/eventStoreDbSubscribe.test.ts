@@ -164,7 +164,7 @@ describe("EventStoreDB adapter: subscriptions in trouble", function () {
   describe("on a log that is not the one it was", () => {
     async function expectStopped(consuming: Promise<unknown>): Promise<void> {
       expect(await errorOf(consuming)).to.be.instanceOf(LogRewound);
-      expect(complaints.at(-1)).to.contain("stopped");
+      expect(complaints.at(-1)).to.contain("stopping");
     }
 
     async function written(events = 20): Promise<Recorded> {

@@ -83,6 +83,6 @@ describe("a refusal over REST", function () {
     await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { status: "disabled" } });
     expect(await refused()).to.contain("set its status to active");
     await workspace.ask(`DELETE /v1/identities/${identity.id}`);
-    expect(await refused()).to.contain("is deleted");
+    expect(await refused()).to.contain("has been deleted");
   });
 });
