@@ -30,7 +30,7 @@ const { values, positionals } = parseArgs({
   },
 });
 const queue = testFiles(positionals.length > 0 ? positionals : ["test"]);
-const lanes = Math.min(queue.length, Math.max(2, Math.min(4, availableParallelism())));
+const lanes = Math.min(queue.length, Math.max(2, Math.min(4, availableParallelism() + 1)));
 
 const tally = { passed: 0, failed: 0 };
 const failures: TestFailure[] = [];

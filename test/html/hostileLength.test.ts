@@ -7,7 +7,7 @@ import { bytesOfDataUrl, picturesIn } from "#src/mail/out/pictures.ts";
 
 /** A pattern that starts again at each character takes minutes for these; nothing else of the service runs meanwhile. */
 const size = 250_000;
-const most = 5_000;
+const mostMs = 20_000;
 
 const blanks = " ".repeat(size);
 const filled = (piece: string): string => piece.repeat(Math.floor(size / piece.length));
@@ -53,9 +53,11 @@ const texts: [name: string, text: string][] = [
 
 describe("long hostile input takes no time to speak of", () => {
   const quick = (name: string, run: () => void): void => {
-    const began = performance.now();
+    const before = process.cpuUsage();
     run();
-    expect(performance.now() - began, name).to.be.lessThan(most);
+    // The processor's time, not the clock's: others may be at work on the machine.
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000, name).to.be.lessThan(mostMs);
   };
   const calls = numbered((n) => `<a href="tel:${n}">x</a>`);
 

@@ -54,7 +54,7 @@ describe("http framework", () => {
     it("with a status or an error that the route does not name are a 500 under test, and logged", async () => {
       await refused("GET /v1/undocumented-error", {}, [500, "internal_error"]);
       expect(JSON.stringify(toys.service.logs)).to.contain(
-        "answered 422 invalid_status, which its route does not name",
+        "answered 422 invalid_status, which its route does not list among its errors",
       );
       await refused("GET /v1/undocumented-status", {}, [500, "internal_error"]);
       expect(JSON.stringify(toys.service.logs)).to.contain("answered 202; its route says 200");
