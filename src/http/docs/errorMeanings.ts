@@ -17,7 +17,7 @@ export const errorMeanings: Record<ErrorCode, string> = {
   assistant_disabled: "The assistant that this identity is linked to is disabled. Set its status to active first.",
   identity_not_active:
     "The identity cannot send: it is disabled, deleted or above the plan's cap, or its domain is not verified any more. The message says which.",
-  validation: "A rule's trigger_event is none, or its conditions or actions are over 10 KB.",
+  validation: "A rule's trigger_event is not a known trigger, or its conditions or actions are over 10 KB.",
   invalid_plan: "Expected pro or agency.",
   invalid_interval: "Expected monthly or annual.",
   stripe_customer_missing: "The payment processor does not know this workspace yet. Try again shortly.",

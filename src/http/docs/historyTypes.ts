@@ -22,7 +22,7 @@ export const historyTypes: Record<Shown, string> = {
     "Approved, as the version and hash it names; `send_requested` where the approval also sends; `granted_by` names the run and the rule where a rule approved.",
   DraftRejected: "Rejected, with the reason where one was given.",
   DraftReturnedToPending:
-    "An approval no longer holds, and `because` says why: also where the rule or the setting that gave it does so no more. It has to be decided again.",
+    "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again.",
   SendHeld: "An approval that could not be sent now, and why.",
   SendClaimed: "A send took its place on the thread: from here no newer mail goes unseen.",
   SendClaimReleased: "That place was given back.",
@@ -30,10 +30,11 @@ export const historyTypes: Record<Shown, string> = {
   DraftRequeued: "A further attempt took the place of the one before.",
   SendAbandoned: "An attempt was given up before it left.",
   DraftMarkedStale: "The customer wrote again; `new_message_id` is that message.",
-  DeliveryStarted: "The hand-over to the provider began. There is at most one in an attempt.",
+  DeliveryStarted:
+    "The hand-over to the provider began, of the bytes that hash to `mime_sha256`. There is at most one in an attempt.",
   DeliveryAbandoned: "Nothing was handed over under this attempt, and nothing will be.",
   DeliveryNotHandedOver:
-    "Nothing was said to the provider: it could not be reached, or, with `withheld`, the approval did not stand any more.",
+    "Nothing was handed over: the connection failed before the first byte, or, with `withheld`, the approval no longer held.",
   DeliveryAccepted: "The provider took it.",
   DeliveryRefused: "The provider refused it, for good or for now (`retryable`).",
   DeliveryUnknown: "Nobody knows whether it was taken. It is never sent again.",
@@ -43,6 +44,6 @@ export const historyTypes: Record<Shown, string> = {
   DeliveryComplained: "The recipient marked it as unwanted.",
   DraftSent: "The draft ended sent.",
   DraftFailed:
-    "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (what approved it without a person did so no more, and nothing had left), `internal`, or the provider's own.",
+    "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (the rule or setting that approved it no longer does, and nothing had left), `internal`, or the provider's own.",
   LateEvidence: "What became known after it had ended failed as `unconfirmed`; it stays failed.",
 };

@@ -17,7 +17,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "error",
     says: "a projection fails on these events, retrying",
-    todo: "A read model is behind, and answers that need it get 503 or lag. `err` names the fault: it is one of the code. Nothing is lost; deploy a version that can read the event.",
+    todo: "A read model is behind, and answers that need it get 503 or lag. `err` names the error: it is a bug in the code. Nothing is lost; deploy a version that can read the event.",
   },
   {
     level: "error",
