@@ -36,6 +36,7 @@ export async function page<Row extends Record<string, unknown>>(sql: Tx, query: 
 }
 
 /** TypeScript cannot tell that what is left of a row of any shape, once the added column is gone, is of that shape. */
+// The compiler cannot see that a row without the column that was added is that row.
 const withoutTotal = <Row>({ total_of_all: _, ...row }: Row & { total_of_all: number }): Row => row as unknown as Row;
 
 async function countAlone(sql: Tx, query: PageQuery): Promise<number> {

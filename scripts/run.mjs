@@ -28,6 +28,8 @@ if (command !== "bundle" && !entry) {
 process.setSourceMapsEnabled(true);
 const place = await bundle(Object.values(commands)).catch((error) => {
   if (command === "bundle") throw error;
+  if (!["EACCES", "EROFS", "EPERM"].includes(error.code))
+    console.error(`The sources could not be bundled, so the start takes longer: ${error.message}`);
 });
 if (entry && place) {
   setInterval(() => touched(place), inUseEveryMs).unref();

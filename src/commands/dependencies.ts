@@ -44,7 +44,7 @@ export type Settings = {
   publicUrl: string;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
-  /** Other limits than the contract's (planLimits.ts). */
+  /** Other limits than the contract's (streams/workspace/planLimits.ts). */
   planLimits?: Record<Plan, PlanLimits>;
   /** How long a send waits for acknowledged mail to be filed before it answers 503. */
   barrierTimeoutMs: number;

@@ -230,7 +230,7 @@ export function deliverDraft(deps: Dependencies, settings: DeliverySettings): Pr
   }
 }
 
-const unconfirmed: Failure = { code: "unconfirmed", message: "nobody knows whether the provider took it" };
+const unconfirmed: Failure = { code: "unconfirmed", message: "it is unknown whether the provider took it" };
 
 const unavailable = (message: string): NotConnected => ({ code: "provider_unavailable", message });
 

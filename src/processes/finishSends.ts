@@ -42,7 +42,7 @@ async function setNeedsReview(
 ): Promise<void> {
   const { state: thread } = await loadThread(deps, draft.threadId);
   if (thread.claims[draftId]?.attemptId !== draft.attemptId) return;
-  const because = "nobody knows whether a reply was sent";
+  const because = "it is unknown whether a reply was sent";
   const command = { type: "UpdateThread", needsReview: true, because } as const;
   await onThread(deps, { threadId: draft.threadId, command }, cause);
 }

@@ -64,13 +64,13 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
     case "DeliveryUnknown":
     case "DeliverySettled":
       // Only what was started has an outcome: without its start, nobody would know whose.
-      return started === null ? delivery : { ...outcomeOf(event), started, reports };
+      return started === null ? delivery : { ...endedBy(event), started, reports };
     default:
       return unreachable(event);
   }
 }
 
-function outcomeOf(event: Outcome | Settled) {
+function endedBy(event: Outcome | Settled) {
   switch (event.type) {
     case "DeliveryNotHandedOver": {
       const { message, withheld = false } = event.data;

