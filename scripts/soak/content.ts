@@ -21,6 +21,7 @@ export const content: Proof = {
   title: "whatever a mail program shows of a reduced body is on the approval page",
   unit: "bodies",
   full: 20_000,
+  checked: 400,
   sample: 100,
   async run(size, report) {
     const real = size > 1_000 ? await realBodies() : [];

@@ -159,6 +159,7 @@ export const grants: Proof = {
   title: "what rules and the switch let go without a person, against every way the unsure conditions could be",
   unit: "worlds",
   full: 10_000,
+  checked: 2_000,
   sample: 300,
   async run(size, report) {
     const seen = {

@@ -21,6 +21,7 @@ export const kills: Proof = {
   title: "kill -9 at every crash point, and at random moments of the service, of PostgreSQL, of both, under load",
   unit: "kills a point, and more at random",
   full: 20,
+  checked: 3,
   sample: 1,
   async run(size, report) {
     const world = await openWorld({}, { embedded: true });

@@ -1,4 +1,4 @@
-/** One long proof: the same function at full size under `npm run soak` and as a small sample under `npm test`. */
+/** One long proof: the same function at full size under `npm run soak`, and as a sample under `npm test` or, larger, `npm run check`. */
 export type Proof = {
   name: string;
   /** What it shows, in one line. */
@@ -6,6 +6,8 @@ export type Proof = {
   /** What `size` counts. */
   unit: string;
   full: number;
+  /** With `--full`, as `npm run check` has it. */
+  checked: number;
   sample: number;
   /** `size` is the number of rounds, mails or kills, as the title says. */
   run(size: number, report: Report): Promise<void>;

@@ -16,6 +16,7 @@ export const races: Proof = {
   title: "approve∥reject, send∥send, edit∥approve link, 200 sends at cap − 5, revoke∥200 requests",
   unit: "rounds of each pair",
   full: 200,
+  checked: 8,
   sample: 3,
   async run(size, report) {
     const world = await openWorld();

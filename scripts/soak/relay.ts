@@ -51,6 +51,7 @@ export const relay: Proof = {
   title: "an SMTP relay that fails at every stage, the gap after the final dot included",
   unit: "rounds of every fault; one round: of every fourth",
   full: 20,
+  checked: 2,
   sample: 1,
   async run(size, report) {
     const server = await startSmtpRelay();

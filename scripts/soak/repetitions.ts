@@ -27,6 +27,7 @@ export const repetitions: Proof = {
     "POSTs under an Idempotency-Key, each several times at once at two instances, one of which is killed again and again",
   unit: "kills",
   full: 60,
+  checked: 6,
   sample: 2,
   async run(size, report) {
     const world = await openWorld();

@@ -36,6 +36,7 @@ export const requests: Proof = {
   title: "requests generated from the OpenAPI document, good and bad: no 5xx, and nothing that it does not describe",
   unit: "requests",
   full: 100_000,
+  checked: 600,
   sample: 300,
   async run(size, report) {
     const world = await openWorld(settings);

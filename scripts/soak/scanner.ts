@@ -14,6 +14,7 @@ export const scanner: Proof = {
   title: "GET and HEAD of every approval link, by a headless browser too: nothing changes; one POST acts once",
   unit: "looks at each link",
   full: 50,
+  checked: 5,
   sample: 2,
   async run(size, report) {
     const world = await openWorld();

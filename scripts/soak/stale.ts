@@ -10,6 +10,7 @@ export const stale: Proof = {
   title: "send right after the 250 of a reply; send and reply at the same moment",
   unit: "rounds of each",
   full: 1000,
+  checked: 25,
   // Every distance between the two, once.
   sample: 11,
   async run(size, report) {

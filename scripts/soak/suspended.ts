@@ -12,6 +12,7 @@ export const suspended: Proof = {
   title: "two instances of every role, one of them stopped (SIGSTOP) and continued during load",
   unit: "stops",
   full: 10,
+  checked: 2,
   sample: 1,
   async run(size, report) {
     const world = await openWorld({ SECRETS_KEYS: `soak:${Buffer.alloc(32, 5).toString("base64")}` });
