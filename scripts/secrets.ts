@@ -10,8 +10,9 @@ const usage = `The encrypted secrets: channel tokens, webhook and rule secrets, 
   npm run secrets -- status     how many are encrypted with each key of SECRETS_KEYS
   npm run secrets -- rotate     encrypts all of them with the first key
 
-To replace a key: put a new one first (SECRETS_KEYS=new:…,old:…), restart every instance, and run rotate. Wait a day, until no older Idempotency-Key
-is kept any more, then remove the old key. Replies to mail sent under the old key are then matched by their other references.`;
+To replace a key, in two steps, so that no instance meets a key that it does not have: add the new one last (SECRETS_KEYS=old:…,new:…) and restart
+every instance; put it first (SECRETS_KEYS=new:…,old:…), restart every instance, and run rotate. Leave the old key in its place for a week or
+longer: without it, bounces of mail sent under it and replies to approval mail are not recognised. Replies of customers find their thread all the same.`;
 
 type Run = (composition: Composition) => Promise<unknown>;
 

@@ -6,8 +6,6 @@ export const documents = {
   operations: "Running it: settings, commands, metrics, alarms, backup, and what to do when",
 } as const;
 
-export type DocumentName = keyof typeof documents;
-
 const fileOf = (name: string): URL => new URL(`${name}.md`, import.meta.url);
 
 export const documentText = (name: string): string => readFileSync(fileOf(name), "utf8");
