@@ -2,34 +2,38 @@ import { parseArgs } from "node:util";
 import type { Composition } from "#src/compose.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import { StartError } from "#src/startError.ts";
-import { type Parked, requestRetry } from "#src/subscriptions/parked.ts";
+import { type Parked, requestRetry } from "#src/work/parked.ts";
+import { plannerLease } from "#src/work/plannerLease.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
-const usage = `The processes: which instance runs each, how far it has got, and what it gave up on. Works beside a running service.
+const usage = `The processes: how far their work is planned, what waits and what runs, and what was given up on. Works beside a running service.
 
   npm run processes -- status
   npm run processes -- parked [--process NAME]           lists the items that a process gave up on, with their errors
   npm run processes -- retry ID                          retries one item
-  npm run processes -- retry --all [--process NAME]      retries all items (of one process); the instance that runs the process does it`;
+  npm run processes -- retry --all [--process NAME]      retries all items (of one process); a running instance does it`;
 
 type Run = (composition: Composition) => Promise<void>;
 
 const status: Run = async ({ database, store }) => {
   const head = await store.head();
+  const { rows: planners } = await database.query<{ holder: string }>(
+    "select holder from work.leases where name = $1 and expires_at > now()",
+    [plannerLease],
+  );
+  console.log(`planner: ${planners[0]?.holder ?? "nobody"}`);
   const { rows } = await database.query(
-    `select substr(name, length('process:') + 1) as process, case when expires_at > now() then holder end as holder, position,
-       (select count(*) from work.parked where 'process:' || process = name) as parked,
-       (select count(*) from work.timers where 'process:' || process = name) as timers,
-       (select min(due_at) from work.timers where 'process:' || process = name) as next_timer
-     from work.leases where name like 'process:%' order by name`,
+    `select name as process, planned,
+       count(*) filter (where lane.state = 'ready') as ready,
+       count(*) filter (where lane.state = 'claimed') as running,
+       count(*) filter (where lane.state = 'waiting' and lane.obstacles is null) as waiting,
+       count(*) filter (where lane.obstacles is not null) as set_aside,
+       (select count(*) from work.parked where parked.process = name) as parked,
+       (select min(due_at) from work.items where items.process = name and timer is not null) as next_timer
+     from work.processes left join work.lanes lane on lane.process = name group by name, planned order by name`,
   );
-  console.table(
-    rows.map(({ process, holder, position, parked, timers, next_timer }) => {
-      const lag = Math.max(0, head - position);
-      return { process, holder: holder ?? "nobody", position, head, lag, parked, timers, next_timer };
-    }),
-  );
+  console.table(rows.map(({ planned, ...row }) => ({ ...row, planned, head, lag: Math.max(0, head - planned) })));
 };
 
 const showParked =
@@ -72,7 +76,7 @@ const retry =
   async ({ database, deps }) => {
     const count = await requestRetry(database, which, deps.clock.now());
     if (count === 0) throw new StartError("No such parked item.");
-    console.log(`${count} scheduled for retry by the instance that runs the process`);
+    console.log(`${count} scheduled for retry by a running instance`);
   };
 
 function read(args: string[]): Run {

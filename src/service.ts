@@ -11,9 +11,9 @@ import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhoo
 import { allProcesses } from "./processes/index.ts";
 import type { Says } from "./processes/reduceStoredHtml.ts";
 import { settingDescriptions } from "./settings.ts";
-import { createProcessRunner, type ProcessRunner } from "./subscriptions/processes.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
-import { processesWithoutHolder, readModelsStandStill } from "./subscriptions/standstill.ts";
+import { nobodyPlans, readModelsStandStill } from "./subscriptions/standstill.ts";
+import { createProcessRunner, type ProcessRunner } from "./work/runner.ts";
 
 /** The roles of one instance, running. */
 export type Service = {
@@ -62,7 +62,6 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
-      const processNames = (processRunner?.status() ?? []).map(({ name }) => name);
       const { host, port, publicUrl } = config;
       http = await startHttp({
         ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
@@ -77,7 +76,7 @@ export async function startService(
           read_models: async () =>
             projectionRunner?.trouble() ?? (await readModelsStandStill(composition, projections)),
           mail_provider: () => provider.trouble(),
-          ...(processRunner && { processes: () => processesWithoutHolder(database, processNames) }),
+          ...(processRunner && { processes: () => nobodyPlans(database) }),
           ...(receivesMail && { smtp: () => (smtp ? smtp.trouble() : "it is not started yet") }),
         },
       });

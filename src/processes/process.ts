@@ -34,6 +34,10 @@ export type Process = {
   keyOf(event: Recorded): string;
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Promise<void> };
+  /** Where a new process begins (default: with the log). One that tells people of what happens begins now: old news are none. */
+  begins?: "with the log" | "now";
+  /** What it was called before, or what it was made of: it goes on where the slowest of those stood. */
+  formerly?: readonly string[];
   /** Handlers that run at once, where they mostly wait for others' answers; the runner's number by default. */
   concurrency?: number;
   onTimer?: (timer: Timer, context: ProcessContext) => Promise<void>;

@@ -2,7 +2,6 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Depths } from "#src/metrics/metrics.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
 import { loadCheckpoints } from "./checkpoints.ts";
-import { leaseOf } from "./processes.ts";
 
 /** How much waits where, over all instances. */
 export async function readDepths({
@@ -18,17 +17,20 @@ export async function readDepths({
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
-  const [checkpoints, leases, timersDue, parked, draftsSending, webhookDeliveriesPending] = await Promise.all([
+  const [checkpoints, planned, timersDue, parked, draftsSending, webhookDeliveriesPending] = await Promise.all([
     loadCheckpoints(database, names),
-    counts(database, "select name, position as count from work.leases where name like $1", [leaseOf("%")]),
-    counts(database, "select process as name, count(*) from work.timers where due_at <= now() group by process"),
+    counts(database, "select name, planned as count from work.processes"),
+    counts(
+      database,
+      "select process as name, count(*) from work.items where timer is not null and due_at <= now() group by process",
+    ),
     counts(database, "select process as name, count(*) from work.parked group by process"),
     countSending(database),
     counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
   ]);
   return {
     projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
-    processLag: new Map([...leases].map(([name, position]) => [name.slice(leaseOf("").length), behind(position)])),
+    processLag: new Map([...planned].map(([name, position]) => [name, behind(position)])),
     webhookDeliveriesPending: webhookDeliveriesPending.get("all") ?? 0,
     ...{ timersDue, parked, draftsSending },
   };

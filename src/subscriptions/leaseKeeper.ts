@@ -23,6 +23,8 @@ type Options = {
   /** This instance. */
   holder: string;
   names: readonly string[];
+  /** Milliseconds after which another instance may take a lease that was not renewed (default `leaseMs`). */
+  lastsMs?: number;
   /** The work done under a lease. Ends after its signal; then the lease is given up. */
   work: (held: Held) => Promise<void>;
 };
@@ -32,7 +34,7 @@ type Hand = { held: Held; renewedAt: number; lost: boolean; controller: AbortCon
 const takeEveryMs = 250;
 
 /** Holds as many of the named leases as nobody else does, standing by for the others, and does the work of those it holds. */
-export function keepLeases({ database, clock, log, holder, names, work }: Options): LeaseKeeper {
+export function keepLeases({ database, clock, log, holder, names, lastsMs = leaseMs, work }: Options): LeaseKeeper {
   const hands = new Map<string, Hand>();
   const stopping = new AbortController();
 
@@ -43,7 +45,7 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
     const held: Held = {
       ...lease,
       signal: controller.signal,
-      fresh: () => !hand.lost && clock.monotonic() - hand.renewedAt < leaseMs,
+      fresh: () => !hand.lost && clock.monotonic() - hand.renewedAt < lastsMs,
       lost: () => hand.lost,
     };
     const hand: Hand = { held, renewedAt: takenAt, lost: false, controller, done: Promise.resolve() };
@@ -56,7 +58,7 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
     const free = names.filter((name) => !hands.has(name));
     if (free.length === 0) return;
     const askedAt = clock.monotonic();
-    for (const lease of await takeLeases(database, free, holder)) begin(lease, askedAt);
+    for (const lease of await takeLeases(database, free, { holder, lastsMs })) begin(lease, askedAt);
   }
 
   async function renew(): Promise<void> {
@@ -66,7 +68,7 @@ export function keepLeases({ database, clock, log, holder, names, work }: Option
     const kept = await renewLeases(
       database,
       asked.map(({ held }) => held),
-      holder,
+      { holder, lastsMs },
     );
     for (const hand of asked) {
       if (kept.has(hand.held.name)) hand.renewedAt = askedAt;

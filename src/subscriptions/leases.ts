@@ -8,7 +8,11 @@ export const renewEveryMs = 1_000;
 export type Lease = { name: string; epoch: number; position: number };
 
 /** Takes those of the named leases that nobody holds. Time is the database's, the one clock all instances share. */
-export async function takeLeases(sql: Sql, names: readonly string[], holder: string): Promise<Lease[]> {
+export async function takeLeases(
+  sql: Sql,
+  names: readonly string[],
+  { holder, lastsMs }: { holder: string; lastsMs: number },
+): Promise<Lease[]> {
   const { rows } = await sql.query<Lease>(
     `insert into work.leases as lease (name, holder, epoch, expires_at)
      select name, $2, 1, clock_timestamp() + $3 * interval '1 ms' from unnest($1::text[]) as wanted (name) order by name
@@ -16,13 +20,17 @@ export async function takeLeases(sql: Sql, names: readonly string[], holder: str
        set holder = excluded.holder, epoch = lease.epoch + 1, expires_at = excluded.expires_at
        where lease.expires_at < clock_timestamp()
      returning name, epoch, position`,
-    [names, holder, leaseMs],
+    [names, holder, lastsMs],
   );
   return rows;
 }
 
 /** Prolongs leases and stores their positions. Returns the names still held; the others have a new holder. */
-export async function renewLeases(sql: Sql, leases: readonly Lease[], holder: string): Promise<Set<string>> {
+export async function renewLeases(
+  sql: Sql,
+  leases: readonly Lease[],
+  { holder, lastsMs }: { holder: string; lastsMs: number },
+): Promise<Set<string>> {
   const { rows } = await sql.query<{ name: string }>(
     `with mine as (
        select lease.name, held.position from work.leases lease
@@ -32,7 +40,7 @@ export async function renewLeases(sql: Sql, leases: readonly Lease[], holder: st
      )
      update work.leases lease set expires_at = clock_timestamp() + $5 * interval '1 ms', position = mine.position
      from mine where lease.name = mine.name returning lease.name`,
-    [...columns(leases), holder, leaseMs],
+    [...columns(leases), holder, lastsMs],
   );
   return new Set(rows.map((row) => row.name));
 }

@@ -1,7 +1,7 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/postgres/database.ts";
+import { plannerLease } from "#src/work/plannerLease.ts";
 import { lowestStored } from "./checkpoints.ts";
-import { leaseOf } from "./processes.ts";
 import { pause } from "./retrying.ts";
 
 /** How long something may take its next step, or find its next holder; a lease is taken over within this after it ran out. */
@@ -24,18 +24,16 @@ export async function readModelsStandStill(
   return `they are stuck at ${now}, but the log ends at ${head}`;
 }
 
-/** Why processes do not run: nobody holds their leases any more. One that was never held is only just being started. */
-export async function processesWithoutHolder(sql: Sql, processes: readonly string[]): Promise<string | undefined> {
-  let missing: string[] = [];
-  const allHeld = async (): Promise<boolean> => {
-    const { rows } = await sql.query<{ name: string }>(
-      "select name from work.leases where name = any($1) and expires_at < clock_timestamp() order by name",
-      [processes.map(leaseOf)],
+/** Why processes do not run: nobody plans their work any more. An instance that was only just started is given the time to begin. */
+export async function nobodyPlans(sql: Sql): Promise<string | undefined> {
+  const isHeld = async (): Promise<boolean> => {
+    const { rowCount } = await sql.query(
+      "select 1 from work.leases where name = $1 and expires_at < clock_timestamp()",
+      [plannerLease],
     );
-    missing = rows.map(({ name }) => name.slice(leaseOf("").length));
-    return missing.length === 0;
+    return rowCount === 0;
   };
-  return (await soon(allHeld)) ? undefined : `no instance runs ${missing.join(", ")}`;
+  return (await soon(isHeld)) ? undefined : "no instance plans the work of the processes";
 }
 
 async function soon(isSo: () => Promise<boolean>): Promise<boolean> {

@@ -10,7 +10,7 @@ import { systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
-import { createProcessRunner } from "#src/subscriptions/processes.ts";
+import { createProcessRunner } from "#src/work/runner.ts";
 import { createProjectionRunner } from "#src/subscriptions/projections.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";

@@ -6,8 +6,8 @@ import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
-import { requestRetry } from "#src/subscriptions/parked.ts";
-import { createProcessRunner, type ProcessRunner } from "#src/subscriptions/processes.ts";
+import { requestRetry } from "#src/work/parked.ts";
+import { createProcessRunner, type ProcessRunner } from "#src/work/runner.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { append, cutConnections, eventually, newEvent, quietLog } from "./support.ts";
 

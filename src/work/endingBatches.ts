@@ -1,0 +1,71 @@
+import type { Clock } from "#src/clock.ts";
+import type { Database } from "#src/postgres/database.ts";
+import { asError, type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { type Ending, recordEndings } from "./endings.ts";
+
+export type Endings = {
+  /** Resolves when it is stored: true, or false if the lane is somebody else's by now, or nothing could be stored before the end. */
+  add(ending: Ending): Promise<boolean>;
+  /** Stores what was added, in one more try. */
+  close(): Promise<void>;
+};
+
+const mostAtOnce = 200;
+
+/** Stores endings together: those that come while a batch is being written go in the next one, in their order. */
+export function createEndings({
+  database,
+  clock,
+  log,
+  backoff,
+}: {
+  database: Database;
+  clock: Clock;
+  log: Log;
+  backoff: Backoff;
+}): Endings {
+  const waiting: { ending: Ending; done(stored: boolean): void }[] = [];
+  const closing = new AbortController();
+  let writing: Promise<void> | undefined;
+
+  async function writeAll(): Promise<void> {
+    // Those of lanes that end in this moment go together.
+    await new Promise((resolve) => setImmediate(resolve));
+    for (let failures = 0; waiting.length > 0; ) {
+      const batch = waiting.slice(0, mostAtOnce);
+      try {
+        const held = await database.transaction((tx) =>
+          recordEndings(
+            tx,
+            batch.map(({ ending }) => ending),
+            clock.now(),
+          ),
+        );
+        failures = 0;
+        waiting.splice(0, batch.length);
+        for (const { ending, done } of batch) done(held.has(ending.lane.claim));
+      } catch (error) {
+        log.warn({ err: asError(error) }, "cannot record progress, retrying");
+        if (closing.signal.aborted) {
+          for (const { done } of waiting.splice(0)) done(false);
+          return;
+        }
+        await pause(backoff(++failures), closing.signal);
+      }
+    }
+  }
+
+  return {
+    add: (ending) =>
+      new Promise((done) => {
+        waiting.push({ ending, done });
+        writing ??= writeAll().finally(() => {
+          writing = undefined;
+        });
+      }),
+    async close() {
+      closing.abort();
+      await writing;
+    },
+  };
+}

@@ -1,0 +1,191 @@
+import type { Sql } from "#src/postgres/database.ts";
+import type { NewTimer } from "#src/processes/process.ts";
+import type { Claimed, LaneId } from "./lanes.ts";
+import { type GivenUp, parkItems } from "./parked.ts";
+import { givingTurns } from "./turns.ts";
+
+/** What a handler has done with timers. */
+export type TimerChange = { set: NewTimer } | { cancel: LaneId["key"]; name: string };
+
+/** A stream, and the revision up to which it was an obstacle. */
+export type Obstacle = { stream: string; revision: number };
+
+/** How a lane goes on: at once if there is more to do, after a pause, or when an obstacle has ended. */
+export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
+
+/** What has come of a claimed lane: items done, failed or given up, timers changed, and at the end of its turn how it goes on. */
+export type Ending = {
+  lane: Claimed;
+  done?: number;
+  failed?: { id: number; tries: number; failures: number };
+  givenUp?: GivenUp;
+  timers?: readonly TimerChange[];
+  next?: Next;
+};
+
+/**
+ * Records endings, all or nothing. Those of lanes that somebody else has claimed since change nothing: answers the claims that were still
+ * held. Lanes are locked in the order of their keys first, so that nobody waits for one another.
+ */
+export async function recordEndings(tx: Sql, endings: readonly Ending[], now: Date): Promise<Set<string>> {
+  // What a crash of the server takes back is done again, its timers with it.
+  await tx.query("set local synchronous_commit = off");
+  const held = await lockHeld(tx, endings);
+  const good = endings.filter(({ lane }) => held.has(lane.claim));
+  await removeDone(
+    tx,
+    good.flatMap(({ done }) => done ?? []),
+  );
+  await countTries(
+    tx,
+    good.flatMap(({ failed }) => failed ?? []),
+  );
+  await parkItems(
+    tx,
+    good.flatMap(({ lane, givenUp }) => (givenUp ? { ...givenUp, process: lane.process } : [])),
+    now,
+  );
+  for (const { lane, timers = [] } of good) {
+    for (const change of timers) {
+      if ("set" in change) await setTimer(tx, lane, change.set);
+      else await cancelTimer(tx, lane, change);
+    }
+  }
+  const released = good.filter((ending): ending is Ending & { next: Next } => ending.next !== undefined);
+  await setAside(tx, released, now);
+  await goOn(tx, released, now);
+  return held;
+}
+
+async function lockHeld(tx: Sql, endings: readonly Ending[]): Promise<Set<string>> {
+  const lanes = endings.map(({ lane }) => lane);
+  const targets = endings.flatMap(({ lane, timers = [] }) =>
+    timers.map((change) => ({ process: lane.process, key: "set" in change ? change.set.key : change.cancel })),
+  );
+  const both = [...lanes.map(({ process, key }) => ({ process, key })), ...targets];
+  const { rows } = await tx.query<{ claim: string | null }>(
+    `select case when state = 'claimed' then claim end as claim from work.lanes
+     where (process, key) in (select * from unnest($1::text[], $2::text[])) order by process, key for no key update`,
+    [both.map(({ process }) => process), both.map(({ key }) => key)],
+  );
+  return new Set(rows.flatMap(({ claim }) => claim ?? []));
+}
+
+async function removeDone(tx: Sql, done: readonly number[]): Promise<void> {
+  if (done.length === 0) return;
+  await tx.query(
+    `with done as (delete from work.items where id = any($1) returning parked)
+     delete from work.parked using done where id = done.parked`,
+    [done],
+  );
+}
+
+async function countTries(tx: Sql, failed: readonly { id: number; tries: number; failures: number }[]): Promise<void> {
+  if (failed.length === 0) return;
+  await tx.query(
+    `update work.items item set tries = failed.tries, failures = failed.failures
+     from json_to_recordset($1::json) as failed (id bigint, tries integer, failures integer) where item.id = failed.id`,
+    [JSON.stringify(failed)],
+  );
+}
+
+/** A timer set again is another item: what is said about the one before does not touch it. */
+async function setTimer(tx: Sql, { process, workspace }: Claimed, timer: NewTimer): Promise<void> {
+  const { key, name, dueAt, payload = {} } = timer;
+  await tx.query(
+    `insert into work.items as item (process, key, timer, due_at, payload) values ($1, $2, $3, $4, $5)
+     on conflict (process, key, timer) where timer is not null and parked is null do update
+       set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0`,
+    [process, key, name, dueAt, JSON.stringify(payload)],
+  );
+  await tx.query(
+    `insert into work.lanes as lane (process, key, workspace, state, due_at) values ($1, $2, $3, 'waiting', $4)
+     on conflict (process, key) do update set generation = lane.generation + 1,
+       due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, excluded.due_at) else lane.due_at end`,
+    [process, key, (payload.workspaceId as string | undefined) ?? workspace, dueAt],
+  );
+}
+
+async function cancelTimer(
+  tx: Sql,
+  { process }: Claimed,
+  { cancel, name }: Extract<TimerChange, { cancel: string }>,
+): Promise<void> {
+  await tx.query("delete from work.items where process = $1 and key = $2 and timer = $3 and parked is null", [
+    process,
+    cancel,
+    name,
+  ]);
+}
+
+type Released = Ending & { next: Next };
+
+/** How long a lane that was set aside waits at most: what nobody tells it about it finds out by itself. */
+const asideMs = 600_000;
+
+/** An obstacle that has ended since it was seen, or a wake-up since the claim, makes the lane ready at once: `goOn` sees to that. */
+async function setAside(tx: Sql, released: readonly Released[], now: Date): Promise<void> {
+  const aside = released.flatMap(({ lane, next }) =>
+    next.how === "set aside" ? { lane, obstacles: next.obstacles } : [],
+  );
+  if (aside.length === 0) return;
+  const streams = [...new Set(aside.flatMap(({ obstacles }) => obstacles.map(({ stream }) => stream)))].sort();
+  await tx.query(
+    "insert into work.tags (stream, revision) select stream, -1 from unnest($1::text[]) as stream on conflict do nothing",
+    [streams],
+  );
+  const { rows } = await tx.query<{ stream: string; revision: number }>(
+    "select stream, revision from work.tags where stream = any($1) order by stream for update",
+    [streams],
+  );
+  const ended = new Map(rows.map(({ stream, revision }) => [stream, revision]));
+  const standing = aside.filter(({ obstacles }) =>
+    obstacles.every(({ stream, revision }) => (ended.get(stream) ?? -1) <= revision),
+  );
+  await tx.query(
+    `update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
+       obstacles = array(select json_array_elements_text(aside.obstacles)), due_at = $2
+     from json_to_recordset($1::json) as aside (process text, key text, claim uuid, generation bigint, obstacles json)
+     where lane.process = aside.process and lane.key = aside.key and lane.claim = aside.claim and lane.generation = aside.generation`,
+    [
+      JSON.stringify(
+        standing.map(({ lane, obstacles }) => ({ ...lane, obstacles: obstacles.map(({ stream }) => stream) })),
+      ),
+      new Date(now.getTime() + asideMs),
+    ],
+  );
+}
+
+/** Ends the claims that are left: a lane with nothing to do is gone, one with items that are due is ready, any other waits for its next one. */
+async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<void> {
+  if (released.length === 0) return;
+  const ended = JSON.stringify(
+    released.map(({ lane, next }) => ({ ...lane, retryAt: next.how === "retry" ? next.at : null })),
+  );
+  await tx.query(
+    `with ended as (
+       select lane.process, lane.key, lane.workspace, given."retryAt" as retry_at, (
+         select min(due_at) from work.items item where item.process = lane.process and item.key = lane.key
+       ) as due_at
+       from json_to_recordset($1::json) as given (process text, key text, claim uuid, "retryAt" timestamptz)
+       join work.lanes lane using (process, key, claim)
+     ),
+     gone as (
+       delete from work.lanes lane using ended
+       where lane.process = ended.process and lane.key = ended.key and ended.due_at is null
+     ),
+     waiting as (
+       update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
+         retry_at = ended.retry_at, due_at = greatest(ended.due_at, ended.retry_at)
+       from ended where lane.process = ended.process and lane.key = ended.key
+         and (ended.due_at > $2 or (ended.due_at is not null and ended.retry_at is not null))
+     ),
+     woken as (
+       select process, key, workspace from ended where due_at <= $2 and retry_at is null
+     ),
+     ${givingTurns}
+     update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
+     from turns where lane.process = turns.process and lane.key = turns.key`,
+    [ended, now],
+  );
+}

@@ -1,0 +1,29 @@
+import type { Timer } from "#src/processes/process.ts";
+
+/** How often an item was tried and failed. `parked`: the id under which it was given up on before. */
+type Tried = { id: number; tries: number; failures: number; parked: number | null };
+
+/** An event to be handled, by its place in the log. */
+export type EventItem = Tried & { position: number; stream: string; revision: number };
+/** A timer that is due. */
+export type TimerItem = Tried & { timer: Omit<Timer, "key"> };
+
+/** One thing that a lane has to do. */
+export type Item = EventItem | TimerItem;
+
+export const isEventItem = (item: Item): item is EventItem => "position" in item;
+
+/** As PostgreSQL answers it in JSON. */
+export type ItemRow = Tried & {
+  position: number | null;
+  stream: string | null;
+  revision: number | null;
+  timer: string | null;
+  payload: Record<string, unknown> | null;
+  dueAt: string;
+};
+
+export function itemOf({ position, stream, revision, timer, payload, dueAt, ...tried }: ItemRow): Item {
+  if (timer !== null) return { ...tried, timer: { name: timer, dueAt: new Date(dueAt), payload: payload ?? {} } };
+  return { ...tried, position: position!, stream: stream!, revision: revision! };
+}

@@ -1,0 +1,200 @@
+import type { Clock } from "#src/clock.ts";
+import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
+import type { Process, ProcessContext, Timer } from "#src/processes/process.ts";
+import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { Endings } from "./endingBatches.ts";
+import type { Next, TimerChange } from "./endings.ts";
+import { type Item, isEventItem } from "./items.ts";
+import type { Claimed } from "./lanes.ts";
+
+export type LaneRunOptions = {
+  store: Pick<EventStore, "read">;
+  database: Database;
+  clock: Clock;
+  log: Log;
+  backoff: Backoff;
+  process: Process;
+  lane: Claimed;
+  items: readonly Item[];
+  endings: Endings;
+  /** Events by their positions that need not be read. */
+  recent: ReadonlyMap<number, Recorded>;
+  /** Aborted when the claim is lost, or this instance stops. */
+  signal: AbortSignal;
+  /** False while the claim may have run out without this instance having noticed. */
+  isFresh: () => boolean;
+  /** Told of every timer that was stored. */
+  onTimer: (dueAt: Date) => void;
+  /** A run of the same lane that has to end first. */
+  after?: Promise<void>;
+};
+
+export type LaneRun = {
+  /** Resolves when nothing runs any more and the lane is given up. Never rejects. */
+  ended: Promise<void>;
+  /** True from when its last word is on its way. */
+  isEnding(): boolean;
+  /** True once the lane is not claimed by this run any more. */
+  isReleased(): boolean;
+};
+
+/** Failures, not counting those of infrastructure, after which a process gives up on an item: with the pauses between, some 9 s. */
+const maxFailures = 5;
+/** After this long the lane goes to the end of the queue, in milliseconds. */
+const turnMs = 1_000;
+/** A handler that has not ended after this long is given up, in milliseconds. */
+const longestRunMs = 300_000;
+
+/** Works on the items of one claimed lane in order, until there are no more, its turn is over or one fails. */
+export function createLaneRun(options: LaneRunOptions): LaneRun {
+  const { database, clock, log, backoff, process, lane, items, endings, signal, onTimer } = options;
+  /** Timers of this lane that an item before has changed. */
+  const changed = new Set<string>();
+  let ending = false;
+  let released = false;
+
+  async function run(): Promise<void> {
+    await options.after;
+    const began = clock.monotonic();
+    for (const item of items) {
+      if (clock.monotonic() - began > turnMs || !(await mayRun())) break;
+      if (!isEventItem(item) && (changed.has(item.timer.name) || !(await isStillDue(item.id)))) continue;
+      if (!(await work(item))) return;
+    }
+    await release({ how: "go on" });
+  }
+
+  /** After a long silence, a stopped process or an absent database, nothing new begins until the claim is known to be held. */
+  async function mayRun(): Promise<boolean> {
+    while (!options.isFresh() && !signal.aborted) await pause(50, signal);
+    return !signal.aborted;
+  }
+
+  async function isStillDue(id: number): Promise<boolean> {
+    try {
+      return (await database.query("select 1 from work.items where id = $1", [id])).rowCount === 1;
+    } catch {
+      return false;
+    }
+  }
+
+  /** True if the next item may follow. */
+  async function work(item: Item): Promise<boolean> {
+    const timers: TimerChange[] = [];
+    let found: Recorded | Timer | undefined;
+    try {
+      found = await subjectOf(item);
+      await within(longestRunMs, handle(found, { attempt: item.tries + 1, timers }));
+    } catch (thrown) {
+      return failed(item, found, asError(thrown));
+    }
+    for (const change of timers) {
+      if ("set" in change ? change.set.key === lane.key : change.cancel === lane.key)
+        changed.add("set" in change ? change.set.name : change.name);
+    }
+    void endings.add({ lane, done: item.id, timers }).then((stored) => {
+      if (stored) for (const change of timers) if ("set" in change) onTimer(change.set.dueAt);
+    });
+    return true;
+  }
+
+  async function subjectOf(item: Item): Promise<Recorded | Timer> {
+    if (!isEventItem(item)) return { key: lane.key, ...item.timer };
+    const known = options.recent.get(item.position);
+    if (known) return known;
+    const [event] = await options.store.read(item.stream, item.revision, 1);
+    if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
+    return event;
+  }
+
+  async function handle(
+    subject: Recorded | Timer,
+    { attempt, timers }: { attempt: number; timers: TimerChange[] },
+  ): Promise<void> {
+    const context: ProcessContext = {
+      timers: {
+        async set(timer) {
+          timers.push({ set: timer });
+        },
+        async cancel(key, name) {
+          timers.push({ cancel: key, name });
+        },
+      },
+      attempt,
+      signal,
+    };
+    if (!("stream" in subject)) return process.onTimer?.(subject, context);
+    process.keyOf(subject);
+    await process.on[subject.type]?.(subject, context);
+  }
+
+  async function failed(item: Item, subject: Recorded | Timer | undefined, error: Error): Promise<false> {
+    if (signal.aborted) {
+      await release({ how: "go on" });
+      return false;
+    }
+    const passing = isPassing(error) || error instanceof StreamMoved;
+    const tries = item.tries + 1;
+    const failures = item.failures + (passing ? 0 : 1);
+    const describe = { process: process.name, key: lane.key, ...placeOf(item) };
+    if (failures < maxFailures || process.givingUp === "never") {
+      log.warn({ ...describe, err: error, tries }, "process failed, retrying");
+      const at = new Date(clock.now().getTime() + backoff(passing ? Math.min(tries, 4) : failures));
+      await release({ how: "retry", at }, { failed: { id: item.id, tries, failures } });
+      onTimer(at);
+      return false;
+    }
+    log.error({ ...describe, err: error, tries }, "gave up and parked the item");
+    await giveUp(item, subject, { error, tries });
+    return false;
+  }
+
+  /** The rule's own way to give up first; what goes wrong in it is parked along, and what passes by itself is waited for. */
+  async function giveUp(
+    item: Item,
+    subject: Recorded | Timer | undefined,
+    { error, tries }: { error: Error; tries: number },
+  ): Promise<void> {
+    const words = [error.stack ?? error.message];
+    const known = subject ?? ({ key: lane.key, name: "unknown", dueAt: clock.now(), payload: {} } satisfies Timer);
+    if (typeof process.givingUp === "function") {
+      try {
+        await process.givingUp(known, error);
+      } catch (failure) {
+        if (isPassing(failure)) {
+          const at = new Date(clock.now().getTime() + backoff(Math.min(tries, 4)));
+          return release({ how: "retry", at }, { failed: { id: item.id, tries, failures: maxFailures - 1 } });
+        }
+        log.error({ err: failure, process: process.name }, "the process's last resort failed");
+        words.push(`the last resort failed: ${asError(failure).message}`);
+      }
+    }
+    const { id, parked } = item;
+    await release(
+      { how: "go on" },
+      { givenUp: { id, key: lane.key, item: known, error: words.join("\n"), tries, parked } },
+    );
+  }
+
+  async function release(next: Next, more: object = {}): Promise<void> {
+    ending = true;
+    released = await endings.add({ lane, next, ...more });
+  }
+
+  const ended = run().catch((error) =>
+    log.error({ err: error, process: process.name }, "a lane could not be worked on"),
+  );
+  return { ended, isEnding: () => ending, isReleased: () => released };
+}
+
+const placeOf = (item: Item): object => (isEventItem(item) ? { position: item.position } : { timer: item.timer.name });
+
+async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it did not end within ${milliseconds / 1000} s`)), milliseconds);
+  });
+  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,133 @@
+import type { Sql } from "#src/postgres/database.ts";
+import { type Item, type ItemRow, itemOf } from "./items.ts";
+import { givingTurns } from "./turns.ts";
+
+/** Milliseconds a claim lasts unless it is extended, and how often that is done. */
+export const claimMs = 10_000;
+export const extendEveryMs = 3_000;
+
+/** All that one process has to do under one key. */
+export type LaneId = { process: string; key: string };
+
+/** A lane that this instance works on. `claim` is new every time: what is said under an older one is refused. */
+export type Claimed = LaneId & { workspace: string; claim: string; generation: number };
+
+/** At most this many items are worked on under one turn; then other lanes come first. */
+const itemsOfTurn = 20;
+
+/** Room for lanes of one process; workspaces that have all the room they may have get none of it. */
+export type Room = { process: string; lanes: number; fullWorkspaces: readonly string[] };
+
+/** Takes ready lanes in the order of their turns, with the items that are due by `now`. */
+export async function claimLanes(
+  sql: Sql,
+  { rooms, holder, now }: { rooms: readonly Room[]; holder: string; now: Date },
+): Promise<{ lane: Claimed; items: Item[] }[]> {
+  const { rows } = await sql.query<Claimed & { items: ItemRow[] | null }>(
+    `with room as (
+       select * from json_to_recordset($1::json) as room (process text, lanes integer, "fullWorkspaces" text[])
+     ),
+     mine as (
+       select lane.process, lane.key from room cross join lateral (
+         select process, key from work.lanes
+         where process = room.process and state = 'ready' and workspace <> all(room."fullWorkspaces")
+         order by turn limit room.lanes for no key update skip locked
+       ) lane
+     ),
+     taken as (
+       update work.lanes lane set state = 'claimed', claim = gen_random_uuid(), holder = $2,
+         claimed_until = clock_timestamp() + $3 * interval '1 ms', obstacles = null, retry_at = null
+       from mine where lane.process = mine.process and lane.key = mine.key
+       returning lane.process, lane.key, lane.workspace, lane.claim, lane.generation, lane.turn
+     ),
+     claimed as (
+       insert into work.turns as turns (process, workspace, turn)
+       select process, '*', max(turn) from taken group by process order by process
+       on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
+     )
+     select process, key, workspace, claim, generation, (
+       select json_agg(due) from (
+         select id, position, stream, revision, timer, payload, due_at as "dueAt", tries, failures, parked
+         from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $4
+         order by position, due_at, id limit ${itemsOfTurn}
+       ) due
+     ) as items
+     from taken order by turn`,
+    [JSON.stringify(rooms), holder, claimMs, now],
+  );
+  return rows.map(({ items, ...lane }) => ({ lane, items: (items ?? []).map(itemOf) }));
+}
+
+/** Extends claims; answers those that are still held. */
+export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise<Set<string>> {
+  const { rows } = await sql.query<{ claim: string }>(
+    `with mine as (
+       select process, key, claim from work.lanes join unnest($1::text[], $2::text[], $3::uuid[]) as held (process, key, claim)
+         using (process, key, claim)
+       where state = 'claimed' order by process, key for no key update of lanes
+     )
+     update work.lanes lane set claimed_until = clock_timestamp() + $4 * interval '1 ms'
+     from mine where lane.process = mine.process and lane.key = mine.key returning lane.claim`,
+    [...columnsOf(lanes), claimMs],
+  );
+  return new Set(rows.map(({ claim }) => claim));
+}
+
+/** How many lanes are brought back at once: a page, so that ten thousand that are due hold nobody up. */
+const page = 500;
+
+/** Makes lanes ready whose time has come, or whose holder is gone. True if there may be more. */
+export async function bringBackLanes(sql: Sql, now: Date): Promise<boolean> {
+  const { rows } = await sql.query<{ count: number }>(
+    `with due as (
+       select process, key, workspace from (
+         (select process, key, workspace, due_at from work.lanes where state = 'waiting' and due_at <= $1 order by due_at limit ${page})
+         union all
+         (select process, key, workspace, claimed_until from work.lanes
+          where state = 'claimed' and claimed_until < clock_timestamp() order by claimed_until limit ${page})
+       ) late
+     ),
+     woken as (
+       select lane.process, lane.key, lane.workspace from work.lanes lane join due using (process, key)
+       where (lane.state = 'waiting' and lane.due_at <= $1) or (lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
+       order by lane.process, lane.key for no key update of lane skip locked
+     ),
+     ${givingTurns},
+     brought as (
+       update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, retry_at = null,
+         obstacles = null, claim = null, holder = null
+       from turns where lane.process = turns.process and lane.key = turns.key returning 1
+     )
+     select count(*) from brought`,
+    [now],
+  );
+  return rows[0]!.count >= page;
+}
+
+/** When the next waiting lane is due; undefined if none waits. */
+export async function nextDue(sql: Sql): Promise<Date | undefined> {
+  const { rows } = await sql.query<{ due: Date | null }>(
+    "select min(due_at) as due from work.lanes where state = 'waiting' and due_at < 'infinity'",
+  );
+  return rows[0]!.due ?? undefined;
+}
+
+/** Gives claimed lanes back as they are, so that another instance need not wait for their claims to run out. */
+export async function giveBackLanes(sql: Sql, lanes: readonly Claimed[]): Promise<void> {
+  await sql.query(
+    `with mine as (
+       select process, key from work.lanes join unnest($1::text[], $2::text[], $3::uuid[]) as held (process, key, claim)
+         using (process, key, claim)
+       order by process, key for no key update of lanes
+     )
+     update work.lanes lane set state = 'ready', claim = null, holder = null, generation = generation + 1
+     from mine where lane.process = mine.process and lane.key = mine.key`,
+    columnsOf(lanes),
+  );
+}
+
+export const columnsOf = (lanes: readonly (LaneId & { claim: string })[]): string[][] => [
+  lanes.map(({ process }) => process),
+  lanes.map(({ key }) => key),
+  lanes.map(({ claim }) => claim),
+];

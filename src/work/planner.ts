@@ -1,0 +1,152 @@
+import type { Clock } from "#src/clock.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
+import type { Process } from "#src/processes/process.ts";
+import type { Held } from "#src/subscriptions/leaseKeeper.ts";
+import { type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { categoryOf, type Recorded } from "#streams/event.ts";
+import { PlanMoved, type Planned, writePlan } from "./plan.ts";
+import { planned, storedPlanned } from "./processRows.ts";
+
+export type PlannerOptions = {
+  store: EventStore;
+  database: Database;
+  clock: Clock;
+  log: Log;
+  holder: string;
+  processes: readonly Process[];
+  backoff: Backoff;
+  /** Told of events that were just planned: the workers beside it need not read them again. */
+  onPlanned: (events: readonly Recorded[]) => void;
+};
+
+/** Streams of these categories are what a lane can be set aside under. */
+const obstacleCategories = ["workspace", "identity", "domain"];
+
+/** How often the stored plan is looked at. */
+const lookEveryMs = 1_000;
+
+/**
+ * Reads the log once for all processes and writes what each has to do into its lanes. One instance at a time does this, under a lease. It
+ * waits for no handler. Ends with the lease's signal.
+ */
+export async function plan(options: PlannerOptions, held: Held): Promise<void> {
+  const { log, backoff } = options;
+  for (let failures = 0; !held.signal.aborted; ) {
+    const round = new AbortController();
+    const signal = AbortSignal.any([held.signal, round.signal]);
+    try {
+      await planFromStored({ ...options, onProgress: () => (failures = 0) }, held, signal);
+    } catch (error) {
+      if (!held.signal.aborted && !(error instanceof PlanMoved))
+        log.error({ err: error }, "the event log cannot be planned, retrying");
+      round.abort();
+      await pause(backoff(++failures), held.signal);
+    } finally {
+      round.abort();
+    }
+  }
+}
+
+type Planning = PlannerOptions & { onProgress: () => void };
+
+async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
+  const { database, store, processes, clock, holder, onPlanned, onProgress } = options;
+  const stood = await planned(database, processes, await store.head());
+  let writing: Promise<unknown> = Promise.resolve();
+
+  const furthest = Math.max(0, ...stood.values());
+  const together = new Set(processes.filter(({ name }) => stood.get(name)! === furthest));
+  const behind = processes.filter((process) => !together.has(process));
+  let reached = furthest;
+
+  /** One plan at a time, for those that have not got so far yet. */
+  function write(group: Iterable<Process>, batch: { events: readonly Recorded[]; position: number }): Promise<void> {
+    const done = writing.then(async () => {
+      if (signal.aborted) return;
+      const those = [...group].filter(({ name }) => stood.get(name)! < batch.position);
+      if (those.length === 0) return;
+      const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
+      const work = those.flatMap((process) => workOf(process, batch.events, stood.get(process.name)!));
+      const moved = movedStreams(batch.events);
+      const plan = { planned: work, from, position: batch.position, moved, now: clock.now() };
+      await database.transaction((tx) => writePlan(tx, plan, { lease: held, holder }));
+      for (const name of from.keys()) stood.set(name, batch.position);
+      onPlanned(work.map(({ event }) => event));
+      onProgress();
+    });
+    writing = done.catch(() => undefined);
+    return done;
+  }
+
+  const subscribe = (group: Iterable<Process>, after: number) => {
+    const categories = [...new Set([...[...group].flatMap((process) => process.categories), ...obstacleCategories])];
+    return store.subscribe({ after, categories, signal });
+  };
+
+  async function planTogether(): Promise<void> {
+    for await (const batch of subscribe(processes, furthest)) {
+      await write(together, batch);
+      reached = batch.position;
+    }
+  }
+
+  /** One that is new, or was left behind, reads for itself until it has caught up: the others do not wait for it. */
+  async function catchUp(process: Process): Promise<void> {
+    for await (const batch of subscribe([process], stood.get(process.name)!)) {
+      await write([process], batch);
+      if (stood.get(process.name)! < reached) continue;
+      together.add(process);
+      return;
+    }
+  }
+
+  await Promise.all([planTogether(), ...behind.map(catchUp), watch({ database, processes, stood, signal })]);
+}
+
+/** A server that crashed may have lost what was planned last, without any statement failing. Ends by throwing PlanMoved, or with the signal. */
+async function watch({
+  database,
+  processes,
+  stood,
+  signal,
+}: {
+  database: Database;
+  processes: readonly Process[];
+  stood: ReadonlyMap<string, number>;
+  signal: AbortSignal;
+}): Promise<void> {
+  while (!signal.aborted) {
+    const before = new Map(stood);
+    const stored = await storedPlanned(database, processes);
+    for (const [name, position] of before) {
+      if ((stored.get(name) ?? -1) < position) throw new PlanMoved("the stored plan has gone back");
+    }
+    await pause(lookEveryMs, signal);
+  }
+}
+
+function workOf(process: Process, events: readonly Recorded[], after: number): Planned[] {
+  return events.flatMap((event) =>
+    event.position > after && process.categories.includes(categoryOf(event.stream)) && process.on[event.type]
+      ? [{ process: process.name, key: keyOf(process, event), event }]
+      : [],
+  );
+}
+
+/** An event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */
+function keyOf(process: Process, event: Recorded): string {
+  try {
+    return process.keyOf(event);
+  } catch {
+    return event.stream;
+  }
+}
+
+function movedStreams(events: readonly Recorded[]): Map<string, number> {
+  return new Map(
+    events
+      .filter(({ stream }) => obstacleCategories.includes(categoryOf(stream)))
+      .map(({ stream, revision }) => [stream, revision]),
+  );
+}

@@ -1,0 +1,2 @@
+/** The lease of the one instance that plans the work of all processes. */
+export const plannerLease = "planner";

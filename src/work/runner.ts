@@ -1,0 +1,88 @@
+import type { Clock } from "#src/clock.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
+import type { Process } from "#src/processes/process.ts";
+import { keepLeases, type LeaseKeeper } from "#src/subscriptions/leaseKeeper.ts";
+import { type Backoff, backoffMs, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { plan } from "./planner.ts";
+import { plannerLease } from "./plannerLease.ts";
+import { storedPlanned } from "./processRows.ts";
+import { createWorker } from "./worker.ts";
+
+export type ProcessRunnerOptions = {
+  store: EventStore;
+  database: Database;
+  /** Says when timers are due. */
+  clock: Clock;
+  logger: Log;
+  /** Different for every running instance. */
+  instanceId: string;
+  processes: readonly Process[];
+  /** Lanes of one process at work at once in this instance (default 32). */
+  concurrency?: number;
+  backoff?: Backoff;
+};
+
+export type ProcessRunner = {
+  start(): void;
+  /** Tells handlers to end, waits for them (10 s at most) and gives the work to other instances. */
+  stop(): Promise<void>;
+  /** Resolves once all events up to the end of the log are handled and nothing is due. For tests. */
+  idle(): Promise<void>;
+};
+
+/** Milliseconds after which another instance plans in the place of one that has gone silent. */
+const plannerLeaseMs = 3_000;
+
+const graceMs = 10_000;
+
+/** Plans the log while this instance is the one that does, and works on what is planned, together with every other instance. */
+export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
+  const { store, database, clock, logger: log, instanceId, processes } = options;
+  const { concurrency = 32, backoff = backoffMs } = options;
+  const stopping = new AbortController();
+  const worker = createWorker({ store, database, clock, log, holder: instanceId, processes, concurrency, backoff });
+  let keeper: LeaseKeeper | undefined;
+
+  const planner = { store, database, clock, log, holder: instanceId, processes, backoff };
+
+  async function isIdle(): Promise<boolean> {
+    const head = await store.head();
+    const stood = await storedPlanned(database, processes);
+    if (processes.some(({ name }) => (stood.get(name) ?? -1) < head)) return false;
+    const names = processes.map(({ name }) => name);
+    const { rows } = await database.query<{ busy: boolean }>(
+      `select exists (select from work.lanes where process = any($1) and (state <> 'waiting' or due_at <= $2))
+         or exists (select from work.parked where process = any($1) and retry_requested_at is not null) as busy`,
+      [names, clock.now()],
+    );
+    return !rows[0]!.busy && (await store.head()) === head;
+  }
+
+  return {
+    start() {
+      worker.start();
+      keeper ??= keepLeases({
+        ...{ database, clock, log, holder: instanceId, names: [plannerLease], lastsMs: plannerLeaseMs },
+        work: (held) =>
+          plan(
+            {
+              ...planner,
+              onPlanned(events) {
+                worker.remember(events);
+                worker.wake();
+              },
+            },
+            held,
+          ),
+      });
+    },
+    async stop() {
+      stopping.abort();
+      await Promise.all([keeper?.stop(), worker.stop(graceMs)]);
+    },
+    async idle() {
+      while (!stopping.signal.aborted && !(await isIdle())) await pause(10, stopping.signal);
+    },
+  };
+}

@@ -1,0 +1,24 @@
+/**
+ * Fairness between workspaces (start-time fair queueing): a lane that becomes ready gets the turn after its workspace's last one, or after
+ * the last one that was claimed, if that is later. So a workspace with one lane comes next beside one with ten thousand.
+ *
+ * A common table expression `turns (process, key, turn)` over one named `woken (process, key, workspace)`; it stores the turns it gives.
+ */
+export const givingTurns = `
+  counted as (
+    select process, key, workspace, row_number() over (partition by process, workspace order by key) as place from woken
+  ),
+  bases as (
+    select process, workspace, count(*) as count, coalesce((
+      select max(turn) from work.turns past where past.process = counted.process and past.workspace in (counted.workspace, '*')
+    ), 0) as base
+    from counted group by process, workspace
+  ),
+  given as (
+    insert into work.turns as turns (process, workspace, turn)
+    select process, workspace, base + count from bases order by process, workspace
+    on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
+  ),
+  turns as (
+    select counted.process, counted.key, bases.base + counted.place as turn from counted join bases using (process, workspace)
+  )`;

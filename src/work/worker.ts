@@ -1,0 +1,219 @@
+import { setMaxListeners } from "node:events";
+import type { Clock } from "#src/clock.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
+import type { Process } from "#src/processes/process.ts";
+import { asError, type Backoff, type Log } from "#src/subscriptions/retrying.ts";
+import type { Recorded } from "#streams/event.ts";
+import { createEndings } from "./endingBatches.ts";
+import type { Item } from "./items.ts";
+import { createLaneRun, type LaneRun } from "./laneRun.ts";
+import {
+  bringBackLanes,
+  type Claimed,
+  claimLanes,
+  claimMs,
+  extendClaims,
+  extendEveryMs,
+  giveBackLanes,
+  type LaneId,
+  type Room,
+} from "./lanes.ts";
+import { bringBackParked } from "./parked.ts";
+
+export type WorkerOptions = {
+  store: Pick<EventStore, "read">;
+  database: Database;
+  clock: Clock;
+  log: Log;
+  /** This instance. */
+  holder: string;
+  processes: readonly Process[];
+  /** Lanes of one process at work at once, unless the process says otherwise. */
+  concurrency: number;
+  backoff: Backoff;
+};
+
+export type Worker = {
+  start(): void;
+  /** Takes no more lanes, tells handlers to end and waits for them, `graceMs` at most; what was not begun is given back. */
+  stop(graceMs: number): Promise<void>;
+  /** Something may be ready: looks at once instead of at the next poll. */
+  wake(): void;
+  /** Events that were just planned: they need not be read from the log again. */
+  remember(events: readonly Recorded[]): void;
+};
+
+const pollEveryMs = 250;
+/** Of the room of a process, one workspace gets at most this part. */
+const partOfWorkspace = 0.75;
+const rememberedEvents = 1_000;
+
+type Running = { run: LaneRun; lane: Claimed; controller: AbortController; extendedAt: number };
+
+/** Claims lanes while there is room, runs them, and keeps the claims alive. Any number of instances do this at once. */
+export function createWorker(options: WorkerOptions): Worker {
+  const { database, clock, log, holder, processes, concurrency, backoff } = options;
+  const byName = new Map(processes.map((process) => [process.name, process]));
+  const endings = createEndings({ database, clock, log, backoff });
+  const running = new Map<string, Running>();
+  const recent = new Map<number, Recorded>();
+  const stopping = new AbortController();
+  let claiming: Promise<void> | undefined;
+  let again = false;
+  const timers = new Set<NodeJS.Timeout>();
+
+  const roomOf = ({ name, concurrency: own = concurrency }: Process): Room => {
+    const lanes = [...running.values()].filter(({ lane }) => lane.process === name);
+    const counts = new Map<string, number>();
+    for (const { lane } of lanes) counts.set(lane.workspace, (counts.get(lane.workspace) ?? 0) + 1);
+    const full = [...counts].filter(([, count]) => count >= Math.max(1, Math.floor(own * partOfWorkspace)));
+    return {
+      process: name,
+      lanes: own - lanes.length,
+      fullWorkspaces: own > 1 ? full.map(([workspace]) => workspace) : [],
+    };
+  };
+
+  function wake(): void {
+    again = true;
+    claiming ??= claim().finally(() => {
+      claiming = undefined;
+      if (again && !stopping.signal.aborted) wake();
+    });
+  }
+
+  async function claim(): Promise<void> {
+    // What wakes it in this moment is looked for with one statement.
+    await new Promise((resolve) => setImmediate(resolve));
+    while (again && !stopping.signal.aborted) {
+      again = false;
+      const rooms = processes.map(roomOf).filter(({ lanes }) => lanes > 0);
+      if (rooms.length === 0) return;
+      const claimedAt = clock.monotonic();
+      try {
+        const claimed = await claimLanes(database, { rooms, holder, now: clock.now() });
+        for (const { lane, items } of claimed) begin(lane, items, claimedAt);
+      } catch (error) {
+        log.warn({ reason: asError(error).message }, "cannot look for work, retrying");
+        return;
+      }
+    }
+  }
+
+  function begin(lane: Claimed, items: readonly Item[], claimedAt: number): void {
+    const id = idOf(lane);
+    // Its claim ran out here without being noticed, and it is ours again: what runs is let end first.
+    const before = running.get(id);
+    const controller = new AbortController();
+    setMaxListeners(0, controller.signal);
+    const entry: Running = { lane, controller, extendedAt: claimedAt, run: undefined as unknown as LaneRun };
+    entry.run = createLaneRun({
+      ...options,
+      process: byName.get(lane.process)!,
+      lane,
+      items,
+      endings,
+      recent,
+      signal: controller.signal,
+      isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
+      onTimer: wakeAt,
+      after: before?.run.ended,
+    });
+    running.set(id, entry);
+    void entry.run.ended.then(() => {
+      if (running.get(id) === entry) running.delete(id);
+      if (!stopping.signal.aborted) wake();
+    });
+  }
+
+  /** One that is due before the next poll need not wait for it. */
+  function wakeAt(dueAt: Date): void {
+    const inMs = dueAt.getTime() - clock.now().getTime();
+    if (inMs >= pollEveryMs || stopping.signal.aborted) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      void bringBack();
+    }, Math.max(0, inMs) + 1);
+    timers.add(timer);
+  }
+
+  async function bringBack(): Promise<void> {
+    try {
+      while (await bringBackLanes(database, clock.now())) wake();
+      while (await bringBackParked(database)) wake();
+    } catch (error) {
+      log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
+    }
+    wake();
+  }
+
+  async function extend(): Promise<void> {
+    const entries = [...running.values()];
+    if (entries.length === 0) return;
+    const askedAt = clock.monotonic();
+    try {
+      const kept = await extendClaims(
+        database,
+        entries.map(({ lane }) => lane),
+      );
+      for (const entry of entries) {
+        if (kept.has(entry.lane.claim)) entry.extendedAt = askedAt;
+        else if (running.get(idOf(entry.lane)) === entry && !entry.run.isEnding()) lose(entry);
+      }
+    } catch (error) {
+      log.warn({ reason: asError(error).message }, "cannot extend claims, retrying");
+    }
+  }
+
+  function lose({ lane, controller }: Running): void {
+    controller.abort(new Error("another instance has taken over this lane"));
+    log.warn({ process: lane.process, key: lane.key }, "claim lost");
+  }
+
+  const every = (ms: number, work: () => Promise<void>): void => {
+    const round = async (): Promise<void> => {
+      await work();
+      if (stopping.signal.aborted) return;
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        void round();
+      }, ms);
+      timers.add(timer);
+    };
+    rounds.push(round());
+  };
+  const rounds: Promise<void>[] = [];
+
+  return {
+    start() {
+      every(pollEveryMs, bringBack);
+      every(extendEveryMs, extend);
+    },
+    async stop(graceMs) {
+      stopping.abort();
+      for (const timer of timers) clearTimeout(timer);
+      await claiming;
+      const entries = [...running.values()];
+      for (const { controller } of entries) controller.abort(new Error("shutting down"));
+      const ended = Promise.all(entries.map(({ run }) => run.ended));
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, graceMs).unref())]);
+      await endings.close();
+      const left = entries.filter(({ run }) => !run.isReleased()).map(({ lane }) => lane);
+      if (left.length > 0)
+        await giveBackLanes(database, left).catch((error) =>
+          log.warn({ reason: asError(error).message }, "cannot give lanes back; their claims run out on their own"),
+        );
+    },
+    wake,
+    remember(events) {
+      for (const event of events) recent.set(event.position, event);
+      for (const position of recent.keys()) {
+        if (recent.size <= rememberedEvents) break;
+        recent.delete(position);
+      }
+    },
+  };
+}
+
+const idOf = ({ process, key }: LaneId): string => JSON.stringify([process, key]);
