@@ -70,9 +70,8 @@ await besideService(async ({ deps, database, store, provider, webhooks }: Compos
     onReduced: () => {},
   })) {
     await database.query(
-      `insert into work.leases (name, holder, epoch, expires_at, position) values ($1, $2, 1, clock_timestamp(), $3)
-       on conflict (name) do update set position = excluded.position, epoch = work.leases.epoch + 1`,
-      [name, id, head],
+      "insert into work.processes (name, planned) values ($1, $2) on conflict (name) do update set planned = excluded.planned",
+      [name, head],
     );
   }
   const seconds = await catchUp({ store, database, logger: createLogger("warn") }, (position) =>

@@ -74,7 +74,7 @@ export async function bringBackParked(sql: Sql): Promise<boolean> {
      ),
      added as (
        insert into work.items (process, key, position, stream, revision, timer, payload, due_at, parked)
-       select process, key, position, item ->> 'stream', (item ->> 'revision')::bigint, timer, item -> 'payload', '-infinity', id
+       select process, key, position, item ->> 'stream', (item ->> 'revision')::bigint, timer, item -> 'payload', coalesce((item ->> 'dueAt')::timestamptz, '-infinity'), id
        from wanted on conflict do nothing
      ),
      woken as (

@@ -52,7 +52,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     if (processes.some(({ name }) => (stood.get(name) ?? -1) < head)) return false;
     const names = processes.map(({ name }) => name);
     const { rows } = await database.query<{ busy: boolean }>(
-      `select exists (select from work.lanes where process = any($1) and (state <> 'waiting' or due_at <= $2))
+      `select exists (select from work.lanes where process = any($1) and (state <> 'waiting' or due_at <= $2 or retry_at is not null))
          or exists (select from work.parked where process = any($1) and retry_requested_at is not null) as busy`,
       [names, clock.now()],
     );

@@ -149,7 +149,7 @@ describe("checking domains", function () {
     expect(again.json.id).not.to.equal(domain.id);
     expect(again.json.verification_token).not.to.equal(domain.verification_token);
     await until(async () => {
-      const { rows } = await service.database.query("select 1 from work.timers where key = $1", [domain.id]);
+      const { rows } = await service.database.query("select 1 from work.items where key = $1", [domain.id]);
       return rows.length === 0;
     });
   });

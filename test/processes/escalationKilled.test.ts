@@ -82,7 +82,11 @@ describe("escalation by two instances, one killed on the way [d7 escalation]", f
       draftIds.push(draftId);
     }
     const timers = async () =>
-      (await composition.database.query("select 1 from work.timers where process = 'escalateUnanswered'")).rows.length;
+      (
+        await composition.database.query(
+          "select 1 from work.items where process = 'escalateUnanswered' and timer is not null",
+        )
+      ).rows.length;
     await until(async () => (await timers()) === count);
     await first.kill("SIGKILL");
 

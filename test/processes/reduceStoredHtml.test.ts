@@ -83,10 +83,12 @@ describe("HTML that was stored before it was reduced", function () {
   const settled = async () => {
     const head = await service.deps.store.head();
     await until(async () => {
-      const { rows } = await service.database.query<{ position: string }>(
-        "select position from work.leases where name like '%reduceStoredHtml'",
+      const { rows } = await service.database.query<{ done: boolean }>(
+        `select planned >= $1 and not exists (select from work.lanes where process = name) as done
+         from work.processes where name = 'reduceStoredHtml'`,
+        [head],
       );
-      return Number(rows[0]?.position ?? -1) >= head;
+      return rows[0]?.done === true;
     });
     await service.caughtUp();
   };

@@ -50,7 +50,7 @@ export function useRules() {
       },
       /** As long as rules wait for a sender's proof, once they do. */
       async proofIsLate() {
-        const waiting = "select 1 from work.timers where name like 'created:%'";
+        const waiting = "select 1 from work.items where timer like 'created:%'";
         await until(async () => (await service.database.query(waiting)).rows.length > 0);
         service.clock.advance(10_000);
       },

@@ -10,8 +10,8 @@ import { systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
-import { createProcessRunner } from "#src/work/runner.ts";
 import { createProjectionRunner } from "#src/subscriptions/projections.ts";
+import { createProcessRunner } from "#src/work/runner.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { append, eventually, newEvent, quietLog } from "./support.ts";
@@ -102,7 +102,7 @@ describe("npm run projections, npm run processes", function () {
     );
     expect(listed.out).not.to.include("a letter");
     expect((await run("processes", "parked", "--process", "another")).out).to.equal("no parked items\n");
-    expect((await run("processes", "status")).out).to.match(/'toyRule' .*'this one'/);
+    expect((await run("processes", "status")).out).to.match(/^planner: this one\n[\s\S]*'toyRule'/);
     broken = false;
     const id = /^(\d+) {2}toyRule/.exec(listed.out)![1]!;
     expect((await run("processes", "retry", id)).code).to.equal(0);

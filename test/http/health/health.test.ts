@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { processesWithoutHolder, readModelsStandStill } from "#src/subscriptions/standstill.ts";
+import { nobodyPlans, readModelsStandStill } from "#src/subscriptions/standstill.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 
@@ -43,15 +43,20 @@ describe("/readyz", function () {
     );
   });
 
-  it("calls a process that nobody runs by its name, and waits while it changes hands", async () => {
+  it("says that nobody plans the processes' work, and waits while that changes hands", async () => {
     const { database } = service;
-    await database.query(
-      "insert into work.leases (name, holder, epoch, expires_at) values ('process:ghost', 'gone', 1, '-infinity')",
-    );
-    expect(await processesWithoutHolder(database, ["ghost", "neverStarted"])).to.equal("no instance runs ghost");
-    const asked = processesWithoutHolder(database, ["ghost"]);
-    await database.query("update work.leases set expires_at = now() + interval '1 hour' where name = 'process:ghost'");
-    expect(await asked).to.equal(undefined);
+    expect(await nobodyPlans(database)).to.equal(undefined);
+    // Another one than the service's, which would take it at once.
+    const planner = async (expires: string) =>
+      database.query(
+        `update work.leases set holder = 'gone', epoch = epoch + 1, expires_at = now() + ${expires} where name = 'planner'`,
+      );
+    await planner("interval '1 hour'");
+    expect(await nobodyPlans(database)).to.equal(undefined);
+    const gone = { query: async () => ({ rows: [], rowCount: 1 }) };
+    expect(await nobodyPlans(gone)).to.equal("no instance plans the work of the processes");
+    await planner("interval '-1 second'");
+    expect(await nobodyPlans(database)).to.equal(undefined);
   });
 });
 

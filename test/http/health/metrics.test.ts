@@ -81,13 +81,13 @@ describe("/metrics", function () {
       "insert into work.parked (process, key, position, item, error, tries, parked_at) values ('ghost', 'k', 1, '{}', 'e', 1, now())",
     );
     await database.query(
-      "insert into work.timers (process, key, name, due_at, payload) select 'ghost', n::text, 't', now(), '{}' from generate_series(1, 3) n",
+      "insert into work.items (process, key, timer, due_at, payload) select 'ghost', n::text, 't', now(), '{}' from generate_series(1, 3) n",
     );
     const text = await shown();
     expect(value(text, "countersign_parked", { process: "ghost" })).to.equal(1);
     expect(value(text, "countersign_timers_due", { process: "ghost" })).to.equal(3);
     await database.query("delete from work.parked");
-    await database.query("delete from work.timers where process = 'ghost'");
+    await database.query("delete from work.items where process = 'ghost'");
     expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);
   });
 });
