@@ -22,6 +22,18 @@ export type ProcessContext = {
   signal: AbortSignal;
 };
 
+/** A stream, and the revision at which it was seen to stand in the way of something. */
+export type Obstacle = { stream: string; revision: number };
+
+/**
+ * A handler's answer when it cannot go on until something else happens. The event (or timer) stays where it is, and everything behind it under
+ * its key; it is handed over again after the next event of any of these streams (workspace, identity or domain), or of its key.
+ */
+export type SetAside = { setAside: readonly Obstacle[] };
+
+/** What a handler answers: nothing if it is done. */
+export type Answer = Promise<SetAside | undefined> | Promise<void>;
+
 /**
  * A rule: events in, commands out. At-least-once, in order per key, concurrent across keys; so every handler must be idempotent
  * (derived ids, expected revisions). Handlers may run twice at the same moment on two instances after a takeover: streams do the fencing.
@@ -33,14 +45,14 @@ export type Process = {
   categories: readonly string[];
   keyOf(event: Recorded): string;
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
-  on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Promise<void> };
+  on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
   /** Where a new process begins (default: with the log). One that tells people of what happens begins now: old news are none. */
   begins?: "with the log" | "now";
   /** What it was called before, or what it was made of: it goes on where the slowest of those stood. */
   formerly?: readonly string[];
   /** Handlers that run at once, where they mostly wait for others' answers; the runner's number by default. */
   concurrency?: number;
-  onTimer?: (timer: Timer, context: ProcessContext) => Promise<void>;
+  onTimer?: (timer: Timer, context: ProcessContext) => Answer;
   /**
    * What happens when an event (or timer) failed too often. Default: it is parked with its error, listed and replayable
    * (`npm run processes`). "never": retried with backoff for as long as it takes (filing). A function does the rule's own

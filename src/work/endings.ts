@@ -1,14 +1,11 @@
 import type { Sql } from "#src/postgres/database.ts";
-import type { NewTimer } from "#src/processes/process.ts";
+import type { NewTimer, Obstacle } from "#src/processes/process.ts";
 import type { Claimed, LaneId } from "./lanes.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
 import { givingTurns } from "./turns.ts";
 
 /** What a handler has done with timers. */
 export type TimerChange = { set: NewTimer } | { cancel: LaneId["key"]; name: string };
-
-/** A stream, and the revision up to which it was an obstacle. */
-export type Obstacle = { stream: string; revision: number };
 
 /** How a lane goes on: at once if there is more to do, after a pause, or when an obstacle has ended. */
 export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };

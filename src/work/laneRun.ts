@@ -1,7 +1,7 @@
 import type { Clock } from "#src/clock.ts";
 import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process, ProcessContext, Timer } from "#src/processes/process.ts";
+import type { Process, ProcessContext, SetAside, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Endings } from "./endingBatches.ts";
@@ -86,7 +86,8 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     let found: Recorded | Timer | undefined;
     try {
       found = await subjectOf(item);
-      await within(longestRunMs, handle(found, { attempt: item.tries + 1, timers }));
+      const answer = await within(longestRunMs, handle(found, { attempt: item.tries + 1, timers }));
+      if (answer) return await setAside(answer, timers);
     } catch (thrown) {
       return failed(item, found, asError(thrown));
     }
@@ -112,7 +113,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   async function handle(
     subject: Recorded | Timer,
     { attempt, timers }: { attempt: number; timers: TimerChange[] },
-  ): Promise<void> {
+  ): Promise<SetAside | undefined> {
     const context: ProcessContext = {
       timers: {
         async set(timer) {
@@ -125,9 +126,14 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       attempt,
       signal,
     };
-    if (!("stream" in subject)) return process.onTimer?.(subject, context);
+    if (!("stream" in subject)) return (await process.onTimer?.(subject, context)) || undefined;
     process.keyOf(subject);
-    await process.on[subject.type]?.(subject, context);
+    return (await process.on[subject.type]?.(subject, context)) || undefined;
+  }
+
+  async function setAside({ setAside: obstacles }: SetAside, timers: readonly TimerChange[]): Promise<false> {
+    await release({ how: "set aside", obstacles }, { timers });
+    return false;
   }
 
   async function failed(item: Item, subject: Recorded | Timer | undefined, error: Error): Promise<false> {
@@ -191,10 +197,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
 const placeOf = (item: Item): object => (isEventItem(item) ? { position: item.position } : { timer: item.timer.name });
 
-async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`it did not end within ${milliseconds / 1000} s`)), milliseconds);
   });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

@@ -11,7 +11,7 @@ import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
 import { finishSends } from "#src/processes/finishSends.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
-import type { NewTimer, Process, Timer } from "#src/processes/process.ts";
+import type { Answer, NewTimer, Obstacle, Process, Timer } from "#src/processes/process.ts";
 import { recoverClaims } from "#src/processes/recoverClaims.ts";
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
@@ -39,6 +39,7 @@ export const cause: Cause = {
 };
 
 export type Hand = { attemptId: string; outcome: Outcome };
+type Work = (process: Process) => Answer | undefined;
 export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>; processes: Process[] };
 
 /**
@@ -64,6 +65,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   let beforeWriting = (): unknown => undefined;
   let onConnecting = (): unknown => undefined;
   const timers = new Map<string, { process: string; timer: Timer }>();
+  let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = 0;
 
   const provider = (node: () => Node): MailProvider => ({
@@ -168,10 +170,12 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   });
 
   /** Runs a handler the way the service does: infrastructure is tried again, an instance that died is replaced. */
-  async function work(name: string, run: (process: Process) => Promise<void> | undefined): Promise<void> {
+  async function work(name: string, run: Work): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
       try {
-        return await run(node.processes.find((process) => process.name === name) as Process);
+        const answer = await run(node.processes.find((process) => process.name === name) as Process);
+        if (answer) aside.push({ name, run, obstacles: answer.setAside });
+        return;
       } catch (error) {
         if (error instanceof Crashed) node = createNode();
         else if (error instanceof Unavailable || error instanceof StreamMoved) continue;
@@ -188,6 +192,13 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
         : undefined,
     );
 
+  /** What was set aside under this event's stream is handed over again. */
+  async function wakeAside({ stream }: Recorded): Promise<void> {
+    const woken = aside.filter(({ obstacles }) => obstacles.some((obstacle) => obstacle.stream === stream));
+    aside = aside.filter((each) => !woken.includes(each));
+    for (const { name, run } of woken) await work(name, run);
+  }
+
   /** Hands every event that is new to every process, `deliveries` times. */
   async function drain(): Promise<void> {
     for (; position < log.all.length; position++) {
@@ -195,6 +206,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       for (const { name } of node.processes) {
         for (let n = 0; n < deliveries; n++) await handle(name, event);
       }
+      await wakeAside(event);
     }
   }
 
