@@ -15,8 +15,11 @@ export type Claimed = LaneId & { workspace: string; claim: string; generation: n
 /** At most this many items are worked on under one turn; then other lanes come first. */
 const itemsOfTurn = 20;
 
-/** Room for lanes of one process; workspaces that have all the room they may have get none of it. */
-export type Room = { process: string; lanes: number; fullWorkspaces: readonly string[] };
+/** Room for lanes of one process: `share` of them at most for one workspace, with those that it has at work already. */
+export type Room = { process: string; lanes: number; share: number; atWork: Readonly<Record<string, number>> };
+
+/** So many times the room is looked at, for workspaces behind one that may have no more. */
+const lookedAt = 4;
 
 /** Takes ready lanes in the order of their turns, with the items that are due by `now`. */
 export async function claimLanes(
@@ -25,13 +28,19 @@ export async function claimLanes(
 ): Promise<{ lane: Claimed; items: Item[] }[]> {
   const { rows } = await sql.query<Claimed & { items: ItemRow[] | null }>(
     `with room as (
-       select * from json_to_recordset($1::json) as room (process text, lanes integer, "fullWorkspaces" text[])
+       select * from json_to_recordset($1::json) as room (process text, lanes integer, share integer, "atWork" json, full_workspaces text[])
      ),
      mine as (
        select lane.process, lane.key from room cross join lateral (
-         select process, key from work.lanes
-         where process = room.process and state = 'ready' and workspace <> all(room."fullWorkspaces")
-         order by turn limit room.lanes for no key update skip locked
+         select process, key from (
+           select next.*, row_number() over (partition by workspace order by turn) as place from (
+             select process, key, workspace, turn from work.lanes
+             where process = room.process and state = 'ready' and workspace <> all(room.full_workspaces)
+             order by turn limit room.lanes * ${lookedAt} for no key update skip locked
+           ) next
+         ) ranked
+         where place <= room.share - coalesce((room."atWork" ->> workspace)::integer, 0)
+         order by turn limit room.lanes
        ) lane
      ),
      taken as (
@@ -53,10 +62,16 @@ export async function claimLanes(
        ) due
      ) as items
      from taken order by turn`,
-    [JSON.stringify(rooms), holder, claimMs, now],
+    [JSON.stringify(rooms.map(withFull)), holder, claimMs, now],
   );
   return rows.map(({ items, ...lane }) => ({ lane, items: (items ?? []).map(itemOf) }));
 }
+
+/** Workspaces that have all the room they may have are not looked at. */
+const withFull = (room: Room): object => ({
+  ...room,
+  full_workspaces: Object.keys(room.atWork).filter((workspace) => room.atWork[workspace]! >= room.share),
+});
 
 /** Extends claims; answers those that are still held. */
 export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise<Set<string>> {

@@ -65,14 +65,9 @@ export function createWorker(options: WorkerOptions): Worker {
 
   const roomOf = ({ name, concurrency: own = concurrency }: Process): Room => {
     const lanes = [...running.values()].filter(({ lane }) => lane.process === name);
-    const counts = new Map<string, number>();
-    for (const { lane } of lanes) counts.set(lane.workspace, (counts.get(lane.workspace) ?? 0) + 1);
-    const full = [...counts].filter(([, count]) => count >= Math.max(1, Math.floor(own * partOfWorkspace)));
-    return {
-      process: name,
-      lanes: own - lanes.length,
-      fullWorkspaces: own > 1 ? full.map(([workspace]) => workspace) : [],
-    };
+    const atWork: Record<string, number> = {};
+    for (const { workspace } of lanes.map(({ lane }) => lane)) atWork[workspace] = (atWork[workspace] ?? 0) + 1;
+    return { process: name, lanes: own - lanes.length, share: Math.ceil(own * partOfWorkspace), atWork };
   };
 
   function wake(): void {

@@ -9,7 +9,7 @@ import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/work/parked.ts";
 import { createProcessRunner, type ProcessRunner } from "#src/work/runner.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { append, cutConnections, eventually, newEvent, quietLog } from "./support.ts";
+import { append, cutConnections, eventually, newEvent, quietLog } from "../subscriptions/support.ts";
 
 const rule = (more: Partial<Process> & Pick<Process, "on">): Process => ({
   name: "toyRule",

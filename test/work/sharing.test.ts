@@ -1,0 +1,233 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import type { EventStore, NewEvent } from "#src/eventStore/eventStore.ts";
+import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import type { Obstacle, Process } from "#src/processes/process.ts";
+import { createProcessRunner, type ProcessRunner } from "#src/work/runner.ts";
+import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { append, eventually, newEvent, quietLog } from "../subscriptions/support.ts";
+
+const rule = (more: Partial<Process> & Pick<Process, "on">): Process => ({
+  name: "toyRule",
+  categories: ["toy"],
+  keyOf: (event) => event.stream,
+  ...more,
+});
+
+const of = (workspaceId: string, event: NewEvent): NewEvent => ({
+  ...event,
+  metadata: { ...event.metadata, workspaceId },
+});
+
+describe("the work table", () => {
+  let test: TestDatabase;
+  let database: Database;
+  let store: EventStore;
+  const running: ProcessRunner[] = [];
+
+  beforeEach(async () => {
+    test = await createTestDatabase();
+    database = connectDatabase(test);
+    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
+  });
+  afterEach(async () => {
+    await Promise.all(running.splice(0).map((runner) => runner.stop()));
+    await store.close();
+    await database.close();
+    await test.drop();
+  });
+
+  function run(processes: Process[], more: object = {}): ProcessRunner {
+    const runner = createProcessRunner({
+      ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: randomUUID(), processes },
+      ...{ backoff: (failures: number) => 5 * failures },
+      ...more,
+    });
+    running.push(runner);
+    runner.start();
+    return runner;
+  }
+  const rows = async (sql: string) => (await database.query(sql)).rows;
+  const happen = (stream: string, ...numbers: number[]) =>
+    append(store, stream, ...numbers.map((number) => newEvent("Happened", { number })));
+
+  it("is shared: two instances each do a good part, everything once, in order per key", async () => {
+    const seen: { by: string; stream: string; number: number }[] = [];
+    const by = (name: string) =>
+      rule({
+        on: {
+          Happened: async ({ stream, data }) => {
+            await sleep(5);
+            seen.push({ by: name, stream, number: data.number });
+          },
+        },
+      });
+    const streams = Array.from({ length: 120 }, (_, n) => `toy-${n}`);
+    await Promise.all(streams.map((stream) => happen(stream, 1, 2)));
+    const first = run([by("first")], { concurrency: 4 });
+    run([by("second")], { concurrency: 4 });
+    await first.idle();
+    for (const stream of streams)
+      expect(seen.filter((each) => each.stream === stream).map(({ number }) => number)).to.deep.equal([1, 2]);
+    const part = seen.filter((each) => each.by === "first").length / seen.length;
+    expect(part).to.be.within(0.2, 0.8);
+  });
+
+  it("gives a workspace with one thing to do its turn before the thousandth of another", async () => {
+    const seen: string[] = [];
+    const process = rule({
+      concurrency: 4,
+      on: {
+        Happened: async ({ metadata }) => {
+          await sleep(2);
+          seen.push(metadata.workspaceId as string);
+        },
+      },
+    });
+    for (let n = 0; n < 300; n++) await store.append(`toy-flood${n}`, -1, [of("flood", newEvent("Happened", { n }))]);
+    const runner = run([process]);
+    await eventually(() => seen.length > 20);
+    await store.append("toy-single", -1, [of("single", newEvent("Happened"))]);
+    const before = seen.length;
+    await runner.idle();
+    expect(seen).to.have.length(301);
+    // The lanes that are claimed already, and a few that end while it is planned.
+    expect(seen.indexOf("single") - before).to.be.below(100);
+  });
+
+  it("leaves room to others beside a workspace whose handlers never end", async () => {
+    const seen: string[] = [];
+    const process = rule({
+      concurrency: 8,
+      on: {
+        Happened: async ({ metadata }, { signal }) => {
+          if (metadata.workspaceId === "stuck")
+            await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+          seen.push(metadata.workspaceId as string);
+        },
+      },
+    });
+    for (let n = 0; n < 40; n++) await store.append(`toy-stuck${n}`, -1, [of("stuck", newEvent("Happened"))]);
+    run([process]);
+    await eventually(async () => (await rows("select 1 from work.lanes where state = 'claimed'")).length >= 6);
+    await store.append("toy-free", -1, [of("free", newEvent("Happened"))]);
+    await eventually(() => seen.includes("free"));
+    expect(seen).to.deep.equal(["free"]);
+  });
+
+  describe("an event that is set aside", () => {
+    const workspace = `workspace-${randomUUID()}`;
+    let tries = 0;
+    let open = false;
+    const waiting = (answer: () => Promise<Obstacle[]>): Process =>
+      rule({
+        on: {
+          Happened: async () => {
+            tries += 1;
+            return open ? undefined : { setAside: await answer() };
+          },
+        },
+      });
+    beforeEach(() => {
+      tries = 0;
+      open = false;
+    });
+    const revision = async () => (await store.readLast(workspace))?.revision ?? -1;
+    const asideNow = async () => (await rows("select 1 from work.lanes where obstacles is not null")).length;
+
+    it("is handed over again when the obstacle's stream goes on, and not before", async () => {
+      await append(store, workspace, newEvent("Paused"));
+      const runner = run([waiting(async () => [{ stream: workspace, revision: await revision() }])]);
+      await happen("toy-1", 1);
+      await eventually(async () => (await asideNow()) === 1);
+      await append(store, `workspace-${randomUUID()}`, newEvent("Paused"));
+      await runner.idle();
+      expect([tries, await asideNow()]).to.deep.equal([1, 1]);
+      open = true;
+      await append(store, workspace, newEvent("Resumed"));
+      await runner.idle();
+      expect([tries, await asideNow()]).to.deep.equal([2, 0]);
+      expect(await rows("select * from work.items")).to.deep.equal([]);
+    });
+
+    it("is handed over again if the obstacle ended while it was being set aside", async () => {
+      await append(store, workspace, newEvent("Paused"));
+      const runner = run([
+        waiting(async () => {
+          const seen = await revision();
+          if (tries === 1) {
+            // Ended, and planned, before the answer is recorded.
+            open = true;
+            const position = await append(store, workspace, newEvent("Resumed"));
+            await eventually(
+              async () => (await rows(`select 1 from work.processes where planned >= ${position}`)).length > 0,
+            );
+          }
+          return [{ stream: workspace, revision: seen }];
+        }),
+      ]);
+      await happen("toy-1", 1);
+      await eventually(() => tries === 2);
+      await runner.idle();
+      expect([tries, await asideNow()]).to.deep.equal([2, 0]);
+    });
+
+    it("is handed over again when its key has a new event, also one that came while it was being set aside", async () => {
+      await append(store, workspace, newEvent("Paused"));
+      const runner = run([
+        waiting(async () => {
+          if (tries === 1) {
+            const position = await happen("toy-1", 2);
+            await eventually(
+              async () => (await rows(`select 1 from work.processes where planned >= ${position}`)).length > 0,
+            );
+          }
+          return [{ stream: workspace, revision: await revision() }];
+        }),
+      ]);
+      await happen("toy-1", 1);
+      await eventually(() => tries === 2);
+      await eventually(async () => (await asideNow()) === 1);
+      open = true;
+      await happen("toy-1", 3);
+      await runner.idle();
+      expect(tries).to.equal(2 + 3);
+    });
+
+    it("waits behind its obstacle through a restart, and holds up no other key", async () => {
+      await append(store, workspace, newEvent("Paused"));
+      const process = waiting(async () => [{ stream: workspace, revision: await revision() }]);
+      const runner = run([process]);
+      await Promise.all(Array.from({ length: 100 }, (_, n) => happen(`toy-${n}`, 1)));
+      await eventually(async () => (await asideNow()) === 100);
+      await runner.stop();
+      open = true;
+      await append(store, workspace, newEvent("Resumed"));
+      await run([process]).idle();
+      expect(tries).to.equal(200);
+      expect(await asideNow()).to.equal(0);
+    });
+  });
+
+  it("begins a new process where it says, and a renamed one where the slowest of those before stood", async () => {
+    await happen("toy-1", 1, 2, 3);
+    const seen: string[] = [];
+    const named = (name: string, more: Partial<Process> = {}): Process =>
+      rule({
+        name,
+        ...more,
+        on: { Happened: async ({ data }) => void seen.push(`${name} ${data.number}`) },
+      });
+    const first = run([named("old"), named("fromNow", { begins: "now" })]);
+    await first.idle();
+    expect(seen).to.deep.equal(["old 1", "old 2", "old 3"]);
+    await first.stop();
+    await happen("toy-1", 4);
+    const second = run([named("renamed", { formerly: ["old", "unknown"] }), named("late"), named("fromNow")]);
+    await second.idle();
+    expect(seen.slice(3).sort()).to.deep.equal(["fromNow 4", "late 1", "late 2", "late 3", "late 4", "renamed 4"]);
+  });
+});
