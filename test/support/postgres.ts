@@ -52,6 +52,19 @@ export async function createTestDatabase({ readModels = false } = {}): Promise<T
   };
 }
 
+/** An empty one, without any migration. */
+export async function createBareDatabase(): Promise<TestDatabase> {
+  await migrated();
+  const name = `${prefix}_${++made}`;
+  await asAdmin(`create database ${name} owner ${owner}`);
+  return {
+    ownerUrl: withDatabase(adminUrl(), name, owner),
+    serviceUrl: withDatabase(adminUrl(), name, service),
+    serviceRole: service,
+    drop: () => asAdmin(`drop database ${name} with (force)`),
+  };
+}
+
 /** Removes what this process's databases were copied from. Nothing can be created after that. */
 export async function dropTemplates(): Promise<void> {
   if (templates.size === 0) return;
