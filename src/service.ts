@@ -12,8 +12,9 @@ import { allProcesses } from "./processes/index.ts";
 import type { Says } from "./processes/reduceStoredHtml.ts";
 import { settingDescriptions } from "./settings.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
-import { nobodyPlans, readModelsStandStill } from "./subscriptions/standstill.ts";
+import { readModelsStandStill } from "./subscriptions/standstill.ts";
 import { createProcessRunner, type ProcessRunner } from "./work/runner.ts";
+import { nobodyPlans } from "./work/standstill.ts";
 
 /** The roles of one instance, running. */
 export type Service = {

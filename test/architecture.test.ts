@@ -83,6 +83,18 @@ const rules: Rule[] = [
     own: [streamContracts, ports, database, /^projections\/(projection|index)\.ts$/, within("src/subscriptions")],
     packages: /^(node:.*|pg|pino)$/,
   },
+  {
+    files: /^src\/work\//,
+    rule: "the work table drives processes through their port, and knows no rule",
+    own: [
+      streamContracts,
+      ports,
+      database,
+      /^src\/subscriptions\/(leases|leaseKeeper|retrying|standstill)\.ts$/,
+      within("src/work"),
+    ],
+    packages: /^node:(events|timers\/promises)$/,
+  },
   ...["mail", "eventStore", "blobs", "secrets", "channels", "html", "dns", "metrics", "webhooks", "publicWeb"].map(
     (folder) => ({
       files: within(`src/${folder}`),

@@ -1,6 +1,5 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/postgres/database.ts";
-import { plannerLease } from "#src/work/plannerLease.ts";
 import { lowestStored } from "./checkpoints.ts";
 import { pause } from "./retrying.ts";
 
@@ -24,19 +23,8 @@ export async function readModelsStandStill(
   return `they are stuck at ${now}, but the log ends at ${head}`;
 }
 
-/** Why processes do not run: nobody plans their work any more. An instance that was only just started is given the time to begin. */
-export async function nobodyPlans(sql: Sql): Promise<string | undefined> {
-  const isHeld = async (): Promise<boolean> => {
-    const { rowCount } = await sql.query(
-      "select 1 from work.leases where name = $1 and expires_at < clock_timestamp()",
-      [plannerLease],
-    );
-    return rowCount === 0;
-  };
-  return (await soon(isHeld)) ? undefined : "no instance plans the work of the processes";
-}
-
-async function soon(isSo: () => Promise<boolean>): Promise<boolean> {
+/** True if it is so now, or becomes so in a moment. */
+export async function soon(isSo: () => Promise<boolean>): Promise<boolean> {
   for (let waited = 0; ; waited += lookEveryMs) {
     if (await isSo()) return true;
     if (waited >= patienceMs) return false;

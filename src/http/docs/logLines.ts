@@ -31,7 +31,7 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
-    says: "a process cannot read the event log, retrying",
+    says: "the event log cannot be planned, retrying",
     todo: "The event log is away, or is not the one that was read before (`err` says so): then see 'Restore'.",
   },
   {
@@ -58,6 +58,11 @@ export const logLines: readonly LogLine[] = [
     level: "error",
     says: "approval page failed",
     todo: "As above: the approver saw an error page and can try again.",
+  },
+  {
+    level: "error",
+    says: "a lane could not be worked on",
+    todo: "What a process had to do waits until its claim runs out, and is tried again. If the line comes again, report `err`.",
   },
   {
     level: "error",
@@ -93,7 +98,19 @@ export const logLines: readonly LogLine[] = [
     says: "lease lost",
     todo: "Another instance took over because this one was silent for 5 s. If it comes often, this instance has too little CPU.",
   },
-  { level: "warn", says: "cannot look up timers, retrying", todo: passes },
+  { level: "warn", says: "cannot look for what is due, retrying", todo: passes },
+  { level: "warn", says: "cannot look for work, retrying", todo: passes },
+  { level: "warn", says: "cannot extend claims, retrying", todo: passes },
+  {
+    level: "warn",
+    says: "claim lost",
+    todo: "Another instance works on this because this one was silent for 10 s. If it comes often, this instance has too little CPU.",
+  },
+  {
+    level: "warn",
+    says: "cannot give lanes back; their claims run out on their own",
+    todo: "Nothing: another instance takes over within 12 s.",
+  },
   { level: "warn", says: "cannot look up webhook deliveries, retrying", todo: passes },
   {
     level: "warn",

@@ -1,8 +1,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
-import { nobodyPlans, readModelsStandStill } from "#src/subscriptions/standstill.ts";
+import { connectDatabase } from "#src/postgres/database.ts";
+import { readModelsStandStill } from "#src/subscriptions/standstill.ts";
+import { nobodyPlans } from "#src/work/standstill.ts";
 import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { createTestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 
 describe("/readyz", function () {
@@ -44,19 +47,21 @@ describe("/readyz", function () {
   });
 
   it("says that nobody plans the processes' work, and waits while that changes hands", async () => {
-    const { database } = service;
-    expect(await nobodyPlans(database)).to.equal(undefined);
-    // Another one than the service's, which would take it at once.
-    const planner = async (expires: string) =>
+    expect(await nobodyPlans(service.database)).to.equal(undefined);
+    const without = await createTestDatabase();
+    const database = connectDatabase(without);
+    const planner = (expires: string) =>
       database.query(
-        `update work.leases set holder = 'gone', epoch = epoch + 1, expires_at = now() + ${expires} where name = 'planner'`,
+        `insert into work.leases (name, holder, epoch, expires_at) values ('planner', 'gone', 1, now() + interval '${expires}')
+         on conflict (name) do update set expires_at = excluded.expires_at`,
       );
-    await planner("interval '1 hour'");
-    expect(await nobodyPlans(database)).to.equal(undefined);
-    const gone = { query: async () => ({ rows: [], rowCount: 1 }) };
-    expect(await nobodyPlans(gone)).to.equal("no instance plans the work of the processes");
-    await planner("interval '-1 second'");
-    expect(await nobodyPlans(database)).to.equal(undefined);
+    await planner("-1 second");
+    expect(await nobodyPlans(database)).to.equal("no instance plans the work of the processes");
+    const asked = nobodyPlans(database);
+    await planner("1 hour");
+    expect(await asked).to.equal(undefined);
+    await database.close();
+    await without.drop();
   });
 });
 
