@@ -1,0 +1,38 @@
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { compose } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
+import { firstWorkspace } from "#src/firstStart.ts";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
+import { startService } from "#src/service.ts";
+import { freePort } from "../../scripts/support/freePort.ts";
+import { settingsOn } from "./settings.ts";
+
+export type Beside = Awaited<ReturnType<typeof startBeside>>;
+
+/**
+ * One more instance on a database that has its tables, every role of it, in this process: it takes over from one that was killed, or works beside it.
+ * It costs a fifth of what a process does.
+ */
+export async function startBeside(database: DatabaseUrls, environment: Record<string, string> = {}) {
+  const config = loadConfig({
+    ...settingsOn(database),
+    LOG_LEVEL: "silent",
+    PORT: "0",
+    SMTP_IN_PORT: String(await freePort()),
+    ...environment,
+  });
+  const logger = pino({ level: config.logLevel });
+  const composition = compose(config, database, { logger });
+  const service = await startService(config, composition, { instanceId: randomUUID(), logger });
+  const first = await firstWorkspace(composition.deps);
+  let stopping: Promise<void> | undefined;
+  return {
+    url: service.url as string,
+    smtpPort: service.smtpPort as number,
+    /** Where it found no workspace. */
+    apiKey: first?.apiKey,
+    /** In order, as at SIGTERM. */
+    stop: () => (stopping ??= service.stop().then(() => composition.close())),
+  };
+}
