@@ -24,10 +24,12 @@ export async function startBeside(database: DatabaseUrls, environment: Record<st
   });
   const logger = pino({ level: config.logLevel });
   const composition = compose(config, database, { logger });
-  const service = await startService(config, composition, { instanceId: randomUUID(), logger });
+  const instanceId = randomUUID();
+  const service = await startService(config, composition, { instanceId, logger });
   const first = await firstWorkspace(composition.deps);
   let stopping: Promise<void> | undefined;
   return {
+    instanceId,
     url: service.url as string,
     smtpPort: service.smtpPort as number,
     /** Where it found no workspace. */
@@ -36,3 +38,12 @@ export async function startBeside(database: DatabaseUrls, environment: Record<st
     stop: () => (stopping ??= service.stop().then(() => composition.close())),
   };
 }
+
+/** What killed instances held is free at once: that leases run out is other tests' matter. `sql` is the owner's. */
+export const endLeasesOfDead = (
+  sql: { query(text: string, values: unknown[]): Promise<unknown> },
+  ...living: readonly Beside[]
+): Promise<unknown> =>
+  sql.query("update work.leases set expires_at = now() where holder <> all($1)", [
+    living.map(({ instanceId }) => instanceId),
+  ]);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
-import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
+import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { inFull, itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
@@ -60,6 +61,7 @@ describe("two instances on one database, one killed on the way", function () {
     const first = await Promise.all(wave(30));
     const second = wave(30);
     await two.kill("SIGKILL");
+    if (!inFull) await endLeasesOfDead(sql, one);
     const third = await Promise.all(Array.from({ length: 60 }, () => asked(one)));
     const all = [...first, ...(await Promise.all(second)), ...third];
     const count = (wanted: number) => all.filter((status) => status === wanted).length;
@@ -98,6 +100,7 @@ describe("two instances on one database, one killed on the way", function () {
       for (;;) {
         const answer = await clientOf(service).api(`POST ${line}`, body, { "Idempotency-Key": key });
         if (answer.status !== 409 || answer.body.error !== "idempotency_in_flight") return answer;
+        await pause(50);
       }
     }
     const count = async (where: string, ...values: string[]): Promise<number> =>
@@ -154,6 +157,7 @@ describe("two instances on one database, one killed on the way", function () {
           const key = randomUUID();
           const lost = await answered(doomed, { line, key, body }).catch(() => undefined);
           expect(lost).to.equal(undefined);
+          if (!inFull) await endLeasesOfDead(sql, one, two);
           const early = await clientOf(one).api(`POST ${line}`, body, { "Idempotency-Key": key });
           expect(early.body.error).to.equal("idempotency_in_flight");
           // A minute later …
