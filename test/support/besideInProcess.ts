@@ -32,6 +32,7 @@ export async function startBeside(database: DatabaseUrls, environment: Record<st
     instanceId,
     url: service.url as string,
     smtpPort: service.smtpPort as number,
+    deps: composition.deps,
     /** Where it found no workspace. */
     apiKey: first?.apiKey,
     /** In order, as at SIGTERM. */
