@@ -151,11 +151,11 @@ export const mail = ({
     "",
   ].join("\r\n");
 
-/** Asks again until it is so. */
+/** Asks again until it is so, less often the longer it takes. */
 export async function until(isSo: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!(await isSo())) {
+  for (let pauseMs = 20; !(await isSo()); pauseMs = Math.min(pauseMs * 1.2, 100)) {
     if (Date.now() > deadline) throw new Error(`still not so after ${timeoutMs} ms: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
