@@ -151,10 +151,10 @@ export const mail = ({
     "",
   ].join("\r\n");
 
-/** Asks again until it is so, less often the longer it takes. */
+/** Asks again until it is so, after longer and longer pauses: asking takes its time from the service in this process. */
 export async function until(isSo: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  for (let pauseMs = 20; !(await isSo()); pauseMs = Math.min(pauseMs * 1.2, 100)) {
+  for (let pauseMs = 20; !(await isSo()); pauseMs = Math.min(150, pauseMs * 1.5)) {
     if (Date.now() > deadline) throw new Error(`still not so after ${timeoutMs} ms: ${isSo}`);
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
