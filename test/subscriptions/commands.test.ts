@@ -33,6 +33,8 @@ describe("npm run projections, npm run processes", function () {
     store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
     directory = mkdtempSync(join(tmpdir(), "countersign-"));
   });
+  const running: { stop(): Promise<void> }[] = [];
+  afterEach(() => Promise.all(running.splice(0).map((runner) => runner.stop())));
   after(async () => {
     await store.close();
     await database.close();
@@ -67,9 +69,12 @@ describe("npm run projections, npm run processes", function () {
       logger: quietLog(),
       instanceId: randomUUID(),
     });
+    running.push(runner);
     await runner.start();
-    expect((await run("workspace", "create", "--name", "Harbour Lights")).code).to.equal(0);
+    const created = await run("workspace", "create", "--name", "Harbour Lights");
+    expect(created.code, created.err).to.equal(0);
     await runner.caughtUp();
+    await eventually(async () => (await database.reads.ofAll.query("select 1 from workspaces")).rows.length === 1);
     const clean = await run("projections", "verify");
     expect(clean).to.include({ code: 0 });
     expect(clean.out).to.match(/^workspaces: 1 rows at position \d+, equal$/m);
@@ -80,7 +85,6 @@ describe("npm run projections, npm run processes", function () {
     expect(await run("projections", "rebuild", "workspaces")).to.include({ code: 0, out: "workspaces: rebuilt\n" });
     expect((await run("projections", "verify")).code).to.equal(0);
     expect((await run("projections", "status")).out).to.match(/'workspaces' .* 0 +│/);
-    await runner.stop();
   });
 
   it("lists what is parked without its content, and has it tried again", async () => {
@@ -99,6 +103,7 @@ describe("npm run projections, npm run processes", function () {
       ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: "this one" },
       ...{ processes: [toyRule], backoff: () => 1 },
     });
+    running.push(runner);
     runner.start();
     await append(store, "toy-1", newEvent("Happened", { secret: "a letter" }));
     await runner.idle();
@@ -114,7 +119,6 @@ describe("npm run projections, npm run processes", function () {
     expect((await run("processes", "retry", id)).code).to.equal(0);
     await eventually(async () => (await database.query("select 1 from work.parked")).rows.length === 0);
     expect((await run("processes", "retry", "--all")).code).to.equal(1);
-    await runner.stop();
   });
 
   it("says how it is typed where it is typed wrongly", async () => {
