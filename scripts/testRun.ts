@@ -1,3 +1,4 @@
+import "#test/support/fewKeyPairs.ts";
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";

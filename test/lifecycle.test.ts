@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
@@ -92,9 +95,15 @@ describe("the life of the process", () => {
 
 describe("the service as a process", function () {
   this.timeout(90_000);
+  /** Made by the first start, used by the next. */
+  let dataDir: string;
+  before(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "countersign-lifecycle-"));
+  });
+  after(() => rm(dataDir, { recursive: true, force: true }));
 
   it("ends in order, and its embedded PostgreSQL with it", async () => {
-    const service = await startService({ database: "embedded" });
+    const service = await startService({ database: "embedded", dataDir });
     const running = await service.logged(({ msg }) => msg === "embedded PostgreSQL runs");
     expect(isAlive(Number(running.postmaster))).to.equal(true);
     await service.kill("SIGINT");
@@ -107,7 +116,7 @@ describe("the service as a process", function () {
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
     const { port } = taken.address() as { port: number };
-    const error = await startService({ database: "embedded", env: { PORT: String(port) } }).then(
+    const error = await startService({ database: "embedded", dataDir, env: { PORT: String(port) } }).then(
       () => expect.fail("it started"),
       (reason: Error) => reason,
     );

@@ -10,12 +10,16 @@ import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts
 import { preparePlace } from "#src/embeddedPostgres/place.ts";
 import { launch, readPostmaster, stop } from "#src/embeddedPostgres/postmaster.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
+import { inFull, itInFull } from "#test/support/full.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { approvalLink, type Client, createClient, until } from "../scripts/support/client.ts";
 
 const customer = "ada@customer.example";
 /** Nobody waits longer for an answer, whatever the database does. */
 const longestAnswerMs = 12_000;
+/** How long each caller pauses between two requests. */
+const pauseMs = inFull ? 60 : 200;
+const draftsPressed = inFull ? 3 : 2;
 
 const settings = {
   LOG_LEVEL: "info",
@@ -61,7 +65,7 @@ class Callers {
   async #again(kind: keyof Seen, ask: () => Promise<Answer>): Promise<void> {
     while (!this.#over.signal.aborted) {
       this.seen[kind].push(await ask());
-      await sleep(60);
+      await sleep(pauseMs);
     }
   }
 
@@ -167,7 +171,7 @@ class World {
 
   /** Lets `happen` while callers of every kind ask and approvers press; then everything must be as it was promised. */
   async survive(happen: () => Promise<void>): Promise<void> {
-    const drafts = await Promise.all(Array.from({ length: 3 }, () => this.#asked()));
+    const drafts = await Promise.all(Array.from({ length: draftsPressed }, () => this.#asked()));
     const callers = new Callers(this);
     await sleep(300);
     const pressing = drafts.map(({ draft }, index) => sleep(150 * index).then(() => this.#press(draft)));
@@ -316,7 +320,7 @@ describe("Outages of a configured PostgreSQL", function () {
     expect(JSON.parse(seen.ready[0]!.body).not_ready).to.include("database");
   }
 
-  it("whose backends are all terminated, again and again", async () => {
+  itInFull("whose backends are all terminated, again and again", async () => {
     const admin = new pg.Client(adminUrl);
     await admin.connect();
     await world.survive(async () => {

@@ -22,7 +22,7 @@ export const content: Proof = {
   unit: "bodies",
   full: 20_000,
   checked: 400,
-  sample: 100,
+  sample: 30,
   async run(size, report) {
     const real = size > 1_000 ? await realBodies() : [];
     const browser = await openBrowser();

@@ -9,6 +9,7 @@ import { openWorld, type World } from "./world.ts";
 
 const connections = 8;
 const orders = ["as filed", "backwards", "shuffled"] as const;
+const sampledOrders = ["backwards"] as const;
 
 export const corpus: Proof = {
   name: "corpus",
@@ -16,11 +17,12 @@ export const corpus: Proof = {
   unit: "mails",
   full: 2500,
   checked: 150,
-  sample: 45,
+  // In one order: the one in which every answer comes before its question.
+  sample: 30,
   async run(size, report) {
     if (!hasListMail()) report.figure("NOTE", "the shared list mail is absent: mail of our own instead");
     const mails = hasListMail() ? listMail(size) : ownMail(size);
-    for (const order of orders) {
+    for (const order of size < 100 ? sampledOrders : orders) {
       const world = await openWorld();
       try {
         await receiveAll(world, { mails: arranged(mails, order), order }, report);

@@ -18,8 +18,17 @@ export type Load = {
   stop(): Promise<void>;
 };
 
+/** Between two mails, and between two drafts: under load as long as it lasts, and unhurried, for a sample. */
+const hurried = { mailMs: 40, draftMs: 20 };
+const slow = { mailMs: 150, draftMs: 80 };
+
 /** Questions and answers to them, mail after mail; every filed question is drafted on and sent. Refusals and lost connections are part of it. */
-export function startLoad(world: World, identity: Identity, first: Instance): Load {
+export function startLoad(
+  world: World,
+  identity: Identity,
+  { instance: first, unhurried = false }: { instance: Instance; unhurried?: boolean },
+): Load {
+  const pauses = unhurried ? slow : hurried;
   const acknowledged: string[] = [];
   const drafts: string[] = [];
   let instance = first;
@@ -45,7 +54,7 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
         sender?.close();
         sender = undefined;
       }
-      await sleep(40);
+      await sleep(pauses.mailMs);
     }
     sender?.close();
   }
@@ -54,7 +63,7 @@ export function startLoad(world: World, identity: Identity, first: Instance): Lo
     const answered = new Set<string>();
     while (!stopping) {
       await work({ client, instance, identity }, answered, drafts).catch(() => {});
-      await sleep(20);
+      await sleep(pauses.draftMs);
     }
   }
 

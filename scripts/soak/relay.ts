@@ -46,10 +46,19 @@ const cases: readonly Case[] = [
   ),
 ];
 
+/** One of each kind: what is tried again, what is refused, and the gap after the final dot from both sides. */
+const sampled = [
+  "connection lost at DATA",
+  "451 at RCPT, once",
+  "550 at dot",
+  "drop after the final dot, not taken",
+  "drop after the final dot, taken",
+];
+
 export const relay: Proof = {
   name: "relay",
   title: "an SMTP relay that fails at every stage, the gap after the final dot included",
-  unit: "rounds of every fault; one round: of every fourth",
+  unit: "rounds of every fault; one round: of one of each kind",
   full: 20,
   checked: 2,
   sample: 1,
@@ -62,7 +71,7 @@ export const relay: Proof = {
       // Without approval mail: every mail that the relay sees is the draft's.
       const identity = await client.identity({ approval_channel: undefined });
       const sender = await openSender(instance.smtpPort);
-      const tried = size < 2 ? cases.filter((_, n) => n % 4 === 0) : cases;
+      const tried = size < 2 ? cases.filter(({ name }) => sampled.includes(name)) : cases;
       let right = 0;
       let again = 0;
       for (let round = 0; round < size; round++) {
@@ -89,7 +98,8 @@ export const relay: Proof = {
       allOf(report, "drafts with the right end", { good: right, of: size * tried.length });
       report.figure("handed over a second time", again);
       report.figure("kinds of fault", tried.length);
-      report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
+      if (size >= this.checked)
+        report.figure("read model rows equal to a replay", await judgeReadModels(world, report));
     } finally {
       await world.close();
       await server.close();

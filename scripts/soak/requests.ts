@@ -37,7 +37,7 @@ export const requests: Proof = {
   unit: "requests",
   full: 100_000,
   checked: 600,
-  sample: 300,
+  sample: 120,
   async run(size, report) {
     const world = await openWorld(settings);
     const instance = await world.start();

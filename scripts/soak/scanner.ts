@@ -15,7 +15,7 @@ export const scanner: Proof = {
   unit: "looks at each link",
   full: 50,
   checked: 5,
-  sample: 2,
+  sample: 1,
   async run(size, report) {
     const world = await openWorld();
     try {

@@ -20,7 +20,8 @@ export const suspended: Proof = {
       const one = await world.start();
       const two = await world.start();
       const identity = await world.client(one).identity();
-      const loads = [startLoad(world, identity, one), startLoad(world, identity, two)];
+      const unhurried = size < 2;
+      const loads = [one, two].map((instance) => startLoad(world, identity, { instance, unhurried }));
       for (let stop = 0; stop < size; stop++) {
         await sleep(2_000);
         const [sleeper, other] = stop % 2 === 0 ? [one, two] : [two, one];

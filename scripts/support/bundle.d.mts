@@ -1,4 +1,7 @@
 export const projectRoot: string;
-export function bundle(entries: string[], options?: { root?: string; folders?: string[] }): Promise<string>;
+export function bundle(
+  entries: string[],
+  options?: { root?: string; folders?: string[]; inlined?: string[] },
+): Promise<string>;
 export function bundled(place: string, file: string): string;
 export function touched(place: string): Promise<string>;

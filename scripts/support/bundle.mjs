@@ -23,21 +23,21 @@ const keptDays = 1;
 /**
  * The folder of the bundle of these sources, made where it is not there yet.
  * @param {string[]} entries Paths of the files that are run, relative to the root; threads (`*Worker.mjs` in src/) come by themselves.
- * @param {{ root?: string, folders?: string[] }} [options]
+ * @param {{ root?: string, folders?: string[], inlined?: string[] }} [options] `inlined`: packages that go into the bundle.
  * @returns {Promise<string>} Its path. Rejects where node_modules cannot be written or esbuild cannot be run.
  */
-export async function bundle(entries, { root = projectRoot, folders = productFolders } = {}) {
+export async function bundle(entries, { root = projectRoot, folders = productFolders, inlined = [] } = {}) {
   const cache = await cacheOf(root);
   for (;;) {
     const files = sources(root, folders);
-    const key = keyOf(root, entries, files);
+    const key = keyOf(root, [...entries, ...inlined], files);
     const place = join(cache, key);
     if (existsSync(place)) return touched(place);
     const unfinished = join(cache, `.${key}.${process.pid}.${randomBytes(4).toString("hex")}`);
     try {
-      await make({ root, entries, files, place, into: unfinished });
+      await make({ root, entries, files, place, into: unfinished, inlined });
       // What was changed meanwhile may have gone in under the wrong name.
-      if (keyOf(root, entries, sources(root, folders)) !== key) continue;
+      if (keyOf(root, [...entries, ...inlined], sources(root, folders)) !== key) continue;
       await discardUnused(cache);
       // Another process may have made the same: then its bundle stays.
       await rename(unfinished, place).catch((error) => {
@@ -109,9 +109,9 @@ function keyOf(root, entries, files) {
 }
 
 /**
- * @param {{ root: string, entries: string[], files: string[], place: string, into: string }} what
+ * @param {{ root: string, entries: string[], files: string[], place: string, into: string, inlined: string[] }} what
  */
-async function make({ root, entries, files, place, into }) {
+async function make({ root, entries, files, place, into, inlined }) {
   const { build } = await import("esbuild");
   const threads = files.filter((file) => file.startsWith("src/") && file.endsWith("Worker.mjs"));
   await build({
@@ -122,14 +122,14 @@ async function make({ root, entries, files, place, into }) {
     outExtension: { ".js": ".mjs" },
     bundle: true,
     splitting: true,
-    packages: "external",
+    ...(inlined.length > 0 ? { banner: { js: requires } } : { packages: "external" }),
     platform: "node",
     format: "esm",
     target: "node20",
     sourcemap: true,
     sourcesContent: false,
     logLevel: "silent",
-    plugins: [readsBesideIt(root, place), threadsWithoutTsx],
+    plugins: [readsBesideIt(root, place), threadsWithoutTsx, ...(inlined.length > 0 ? [othersExternal(inlined)] : [])],
   });
   for (const file of files.filter((name) => !code.includes(extname(name)) && !name.startsWith("scripts/")))
     await cp(join(root, file), join(into, file));
@@ -144,9 +144,31 @@ const readsBesideIt = (root, place) => ({
   name: "reads beside it",
   setup(build) {
     build.onLoad({ filter: /\.(ts|mjs)$/ }, ({ path }) => {
+      if (path.includes("node_modules")) return undefined;
       const text = readFileSync(path, "utf8");
       const url = pathToFileURL(join(place, relative(root, path))).href;
       return { loader: "ts", contents: text.replaceAll("import.meta.url", JSON.stringify(url)) };
+    });
+  },
+});
+
+/** What packages in CommonJS ask for. */
+const requires =
+  'import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';
+
+/** @param {string[]} inlined
+ * @returns {import("esbuild").Plugin}
+ */
+const othersExternal = (inlined) => ({
+  name: "other packages stay outside",
+  setup(build) {
+    build.onResolve({ filter: /^[^.#/]/ }, ({ path, kind, importer }) => {
+      if (kind === "entry-point" || path === "tsx/esm/api") return undefined;
+      // What an inlined package needs goes with it.
+      if (importer.includes("node_modules")) return undefined;
+      return inlined.some((name) => path === name || path.startsWith(`${name}/`))
+        ? undefined
+        : { path, external: true };
     });
   },
 });

@@ -13,6 +13,21 @@ const runnable = [
   "test/subscriptions/child.ts",
   "test/eventStore/postgres/appendAll.ts",
 ];
+/** Hundreds of files each, which cost a process most of its start. */
+const inlined = [
+  "typebox",
+  "mailauth",
+  "@eventstore/db-client",
+  "undici",
+  "express",
+  "nodemailer",
+  "ajv",
+  "html-to-text",
+  "tldts",
+  "prom-client",
+  "uuid",
+  "postal-mime",
+];
 const folders = ["streams", "projections", "src", "scripts", "test"];
 let made: Promise<string> | undefined;
 
@@ -22,7 +37,7 @@ export const childBundle = (): Promise<string> =>
     ? Promise.resolve(process.env.CHILD_BUNDLE)
     : bundle(
         runnable.filter((file) => existsSync(join(projectRoot, file))),
-        { folders },
+        { folders, inlined },
       ));
 
 /**

@@ -59,6 +59,8 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
         await readOn(reader, () => {
           failures = 0;
         });
+        // A store that was closed under it ends every subscription at once: asking again must leave others their turn.
+        await pause(1, signal);
       } catch (error) {
         if (signal.aborted) break;
         failures += 1;

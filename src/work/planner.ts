@@ -89,6 +89,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       await write(together, batch);
       reached = batch.position;
     }
+    if (!signal.aborted) throw new Error("the event store was closed under its reader");
   }
 
   /** One that is new, or was left behind, reads for itself until it has caught up: the others do not wait for it. */

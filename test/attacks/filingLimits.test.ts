@@ -54,7 +54,8 @@ describe("filing mails made to be too large to be recorded", function () {
       readAtOnce += raw.length;
       most = Math.max(most, readAtOnce);
       await stalled;
-      return parse(raw).finally(() => (readAtOnce -= raw.length));
+      // Its head is enough to file it by: what a large body costs is not the point here.
+      return parse(raw.subarray(0, 1_000)).finally(() => (readAtOnce -= raw.length));
     };
     const large = (n: number) => mail({ id: `large${n}@x`, to, text: `${n}${"x".repeat(78)}\r\n`.repeat(50_000) });
     for (const raw of numbered(6, large)) await accept(raw);

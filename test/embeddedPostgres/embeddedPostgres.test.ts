@@ -16,6 +16,7 @@ import { preparePlace } from "#src/embeddedPostgres/place.ts";
 import { launch } from "#src/embeddedPostgres/postmaster.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { StartError } from "#src/startError.ts";
+import { itInFull } from "#test/support/full.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
 
 const logger = pino({ level: "silent" });
@@ -67,12 +68,16 @@ async function killed(child: ChildProcess): Promise<void> {
 describe("the embedded PostgreSQL", () => {
   let home: string;
   let dataDir: string;
+  let atOnce: PromiseSettledResult<EmbeddedPostgres>[];
+  const startedOf = (outcomes: typeof atOnce) =>
+    outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   before(async () => {
     home = await mkdtemp(join(tmpdir(), "countersign-embedded-"));
     await chmod(home, 0o755);
     dataDir = join(home, "data");
-    // A fresh one, with a row that has to be there in everything that follows.
-    const server = await start(dataDir);
+    // A fresh one, with a row that has to be there in everything that follows; started by two at once, of which one has to give way.
+    atOnce = await Promise.allSettled([start(dataDir), start(dataDir)]);
+    const [server] = startedOf(atOnce) as [EmbeddedPostgres];
     await ask(server.ownerUrl, "create table kept (word text)");
     await ask(server.ownerUrl, "insert into kept values ('still here')");
     await server.stop();
@@ -211,15 +216,11 @@ describe("the embedded PostgreSQL", () => {
     listener.close();
   });
 
-  it("that is started twice at the same moment, on nothing, has one keeper", async () => {
-    const fresh = join(home, "fresh");
-    const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
-    const started = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-    const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
-    expect(started).to.have.length(1);
+  it("that is started twice at the same moment, on nothing, has one keeper", () => {
+    const refused = atOnce.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+    expect(startedOf(atOnce)).to.have.length(1);
     expect(refused[0]).to.be.instanceOf(StartError);
     expect(refused[0].message).to.match(/^Another service/);
-    await started[0]?.stop();
   });
 
   it("says in one sentence that the data are of another PostgreSQL", async () => {
@@ -249,7 +250,7 @@ describe("the embedded PostgreSQL", () => {
     expect(await refusal(start(orphan))).to.match(/postgres\.json is missing/);
   });
 
-  it("runs below a directory that only its owner may enter", async () => {
+  itInFull("runs below a directory that only its owner may enter", async () => {
     const closed = join(home, "home");
     await mkdir(closed, { mode: 0o700 });
     const below = join(closed, "data");

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { compareReadings, type Difference } from "#src/html/compare/compareReadings.ts";
 import { reduceHtml } from "#src/html/reduce/reduceHtml.ts";
 import { textOfBody } from "#src/html/textOfHtml.ts";
+import { inFull } from "#test/support/full.ts";
 import { pictures, subsetHtml } from "./reduce/generated.ts";
 
 const nothing: Difference = { onlyHtml: [], onlyText: [], linksOnlyHtml: [], linksOnlyText: [] };
@@ -164,7 +165,7 @@ describe("compareReadings", () => {
         const reduced = reduceHtml(spaced, pictures);
         if (!("refused" in reduced)) expect(compareReadings(reduced.html, textOfBody(reduced.html))).to.equal(null);
       }),
-      { numRuns: 300 },
+      { numRuns: inFull ? 300 : 50 },
     );
   });
 });

@@ -7,6 +7,7 @@ import { quotaStreamOf, reserveQuota } from "#src/commands/plans/quotas.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { operator } from "#test/support/cause.ts";
+import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("direct sends at the same time as everything else [d6 emails]", function () {
@@ -47,7 +48,7 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
     });
 
   it("two replies to one message while the customer writes: each left before the newer word, or is stale [7 409 stale_draft]", async () => {
-    for (let round = 0; round < 8; round++) {
+    for (let round = 0; round < sized(3, 8); round++) {
       const { rfcId, threadId, messageId } = await opened();
       const based = { thread_id: threadId, based_on_message_id: messageId };
       const [first, second] = await Promise.all([reply(based), reply(based), write(rfcId)]);
@@ -175,7 +176,7 @@ describe("direct sends at the same time as everything else [d6 emails]", functio
   });
 
   it("an identity edited while a mail is sent: what leaves has the newest name, and one draft stands", async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < sized(2, 5); round++) {
       const name = `Round ${round}`;
       const [answer] = await Promise.all([
         workspace.ask("POST /v1/emails/send", {

@@ -31,7 +31,7 @@ export const sandboxDomain = "agents.test";
 
 /** Keys, workspaces, domains and identities on a real socket, with real read models in a database of their own. */
 export async function serveNouns({ more = () => [] }: { more?: (deps: Dependencies) => Route[] } = {}) {
-  const testDatabase = await createTestDatabase();
+  const testDatabase = await createTestDatabase({ readModels: true });
   const database = connectDatabase(testDatabase);
   const store = createPostgresEventStore({ connectionString: testDatabase.serviceUrl });
   const [clock, ids] = [systemClock, systemIds];

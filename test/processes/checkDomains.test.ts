@@ -77,8 +77,8 @@ describe("checking domains", function () {
       "DomainLost",
     ]);
     // Failed until asked again; then it is checked like a new one.
-    dns.publish(domain.dns_records);
     expect((await workspace.ask(`POST /v1/domains/${domain.id}/verify`)).json.status).to.equal("pending");
+    dns.publish(domain.dns_records);
     await readUntil(domain.id, ({ status }) => status === "verified");
   });
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { queueWebhooks } from "#src/processes/queueWebhooks.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
+import { sized } from "#test/support/full.ts";
 import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { startReceiver, verified } from "#test/support/webhookReceiver.ts";
 import { bySubject, deliveriesOf, isRising, settled, webhook } from "./webhookWorld.ts";
@@ -85,20 +86,21 @@ describe("delivering webhooks [d11 webhooks]", function () {
       return number <= digit % 3 ? 500 + digit : 200;
     });
     const { id } = await webhook(tenant.ask, receiver.url, allOfDrafts);
-    const drafts = await Promise.all(Array.from({ length: 12 }, () => begunDraft(service.deps, tenant.id)));
+    const count = sized(5, 12);
+    const drafts = await Promise.all(Array.from({ length: count }, () => begunDraft(service.deps, tenant.id)));
     await Promise.all(
       drafts.map(async ({ next }) => {
         for (let version = 2; version <= 8; version++) await next("DraftEdited", edited(version));
         await next("DraftMarkedStale", { newMessageId: randomUUID() });
       }),
     );
-    const all = await settled(tenant.ask, id, { count: 12 * 9 });
-    expect(all).to.have.length(12 * 9);
+    const all = await settled(tenant.ask, id, { count: count * 9 });
+    expect(all).to.have.length(count * 9);
     expect(all.every(({ status }) => status === "delivered")).to.equal(true);
     expect(all.some(({ attempts }) => attempts === 3)).to.equal(true);
     // Of every try, not only of the ones that were taken: nothing later is even shown before an earlier one is through.
     const shown = bySubject(receiver.requests);
-    expect(shown.size).to.equal(12);
+    expect(shown.size).to.equal(count);
     for (const [draftId, sequences] of shown) {
       const once = sequences.filter((sequence, index) => sequences.indexOf(sequence) === index);
       expect([draftId, isRising(once), once.length]).to.deep.equal([draftId, true, 9]);
@@ -198,10 +200,11 @@ describe("delivering webhooks [d11 webhooks]", function () {
     const other = await service.workspace();
     await webhook(other.ask, stuck.url, allOfDrafts);
     await webhook(tenant.ask, quick.url, allOfDrafts);
-    await Promise.all(Array.from({ length: 40 }, () => begunDraft(service.deps, other.id)));
+    const count = sized(12, 40);
+    await Promise.all(Array.from({ length: count }, () => begunDraft(service.deps, other.id)));
     await until(async () => stuck.requests.length >= 8);
-    await Promise.all(Array.from({ length: 40 }, () => begunDraft(service.deps, tenant.id)));
-    await until(async () => quick.requests.length === 40, 60_000);
+    await Promise.all(Array.from({ length: count }, () => begunDraft(service.deps, tenant.id)));
+    await until(async () => quick.requests.length === count, 60_000);
     expect(stuck.requests.length).to.equal(8);
     await Promise.all([stuck.stop(), quick.stop()]);
   });

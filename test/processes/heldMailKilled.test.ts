@@ -1,25 +1,27 @@
 import { expect } from "chai";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
-import { composeBeside } from "#test/support/besideService.ts";
-import { itInFull } from "#test/support/full.ts";
+import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
+import { inFull, itInFull } from "#test/support/full.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { testSettings } from "#test/support/settings.ts";
 
-const crashPoints = ["filing:decided", "filing:threaded:2"];
+const sampled = "filing:threaded:2";
+const crashPoints = inFull ? ["filing:decided", sampled] : [sampled];
+const titled = ["filing:decided", sampled];
 
 describe("held mail, its release killed", function () {
   this.timeout(240_000);
   let database: TestDatabase;
-  let composition: ReturnType<typeof composeBeside>;
-  let running: TestService | undefined;
+  let running: Beside | undefined;
+  let doomed: TestService | undefined;
   let apiKey: string;
   const identities = new Map<string, { id: string; email_address: string }>();
 
-  const start = async (env: Record<string, string> = {}): Promise<Ask> => {
-    running = await startService({ database, env: { ...testSettings, ...env } });
+  const start = async (): Promise<Ask> => {
+    running = await startBeside(database);
     apiKey ??= running.apiKey as string;
     return asking(running.url, apiKey);
   };
@@ -31,11 +33,10 @@ describe("held mail, its release killed", function () {
   };
 
   before(async () => {
-    database = await createTestDatabase();
-    composition = composeBeside(database);
+    database = await createTestDatabase({ readModels: true });
     const ask = await start();
     const [sandbox] = (await ask("GET /v1/domains")).json.data;
-    const { resolve, accept } = reception(composition.deps);
+    const { resolve, accept } = reception(running!.deps);
     for (const [index, crashAt] of crashPoints.entries()) {
       const body = { domain_id: sandbox.id, local_part: `held-${index}`, display_name: "Held" };
       const { json: identity } = await ask("POST /v1/identities", { json: body });
@@ -53,18 +54,18 @@ describe("held mail, its release killed", function () {
     await running?.stop();
   });
   after(async () => {
+    await doomed?.stop();
     await running?.stop();
-    await composition.close();
     await database.drop();
   });
 
-  for (const crashAt of crashPoints) {
-    (crashAt === "filing:threaded:2" ? it : itInFull)(
+  for (const crashAt of titled) {
+    (crashAt === sampled ? it : itInFull)(
       `with kill -9 at ${crashAt} is released all the same, each message once, in order [d5 held]`,
       async () => {
         const { id } = identities.get(crashAt)!;
-        await start({ CRASH_AT: crashAt });
-        const crashed = running as TestService;
+        doomed = await startService({ database, env: { ...testSettings, CRASH_AT: crashAt } });
+        const crashed = doomed;
         await fetch(`${crashed.url}/v1/identities/${id}`, {
           method: "PATCH",
           headers: { Authorization: `Bearer ${apiKey}`, "Content-Type": "application/json" },

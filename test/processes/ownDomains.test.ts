@@ -4,6 +4,7 @@ import { createNodeResolver } from "#src/dns/nodeResolver.ts";
 import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import { identityStream } from "#streams/identity/events.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { type SmtpRelay, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
@@ -129,7 +130,7 @@ describe("a domain of one's own", function () {
   });
 
   it("deleted while an identity is being made on it: one of the two is refused", async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < sized(2, 5); round++) {
       const domain = await verified();
       const [made, deleted] = await Promise.all([identityOn(domain), workspace.ask(`DELETE /v1/domains/${domain.id}`)]);
       expect(

@@ -26,7 +26,7 @@ import { identityCreated, mailReceived, workspaceCreated } from "#test/support/e
 import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
 import { logReads } from "#test/support/logReads.ts";
 import { memoryBlobs } from "#test/support/memoryBlobs.ts";
-import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
+import { copyOf, createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 
 export const workspaceId = "11111111-1111-7111-8111-111111111111";
 export const identityId = "22222222-2222-7222-8222-222222222222";
@@ -42,16 +42,56 @@ export type Hand = { attemptId: string; outcome: Outcome };
 type Work = (process: Process) => Answer | undefined;
 export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>; processes: Process[] };
 
+export type WorldOptions = { cap?: number; inboundCap?: number; tickMs?: number; deliveries?: number };
+type KeptTimers = Map<string, { process: string; timer: Timer }>;
+/** A world at rest, from which others begin. */
+export type Beginning = {
+  events: readonly Recorded[];
+  contents: ReadonlyMap<string, Buffer>;
+  timers: KeptTimers;
+  position: number;
+  ms: number;
+  ticks: number;
+};
+
+const beginnings = new Map<string, Promise<Beginning>>();
+
+/** What `prepare` makes of a world, made once for each name; further worlds of that name begin there. */
+export function beginningOf(name: string, prepare: () => Promise<SendWorld>): Promise<Beginning> {
+  const made = beginnings.get(name) ?? prepare().then((world) => world.asBeginning());
+  beginnings.set(name, made);
+  return made;
+}
+
+/** A world with a workspace, an identity and a customer's mail that is filed: see openSendWorld. */
+export async function createSendWorld(options: WorldOptions = {}) {
+  const beginning = await beginningOf(`send world ${JSON.stringify(options)}`, async () => {
+    const world = openSendWorld(options);
+    const { node } = world;
+    await node.workspaces.handle(workspaceId, { type: "CreateWorkspace", workspace: workspaceCreated() }, cause);
+    const identity = identityCreated({ workspaceId });
+    await node.identities.handle(identityId, { type: "CreateIdentity", identity }, cause);
+    await world.acknowledge(1);
+    await world.drain();
+    return world;
+  });
+  return openSendWorld(options, beginning);
+}
+
 /**
  * The send path without its surroundings: one log in memory, any number of instances on it, a clock that only tests move (each look at the
- * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice.
+ * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice. Nothing has happened in it, or what has in its beginning.
  */
-export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2 } = {}) {
+export function openSendWorld(
+  { cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2 }: WorldOptions,
+  beginning?: Beginning,
+) {
   const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap };
-  const log = createMemoryEventStore();
-  const blobs = memoryBlobs();
-  let ms = Date.parse("2026-01-01T00:00:00Z");
-  let ticks = 0;
+  const log = createMemoryEventStore(beginning?.events);
+  const contents = new Map(beginning?.contents);
+  const blobs = memoryBlobs(contents);
+  let ms = beginning?.ms ?? Date.parse("2026-01-01T00:00:00Z");
+  let ticks = beginning?.ticks ?? 0;
   const clock: Clock = {
     now: () => new Date(ms),
     monotonic() {
@@ -64,9 +104,9 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   let evidence: "accepted" | "refused" | undefined;
   let beforeWriting = (): unknown => undefined;
   let onConnecting = (): unknown => undefined;
-  const timers = new Map<string, { process: string; timer: Timer }>();
+  const timers: KeptTimers = new Map(beginning?.timers);
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
-  let position = 0;
+  let position = beginning?.position ?? 0;
 
   const provider = (node: () => Node): MailProvider => ({
     name: "outbox",
@@ -156,6 +196,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
 
   let node = createNode();
 
+  const { signal } = new AbortController();
   const contextOf = (process: Process) => ({
     timers: {
       async set({ key, name, dueAt, payload = {} }: NewTimer) {
@@ -166,7 +207,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       },
     },
     attempt: 1,
-    signal: new AbortController().signal,
+    signal,
   });
 
   /** Runs a handler the way the service does: infrastructure is tried again, an instance that died is replaced. */
@@ -185,12 +226,8 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     throw new Error(`${name} never came through`);
   }
 
-  const handle = (name: string, event: Recorded) =>
-    work(name, (process) =>
-      process.categories.includes(categoryOf(event.stream))
-        ? process.on[event.type]?.(event, contextOf(process))
-        : undefined,
-    );
+  const isTold = ({ categories, on }: Process, { stream, type }: Recorded): boolean =>
+    on[type] !== undefined && categories.includes(categoryOf(stream));
 
   /** What was set aside under this event's stream is handed over again. */
   async function wakeAside({ stream }: Recorded): Promise<void> {
@@ -202,9 +239,10 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   /** Hands every event that is new to every process, `deliveries` times. */
   async function drain(): Promise<void> {
     for (; position < log.all.length; position++) {
-      const event = structuredClone(log.all[position]) as Recorded;
-      for (const { name } of node.processes) {
-        for (let n = 0; n < deliveries; n++) await handle(name, event);
+      const event = copyOf(log.all[position] as Recorded);
+      for (const { name } of node.processes.filter((process) => isTold(process, event))) {
+        for (let n = 0; n < deliveries; n++)
+          await work(name, (process) => process.on[event.type]?.(event, contextOf(process)));
       }
       await wakeAside(event);
     }
@@ -236,8 +274,8 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
 
   const threadId = () =>
     log.all.find((event) => event.type === "ThreadOpened")?.stream.slice("thread-".length) as string;
-  const newestWord = async () =>
-    (await createStreamServices({ store: log, clock, ids: systemIds }).threads.load(threadId())).state.newestWord;
+  const fresh = createStreamServices({ store: log, clock, ids: systemIds });
+  const newestWord = async () => (await fresh.threads.load(threadId())).state.newestWord;
 
   /** The customer's mail is acknowledged; filing is the dispatcher's. */
   async function acknowledge(number: number, references: string[] = []): Promise<void> {
@@ -304,21 +342,11 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       cause,
     );
 
-  const fresh = createStreamServices({ store: log, clock, ids: systemIds });
   const state = {
     draft: async (draftId: string) => (await fresh.drafts.load(draftId)).state,
     thread: async () => (await fresh.threads.load(threadId())).state,
     quota: async () => (await fresh.quotas.load(quotaStream(workspaceId, "lifetime"))).state.used,
   };
-
-  await node.workspaces.handle(workspaceId, { type: "CreateWorkspace", workspace: workspaceCreated() }, cause);
-  await node.identities.handle(
-    identityId,
-    { type: "CreateIdentity", identity: identityCreated({ workspaceId }) },
-    cause,
-  );
-  await acknowledge(1);
-  await drain();
 
   return {
     log,
@@ -360,6 +388,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       onConnecting = work;
     },
     threadId,
+    asBeginning: (): Beginning => ({ events: log.all, contents, timers, position, ms, ticks }),
     /** Every event from this revision of the log on goes to every process once more. */
     replayAll() {
       position = 0;
@@ -367,7 +396,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   };
 }
 
-export type SendWorld = Awaited<ReturnType<typeof createSendWorld>>;
+export type SendWorld = ReturnType<typeof openSendWorld>;
 
 /** The code something was refused with; fails where it was not. */
 export async function refusal(work: Promise<unknown>): Promise<string> {

@@ -3,7 +3,16 @@ import { updateContact } from "#src/commands/contacts.ts";
 import type { ruleDecider } from "#streams/rule/decider.ts";
 import type { Group, RuleAction, RuleSettings } from "#streams/rule/events.ts";
 import type { Authentication, ContactStatus } from "#streams/thread/events.ts";
-import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
+import {
+  type Beginning,
+  cause,
+  createSendWorld,
+  identityId,
+  openSendWorld,
+  type SendWorld,
+  type WorldOptions,
+  workspaceId,
+} from "./sendWorld.ts";
 
 export const ann = "ann@customer.example";
 const proof: Authentication = { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true };
@@ -18,8 +27,12 @@ const usual: RuleSettings = {
 };
 
 /** The send path with rules: a customer whom the workspace trusts and whose mail is proven, and what anybody changes meanwhile. */
-export async function createStandingWorld(options: Parameters<typeof createSendWorld>[0] = {}) {
-  const world = await createSendWorld(options);
+export const createStandingWorld = async (options: WorldOptions = {}) => standing(await createSendWorld(options));
+
+export const openStandingWorld = (options: WorldOptions, beginning: Beginning) =>
+  standing(openSendWorld(options, beginning));
+
+function standing(world: SendWorld) {
   const rule = async (different: Partial<RuleSettings>): Promise<string> => {
     const id = systemIds.uuid();
     const command = { type: "CreateRule", workspaceId, settings: { ...usual, ...different } } as const;
@@ -50,7 +63,7 @@ export async function createStandingWorld(options: Parameters<typeof createSendW
   });
 }
 
-export type StandingWorld = Awaited<ReturnType<typeof createStandingWorld>>;
+export type StandingWorld = ReturnType<typeof standing>;
 
 export const typesOf = (world: SendWorld, draftId: string): string[] =>
   world.log.all.filter(({ stream }) => stream === `draft-${draftId}`).map(({ type }) => type);

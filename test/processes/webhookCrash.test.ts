@@ -4,8 +4,9 @@ import pg from "pg";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { type Ask, asking } from "#test/support/asking.ts";
+import { type Beside, endLeasesOfDead, startBeside } from "#test/support/besideInProcess.ts";
 import { begunDraft, edited } from "#test/support/events.ts";
-import { itInFull } from "#test/support/full.ts";
+import { inFull, itInFull } from "#test/support/full.ts";
 import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
@@ -16,14 +17,14 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
   this.timeout(150_000);
   let database: TestDatabase;
   let store: EventStore;
-  let first: TestService;
   let env: Record<string, string>;
   let ask: Ask;
-  let living: TestService;
+  let living: { url: string; stop(): Promise<void> };
+  const others: Beside[] = [];
   let workspaceId: string;
 
   beforeEach(async () => {
-    database = await createTestDatabase();
+    database = await createTestDatabase({ readModels: true });
     env = {
       SECRETS_KEYS: `k1:${randomBytes(32).toString("base64")}`,
       WEBHOOK_ALLOWED_HOSTS: "127.0.0.1",
@@ -31,19 +32,30 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
       RATE_LIMIT_READ: "off",
       RATE_LIMIT_WRITE: "off",
     };
-    first = await startService({ database, env });
-    living = first;
-    ask = asking(() => living.url, first.apiKey!);
-    workspaceId = (await ask("GET /v1/workspaces/me")).json.id;
-    store = createPostgresEventStore({ connectionString: database.serviceUrl });
   });
   afterEach(async () => {
-    await Promise.all([first?.stop(), living?.stop()]);
+    await living?.stop();
+    await Promise.all(others.splice(0).map((each) => each.stop()));
     await store?.close();
     await database?.drop();
   });
 
+  const startHere = async (): Promise<Beside> => {
+    const started = await startBeside(database, env);
+    others.push(started);
+    return started;
+  };
+  /** The instance that everything begins with: one that is killed is a process. */
+  async function begin<Started extends Beside | TestService>(started: Started): Promise<Started> {
+    living = started;
+    ask = asking(() => living.url, started.apiKey!);
+    workspaceId = (await ask("GET /v1/workspaces/me")).json.id;
+    store = createPostgresEventStore({ connectionString: database.serviceUrl });
+    return started;
+  }
+
   it("tells again, under the same id, what an instance did not live to record after the receiver's 2xx", async () => {
+    const first = await begin(await startService({ database, env }));
     const sql = new pg.Client({ connectionString: database.ownerUrl });
     await sql.connect();
     const receiver = await startReceiver(async ({ id }) => {
@@ -60,8 +72,9 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
     });
     await first.kill("SIGKILL");
     await sql.query("rollback");
+    if (!inFull) await endLeasesOfDead(sql);
     await sql.end();
-    living = await startService({ database, env });
+    living = await startHere();
     const [delivery] = await settled(ask, id, { count: 1, timeoutMs: 60_000 });
     expect(receiver.requests.map((each) => each.id)).to.deep.equal([delivery.event_id, delivery.event_id]);
     expect(receiver.requests[1]!.text).to.equal(receiver.requests[0]!.text);
@@ -71,16 +84,16 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
   });
 
   it("ends in order while a receiver keeps it waiting, and goes on where it was [d11 order]", async () => {
+    const first = await begin(await startHere());
     let patient = true;
     const receiver = await startReceiver(() => (patient ? () => undefined : 200));
     const { id } = await webhook(ask, receiver.url, ["draft.created", "draft.updated"]);
     const { next } = await begunDraft({ store }, workspaceId);
     await next("DraftEdited", edited(2));
     await until(async () => receiver.requests.length === 1);
-    await first.kill("SIGTERM");
-    expect(first.exitCode()).to.equal(0);
+    await first.stop();
     patient = false;
-    living = await startService({ database, env });
+    living = await startHere();
     // What was cut off is due at once: nobody has to wait for a lease to run out.
     const all = await settled(ask, id, { count: 2, timeoutMs: 15_000 });
     expect(all.map(({ status }) => status)).to.deep.equal(["delivered", "delivered"]);
@@ -93,6 +106,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
   });
 
   itInFull("keeps each draft's order with two instances, one of which is killed on the way [d11 order]", async () => {
+    const first = await begin(await startService({ database, env }));
     const tries = new Map<string, number>();
     const receiver = await startReceiver(async ({ id }) => {
       const number = (tries.get(id) ?? 0) + 1;
@@ -101,7 +115,7 @@ describe("delivering webhooks over crashes and by several instances [d11 webhook
       return number === 1 && /[0-3]$/.test(id) ? 500 : 200;
     });
     const { id } = await webhook(ask, receiver.url, ["draft.created", "draft.updated"]);
-    living = await startService({ database, env });
+    living = await startHere();
     const [drafts, versions] = [10, 12];
     const begun = await Promise.all(Array.from({ length: drafts }, () => begunDraft({ store }, workspaceId)));
     const writing = Promise.all(

@@ -4,14 +4,17 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
+import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
+import { runHere } from "#test/support/commandHere.ts";
+import { inFull } from "#test/support/full.ts";
+import { until } from "#test/support/inProcess.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { startService, type TestService } from "#test/support/service.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
 
 describe("npm run workspace", () => {
   let database: TestDatabase;
   let dataDir: string;
-  let service: TestService | undefined;
+  let service: Beside | undefined;
   before(async () => {
     database = await createTestDatabase();
     dataDir = await mkdtemp(join(tmpdir(), "countersign-workspace-"));
@@ -22,15 +25,16 @@ describe("npm run workspace", () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  async function run(...args: string[]) {
+  const environment = () => ({
+    DATA_DIR: dataDir,
+    DATABASE_URL: database.serviceUrl,
+    DATABASE_OWNER_URL: database.ownerUrl,
+  });
+
+  async function asProcess(...args: string[]) {
     const child = spawn(process.execPath, [...(await nodeArguments("scripts/workspace.ts")), ...args], {
       cwd: tmpdir(),
-      env: {
-        PATH: process.env.PATH,
-        DATA_DIR: dataDir,
-        DATABASE_URL: database.serviceUrl,
-        DATABASE_OWNER_URL: database.ownerUrl,
-      },
+      env: { PATH: process.env.PATH, ...environment() },
       stdio: ["ignore", "pipe", "pipe"],
     });
     let [out, err] = ["", ""];
@@ -43,11 +47,14 @@ describe("npm run workspace", () => {
     const [code] = await once(child, "close");
     return { code, out, err };
   }
-  const json = async (...args: string[]) => {
-    const { code, out, err } = await run(...args);
+  const inThisProcess = (...args: string[]) => runHere("workspace", args, environment());
+  /** As a process of its own once for each way in which it can end; the rest shows the same in this one. */
+  const run = inFull ? asProcess : inThisProcess;
+  const answerOf = ({ code, out, err }: Awaited<ReturnType<typeof asProcess>>) => {
     expect(code, err).to.equal(0);
     return JSON.parse(out);
   };
+  const json = async (...args: string[]) => answerOf(await run(...args));
   const me = async (key: string) => {
     const response = await fetch(`${service!.url}/v1/workspaces/me`, { headers: { Authorization: `Bearer ${key}` } });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
@@ -55,7 +62,7 @@ describe("npm run workspace", () => {
 
   it("works where no service has ever run", async () => {
     expect(await json("list")).to.deep.equal([]);
-    const made = await json("create", "--name", "First");
+    const made = answerOf(await asProcess("create", "--name", "First"));
     expect(made).to.have.keys("workspace_id", "api_key");
     expect(made.api_key).to.match(/^svc_live_[0-9A-Za-z]{32}$/);
     const [listed] = await json("list");
@@ -69,11 +76,10 @@ describe("npm run workspace", () => {
   });
 
   it("works beside a running service, which knows the new key at once", async () => {
-    service = await startService({ database, dataDir });
+    service = await startBeside(database, { DATA_DIR: dataDir });
     const { workspace_id, api_key } = await json("create", "--name", "Beside", "--plan", "pro", "--beta");
-    let answer = await me(api_key);
-    while (answer.status === 401) answer = await me(api_key);
-    expect(answer.body).to.include({ id: workspace_id, name: "Beside", plan: "pro", beta_override: true });
+    await until(async () => (await me(api_key)).status !== 401);
+    expect((await me(api_key)).body).to.include({ id: workspace_id, name: "Beside", plan: "pro", beta_override: true });
     // It is a first key: it has what no other key is given unasked, and can give it.
     const named = await fetch(`${service.url}/v1/api-keys`, {
       method: "POST",
@@ -83,9 +89,8 @@ describe("npm run workspace", () => {
     expect(named.status, await named.text()).to.equal(200);
     const set = await json("set-plan", "--workspace", workspace_id, "--status", "past_due", "--beta", "false");
     expect(set).to.include({ plan: "pro", plan_status: "past_due", beta_override: false });
-    answer = await me(api_key);
-    while (answer.body.plan_status !== "past_due") answer = await me(api_key);
-    expect(answer.body).to.include({ plan: "pro", beta_override: false });
+    await until(async () => (await me(api_key)).body.plan_status === "past_due");
+    expect((await me(api_key)).body).to.include({ plan: "pro", beta_override: false });
     expect((await json("list")).map(({ name }: { name: string }) => name)).to.include.members(["First", "Beside"]);
   });
 
@@ -130,7 +135,7 @@ describe("npm run workspace", () => {
     ],
   ] as const) {
     it(`says how it is typed, given ${what}`, async () => {
-      const { code, out, err } = await run(...args);
+      const { code, out, err } = await (args.length === 0 ? asProcess : run)(...args);
       expect([code, out]).to.deep.equal([1, ""]);
       expect(err).to.contain(says).and.to.contain("npm run workspace -- create");
     });

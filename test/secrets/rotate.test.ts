@@ -5,11 +5,12 @@ import pg from "pg";
 import { sealedCategories } from "#src/commands/secrets/resealing.ts";
 import { fold } from "#streams/decider.ts";
 import { categoryOf } from "#streams/event.ts";
+import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
+import { runHere } from "#test/support/commandHere.ts";
 import { webhookHost } from "#test/support/examples/world.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
-import { type Instance, startInstance } from "../../scripts/support/instance.ts";
 
 const run = promisify(execFile);
 const key = (kid: string, fill: number) => `${kid}:${Buffer.alloc(32, fill).toString("base64")}`;
@@ -25,15 +26,19 @@ describe("npm run secrets", function () {
   let owner: pg.Client;
   const ids: Record<string, string> = {};
 
+  const environment = (ring: string) => ({
+    NODE_ENV: "test",
+    DATABASE_URL: service.urls.serviceUrl,
+    DATABASE_OWNER_URL: service.urls.ownerUrl,
+    SECRETS_KEYS: ring,
+  });
   const secrets = async (command: string, ring = `${young},${old}`) => {
-    const { serviceUrl, ownerUrl } = service.urls;
-    const env = {
-      ...process.env,
-      NODE_ENV: "test",
-      DATABASE_URL: serviceUrl,
-      DATABASE_OWNER_URL: ownerUrl,
-      SECRETS_KEYS: ring,
-    };
+    const { code, out, err } = await runHere("secrets", [command], environment(ring));
+    expect(code, err).to.equal(0);
+    return JSON.parse(out);
+  };
+  const asProcess = async (command: string, ring = `${young},${old}`) => {
+    const env = { ...process.env, ...environment(ring) };
     const { stdout } = await run(process.execPath, [...(await nodeArguments("scripts/secrets.ts")), command], { env });
     return JSON.parse(stdout);
   };
@@ -97,7 +102,7 @@ describe("npm run secrets", function () {
   it("tells how many secrets stand under which key, and seals them anew, once", async () => {
     const before = await secrets("status");
     expect(Object.keys(before.secrets)).to.deep.equal(["old"]);
-    const rotated = await secrets("rotate");
+    const rotated = await asProcess("rotate");
     expect(rotated).to.deep.equal({
       streams_resealed: sealedCategories.length,
       cannot_be_opened: [],
@@ -131,17 +136,9 @@ describe("npm run secrets", function () {
   });
 
   it("everything opens, and every key still works, with the old key gone from the ring", async () => {
-    const { serviceUrl, ownerUrl } = service.urls;
-    let instance: Instance | undefined;
+    let instance: Beside | undefined;
     try {
-      instance = await startInstance({
-        NODE_ENV: "test",
-        DATABASE_URL: serviceUrl,
-        DATABASE_OWNER_URL: ownerUrl,
-        SECRETS_KEYS: young,
-        WEBHOOK_ALLOWED_HOSTS: webhookHost,
-        DNS_SERVERS: "127.0.0.1:9",
-      });
+      instance = await startBeside(service.urls, { SECRETS_KEYS: young, WEBHOOK_ALLOWED_HOSTS: webhookHost });
       const { url } = instance;
       const read = async (path: string) => {
         const response = await fetch(url + path, { headers: { authorization: `Bearer ${workspace.key}` } });

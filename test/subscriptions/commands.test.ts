@@ -12,6 +12,8 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { createProjectionRunner } from "#src/subscriptions/projections.ts";
 import { createProcessRunner } from "#src/work/runner.ts";
+import { type Outcome, runHere } from "#test/support/commandHere.ts";
+import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { append, eventually, newEvent, quietLog } from "./support.ts";
@@ -31,6 +33,8 @@ describe("npm run projections, npm run processes", function () {
     store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
     directory = mkdtempSync(join(tmpdir(), "countersign-"));
   });
+  const running: { stop(): Promise<void> }[] = [];
+  afterEach(() => Promise.all(running.splice(0).map((runner) => runner.stop())));
   after(async () => {
     await store.close();
     await database.close();
@@ -38,20 +42,24 @@ describe("npm run projections, npm run processes", function () {
     rmSync(directory, { recursive: true });
   });
 
-  const run = async (script: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> => {
+  const environment = () => ({
+    DATABASE_URL: test.serviceUrl,
+    DATABASE_OWNER_URL: test.ownerUrl,
+    DATA_DIR: directory,
+  });
+  const asProcess = async (script: string, ...args: string[]): Promise<Outcome> => {
     const program = await nodeArguments(`scripts/${script}.ts`);
     return new Promise((resolve) => {
-      const env = {
-        ...process.env,
-        DATABASE_URL: test.serviceUrl,
-        DATABASE_OWNER_URL: test.ownerUrl,
-        DATA_DIR: directory,
-      };
+      const env = { ...process.env, ...environment() };
       execFile(process.execPath, [...program, ...args], { cwd: root, env }, (error, out, err) =>
         resolve({ code: error ? Number(error.code) : 0, out, err }),
       );
     });
   };
+  /** Each command starts as a process of its own once; the rest of what it says is heard in this one. */
+  const run = inFull
+    ? asProcess
+    : (script: string, ...args: string[]): Promise<Outcome> => runHere(script, args, environment());
 
   it("rebuilds beside a running service, finds a row changed by hand, and puts it right", async () => {
     const runner = createProjectionRunner({
@@ -61,20 +69,22 @@ describe("npm run projections, npm run processes", function () {
       logger: quietLog(),
       instanceId: randomUUID(),
     });
+    running.push(runner);
     await runner.start();
-    expect((await run("workspace", "create", "--name", "Harbour Lights")).code).to.equal(0);
+    const created = await run("workspace", "create", "--name", "Harbour Lights");
+    expect(created.code, created.err).to.equal(0);
     await runner.caughtUp();
+    await eventually(async () => (await database.reads.ofAll.query("select 1 from workspaces")).rows.length === 1);
     const clean = await run("projections", "verify");
     expect(clean).to.include({ code: 0 });
     expect(clean.out).to.match(/^workspaces: 1 rows at position \d+, equal$/m);
     await database.reads.ofAll.query("update workspaces set name = 'Somebody Else'");
-    const differing = await run("projections", "verify", "workspaces");
+    const differing = await asProcess("projections", "verify", "workspaces");
     expect(differing.code).to.equal(1);
     expect(differing.out).to.match(/only in live: .*Somebody Else[\s\S]*only in replayed: .*Harbour Lights/);
     expect(await run("projections", "rebuild", "workspaces")).to.include({ code: 0, out: "workspaces: rebuilt\n" });
     expect((await run("projections", "verify")).code).to.equal(0);
     expect((await run("projections", "status")).out).to.match(/'workspaces' .* 0 +│/);
-    await runner.stop();
   });
 
   it("lists what is parked without its content, and has it tried again", async () => {
@@ -93,10 +103,11 @@ describe("npm run projections, npm run processes", function () {
       ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: "this one" },
       ...{ processes: [toyRule], backoff: () => 1 },
     });
+    running.push(runner);
     runner.start();
     await append(store, "toy-1", newEvent("Happened", { secret: "a letter" }));
     await runner.idle();
-    const listed = await run("processes", "parked", "--process", "toyRule");
+    const listed = await asProcess("processes", "parked", "--process", "toyRule");
     expect(listed.out).to.match(
       /toyRule {2}toy-1 {2}event Happened at \d+, 5 tries, parked [\s\S]*the bell is broken[\s\S]*1 parked/,
     );
@@ -108,7 +119,6 @@ describe("npm run projections, npm run processes", function () {
     expect((await run("processes", "retry", id)).code).to.equal(0);
     await eventually(async () => (await database.query("select 1 from work.parked")).rows.length === 0);
     expect((await run("processes", "retry", "--all")).code).to.equal(1);
-    await runner.stop();
   });
 
   it("says how it is typed where it is typed wrongly", async () => {

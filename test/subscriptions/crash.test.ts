@@ -9,6 +9,7 @@ import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { lowestStored } from "#src/subscriptions/checkpoints.ts";
 import { verify } from "#src/subscriptions/verify.ts";
+import { inFull, itInFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import { nodeArguments } from "../../scripts/support/childProcess.ts";
 import { accounts, addMany, append, counts, eventually, newEvent, quietLog, toyTables } from "./support.ts";
@@ -63,8 +64,8 @@ describe("subscriptions through kill -9 and SIGSTOP", function () {
   }
 
   it("no row without its checkpoint and no checkpoint without its rows, however often the writer is killed", async () => {
-    await addMany(store, 6_000);
-    for (let kill = 0; kill < 4; kill++) {
+    await addMany(store, inFull ? 6_000 : 2_000);
+    for (let kill = 0; kill < (inFull ? 4 : 2); kill++) {
       const before = await projected();
       const child = await start("projections", `kill-${kill}`);
       // An expired lease is what the next one would wait for; that is another test's matter.
@@ -80,21 +81,24 @@ describe("subscriptions through kill -9 and SIGSTOP", function () {
     await expectExact();
   });
 
-  it("another instance takes the read models over from one that is stopped in its work, also after that one wakes", async () => {
-    const [first, second] = await Promise.all([start("projections", "first"), start("projections", "second")]);
-    const adding = addMany(store, 4_000, 10);
-    await eventually(async () => (await projected()) > 200);
-    const [{ holder }] = (await database.query("select holder from work.leases")).rows as [{ holder: string }];
-    const stopped = holder === "first" ? first : second;
-    stopped.kill("SIGSTOP");
-    await adding;
-    await eventually(async () => (await projected()) === (await head()));
-    await expectExact();
-    stopped.kill("SIGCONT");
-    await addMany(store, 500, 10);
-    await eventually(async () => (await projected()) === (await head()));
-    await expectExact();
-  });
+  itInFull(
+    "another instance takes the read models over from one that is stopped in its work, also after that one wakes",
+    async () => {
+      const [first, second] = await Promise.all([start("projections", "first"), start("projections", "second")]);
+      const adding = addMany(store, 4_000, 10);
+      await eventually(async () => (await projected()) > 200);
+      const [{ holder }] = (await database.query("select holder from work.leases")).rows as [{ holder: string }];
+      const stopped = holder === "first" ? first : second;
+      stopped.kill("SIGSTOP");
+      await adding;
+      await eventually(async () => (await projected()) === (await head()));
+      await expectExact();
+      stopped.kill("SIGCONT");
+      await addMany(store, 500, 10);
+      await eventually(async () => (await projected()) === (await head()));
+      await expectExact();
+    },
+  );
 
   const handled = () =>
     readFileSync(lines, "utf8")
@@ -128,41 +132,43 @@ describe("subscriptions through kill -9 and SIGSTOP", function () {
     new Set(handled().map(({ stream, number }) => `${stream} ${number}`)).size === count * 10;
 
   it("a process goes on after kill -9: nothing left out, and nothing handled long ago comes again", async () => {
-    await happen(40);
+    const each = inFull ? 40 : 10;
+    await happen(each);
     const first = await start("processes", "first");
-    await eventually(() => handledUpTo(40));
+    await eventually(() => handledUpTo(each));
     await eventually(async () => {
       const [process] = (await database.query("select planned from work.processes")).rows;
       const busy = (await database.query("select 1 from work.lanes")).rows.length > 0;
       return process?.planned === (await head()) && !busy;
     });
     first.kill("SIGKILL");
-    await happen(40, 40);
+    await happen(each, each);
     await start("processes", "second");
-    await eventually(() => handledUpTo(80));
-    expectAllInOrder(80);
-    const again = handled().filter(({ instance, number }) => instance === "second" && number < 40);
+    await eventually(() => handledUpTo(2 * each));
+    expectAllInOrder(2 * each);
+    const again = handled().filter(({ instance, number }) => instance === "second" && number < each);
     expect(again).to.deep.equal([]);
   });
 
   it("another instance takes over what one that is stopped had claimed; when that one wakes it does not go on with it", async () => {
     await Promise.all([start("processes", "first"), start("processes", "second")]);
-    await happen(20);
-    await eventually(() => handledUpTo(20));
+    const [early, meanwhile, late] = inFull ? [20, 200, 50] : [5, 40, 10];
+    await happen(early);
+    await eventually(() => handledUpTo(early));
     const holder = handled()[0]!.instance;
     const stopped = children[holder === "first" ? 0 : 1]!;
-    await happen(200, 20);
+    await happen(meanwhile, early);
     stopped.kill("SIGSTOP");
-    await eventually(() => handledUpTo(220));
+    await eventually(() => handledUpTo(early + meanwhile));
     const takenOverAt = handled().length;
     stopped.kill("SIGCONT");
-    await happen(50, 220);
-    await eventually(() => handledUpTo(270));
+    await happen(late, early + meanwhile);
+    await eventually(() => handledUpTo(early + meanwhile + late));
     // What it was at when it was stopped may end, one of each lane; nothing of what was taken over begins.
     const after = handled()
       .slice(takenOverAt)
-      .filter(({ instance, number }) => instance === holder && number < 220);
+      .filter(({ instance, number }) => instance === holder && number < early + meanwhile);
     expect(after.length).to.be.at.most(10);
-    expectAllInOrder(270);
+    expectAllInOrder(early + meanwhile + late);
   });
 });

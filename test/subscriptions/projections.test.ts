@@ -8,6 +8,7 @@ import { createProjectionRunner, type ProjectionRunner } from "#src/subscription
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
 import { createWaitFor } from "#src/subscriptions/waitFor.ts";
+import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import {
   accounts,
@@ -20,6 +21,8 @@ import {
   quietLog,
   toyTables,
 } from "./support.ts";
+
+const sized = (byDefault: number, full: number): number => (inFull ? full : byDefault);
 
 describe("the projection runner", () => {
   let test: TestDatabase;
@@ -97,7 +100,11 @@ describe("the projection runner", () => {
   it("two runners at once count every event once, also without a lease between them", async () => {
     const other = { ...counts, version: 1 };
     // Different sets of projections hold different leases: both write `accounts`, and only the fence keeps them apart.
-    await Promise.all([run([accounts]), run([accounts, other], { batchSize: 20 }), addMany(store, 3_000, 10)]);
+    await Promise.all([
+      run([accounts]),
+      run([accounts, other], { batchSize: 20 }),
+      addMany(store, sized(800, 3_000), 10),
+    ]);
     await Promise.all(running.map((runner) => runner.caughtUp()));
     await expectExact(accounts);
     await expectExact(counts);
@@ -118,11 +125,11 @@ describe("the projection runner", () => {
 
   it("a projection that comes later catches up on its own and then follows with the others", async () => {
     const first = await run([accounts]);
-    await addMany(store, 3_000);
+    await addMany(store, sized(1_000, 3_000));
     await first.caughtUp();
     await first.stop();
     const both = await run([accounts, counts], { batchSize: 50 });
-    await Promise.all([addMany(store, 500, 5), both.caughtUp()]);
+    await Promise.all([addMany(store, sized(200, 500), 5), both.caughtUp()]);
     await eventually(() => both.status().every(({ state }) => state === "following"));
     await addMany(store, 100);
     await both.caughtUp();
@@ -186,7 +193,7 @@ describe("the projection runner", () => {
 
   it("survives connections that are cut under it", async () => {
     const runner = await run([accounts, counts]);
-    const adding = addMany(store, 2_000, 10);
+    const adding = addMany(store, sized(1_000, 2_000), 10);
     for (let cut = 0; cut < 10; cut++) {
       await cutConnections(database);
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -203,7 +210,7 @@ describe("the projection runner", () => {
 
   it("a rebuild during writes leaves identical tables, and grants kept", async () => {
     const runner = await run([accounts, counts]);
-    await addMany(store, 2_000);
+    await addMany(store, sized(500, 2_000));
     await database.owner.query(
       "grant select (account) on read.account_totals to public; grant select on read.account_entries to public",
     );
@@ -216,7 +223,7 @@ describe("the projection runner", () => {
     const writing = (async () => {
       while (more) await addMany(store, 50, 5);
     })();
-    for (let times = 0; times < 3; times++) {
+    for (let times = 0; times < sized(1, 3); times++) {
       await rebuild(replay(), accounts);
       await rebuild(replay(), counts);
     }
@@ -253,7 +260,7 @@ describe("the projection runner", () => {
     const writing = (async () => {
       while (more) await addMany(store, 50, 5);
     })();
-    for (let times = 0; times < 5; times++) expect((await verify(replay(), accounts)).differing).to.equal(0);
+    for (let times = 0; times < sized(2, 5); times++) expect((await verify(replay(), accounts)).differing).to.equal(0);
     more = false;
     await writing;
   });
@@ -262,7 +269,7 @@ describe("the projection runner", () => {
     const waitFor = createWaitFor({ database, projections: [accounts, counts] });
     const elsewhere = createWaitFor({ database, projections: [accounts, counts] });
     await run([accounts, counts], { onProjected: waitFor.reached });
-    for (let times = 0; times < 20; times++) {
+    for (let times = 0; times < sized(5, 20); times++) {
       const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
       expect(await Promise.all([waitFor.projected(position), elsewhere.projected(position)])).to.deep.equal([
         true,

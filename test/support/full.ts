@@ -5,3 +5,6 @@ export const inFull = process.env.TEST_FULL === "1";
 
 /** `it` in a full run; otherwise the title is listed as pending. */
 export const itInFull = (title: string, test: Mocha.AsyncFunc): Mocha.Test => (inFull ? it : it.skip)(title, test);
+
+/** How many: so many in a full run, fewer otherwise. */
+export const sized = (usual: number, full: number): number => (inFull ? full : usual);

@@ -8,6 +8,10 @@ import { createWorkspace } from "#src/commands/workspaces.ts";
 import { compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
+import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import { withProvenDomains } from "#src/mail/in/authentication/devProven.ts";
+import { createMailVerifier, type MailVerifier } from "#src/mail/in/authentication/verifier.ts";
+import { createMailParser, type MailParser } from "#src/mail/in/parse.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
 import { adjustableClock } from "./adjustableClock.ts";
@@ -19,6 +23,11 @@ import { settingsOn } from "./settings.ts";
 export type InProcess = Awaited<ReturnType<typeof startInProcess>>;
 export type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
+
+let threads: { parser: MailParser; verifier: MailVerifier } | undefined;
+
+/** The threads that read mail and verify it, which take a second to start: one of each for all services of this process, as long as it lives. */
+const sharedThreads = () => (threads ??= { parser: createMailParser({ workers: 1 }), verifier: createMailVerifier() });
 
 /** Every role of the service in this process, on a database of its own, answering on a real socket. */
 export async function startInProcess(environment: Record<string, string> = {}) {
@@ -37,6 +46,10 @@ export async function startInProcess(environment: Record<string, string> = {}) {
   const composition = compose(config, testDatabase, { logger, clock });
   const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;
+  const threads = sharedThreads();
+  deps.parser.parse = threads.parser.parse;
+  const ownAuthenticator = createMailAuthenticator(deps.resolver, clock, { verifier: threads.verifier });
+  deps.authenticator.authenticate = withProvenDomains(ownAuthenticator, config.devProvenDomains).authenticate;
   const url = service.url as string;
 
   const caughtUp = async () => {
@@ -138,11 +151,11 @@ export const mail = ({
     "",
   ].join("\r\n");
 
-/** Asks again until it is so. */
+/** Asks again until it is so, after longer and longer pauses: asking takes its time from the service in this process. */
 export async function until(isSo: () => Promise<boolean>, timeoutMs = 90_000): Promise<void> {
   const deadline = Date.now() + timeoutMs;
-  while (!(await isSo())) {
+  for (let pauseMs = 20; !(await isSo()); pauseMs = Math.min(150, pauseMs * 1.5)) {
     if (Date.now() > deadline) throw new Error(`still not so after ${timeoutMs} ms: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Blobs } from "#src/blobs/blobs.ts";
 
-export function memoryBlobs(): Blobs {
-  const kept = new Map<string, Buffer>();
+/** Contents by their sha256, in this map. */
+export function memoryBlobs(kept = new Map<string, Buffer>()): Blobs {
   return {
     async put(bytes) {
       const sha256 = createHash("sha256").update(bytes).digest("hex");

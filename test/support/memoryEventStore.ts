@@ -11,10 +11,13 @@ import {
 } from "#src/eventStore/eventStore.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 
-/** An event log in memory that fulfils the port, for tests that are about something else than the log. */
-export function createMemoryEventStore(): EventStore & { readonly all: readonly Recorded[] } {
-  const all: Recorded[] = [];
+/** An event log in memory that fulfils the port, for tests that are about something else than the log. It begins with these events of another. */
+export function createMemoryEventStore(
+  begin: readonly Recorded[] = [],
+): EventStore & { readonly all: readonly Recorded[] } {
+  const all: Recorded[] = begin.map(copyOf);
   const streams = new Map<string, Recorded[]>();
+  for (const event of all) streams.set(event.stream, [...(streams.get(event.stream) ?? []), event]);
   const sleepers = new Set<() => void>();
 
   const eventsOf = (stream: string): Recorded[] => streams.get(stream) ?? [];
@@ -40,7 +43,7 @@ export function createMemoryEventStore(): EventStore & { readonly all: readonly 
     const target = eventsOf(stream);
     streams.set(stream, target);
     for (const event of events) {
-      const stored = structuredClone(event);
+      const stored = copyOf(event);
       const schemaVersion = event.schemaVersion ?? 1;
       const recorded = { ...stored, stream, revision: target.length, position: all.length + 1, schemaVersion };
       target.push(recorded);
@@ -76,10 +79,12 @@ export function createMemoryEventStore(): EventStore & { readonly all: readonly 
       return write(stream, events);
     },
     async read(stream, fromRevision = 0, maxCount = Number.POSITIVE_INFINITY) {
-      return structuredClone(eventsOf(stream).slice(fromRevision, fromRevision + maxCount));
+      return eventsOf(stream)
+        .slice(fromRevision, fromRevision + maxCount)
+        .map(copyOf);
     },
     async readLast(stream) {
-      return structuredClone(eventsOf(stream).at(-1));
+      return copyOf(eventsOf(stream).at(-1));
     },
     async *subscribe({ after, categories, batchSize = 500, signal }: SubscribeOptions): AsyncIterable<Batch> {
       let position = after;
@@ -89,7 +94,7 @@ export function createMemoryEventStore(): EventStore & { readonly all: readonly 
         const read = all.slice(position, position + batchSize);
         position += read.length;
         const events = read.filter((event) => !categories || categories.includes(categoryOf(event.stream)));
-        yield { events: structuredClone(events), position, caughtUp: position === all.length };
+        yield { events: events.map(copyOf), position, caughtUp: position === all.length };
       }
     },
     async head() {
@@ -99,4 +104,14 @@ export function createMemoryEventStore(): EventStore & { readonly all: readonly 
       wakeAll();
     },
   };
+}
+
+/** A deep copy of what JSON can say: several times as fast as structuredClone, which these tests would spend much of their time in. */
+export function copyOf<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  if (Object.getPrototypeOf(value) !== Object.prototype) throw new TypeError("an event is JSON");
+  const copy: Record<string, unknown> = {};
+  for (const key in value) copy[key] = copyOf(value[key]);
+  return copy as T;
 }

@@ -4,6 +4,7 @@ import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { cause, createSendWorld, identityId, type SendWorld } from "#test/processes/sendWorld.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
+import { sized } from "#test/support/full.ts";
 import { expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
 
 describe("filing", () => {
@@ -14,7 +15,7 @@ describe("filing", () => {
     );
 
   it("joins exactly what names each other, in whatever order it comes, and repeating it changes nothing", () =>
-    property(150, async (world, mails) => {
+    property(sized(20, 150), async (world, mails) => {
       for (const mail of mails) {
         await receive(world, [mail]);
         if (mail.number % 2) await fileInbox(world.node, identityId, cause);
@@ -28,7 +29,7 @@ describe("filing", () => {
     })).timeout(60_000);
 
   it("does the same with two filers at once", () =>
-    property(100, async (world, mails) => {
+    property(sized(20, 100), async (world, mails) => {
       const other = world.createNode();
       await receive(world, mails);
       await Promise.all([fileInbox(world.node, identityId, cause), fileInbox(other, identityId, cause)]);
@@ -36,7 +37,7 @@ describe("filing", () => {
     })).timeout(60_000);
 
   it("does the same when a filer is stopped in the middle and goes on after another one is done", () =>
-    property(60, async (world, mails) => {
+    property(sized(15, 60), async (world, mails) => {
       await receive(world, mails);
       const slow = world.createNode();
       const { reached, release } = slow.faulty.pause("thread");
@@ -51,7 +52,7 @@ describe("filing", () => {
   for (const when of ["before", "after"] as const) {
     for (const how of ["crash", "unavailable"] as const) {
       it(`does the same after a ${how} ${when} any append`, () =>
-        property(12, async (_, mails) => {
+        property(sized(4, 12), async (_, mails) => {
           for (let at = 1, reached = true; reached; at++) {
             const world = await createSendWorld({ deliveries: 1 });
             await receive(world, mails);

@@ -9,6 +9,7 @@ import { quotaStream } from "#streams/quota/events.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
+import { sized } from "#test/support/full.ts";
 import { expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
 
 const setStatus = (world: SendWorld, status: "active" | "disabled") =>
@@ -116,7 +117,7 @@ describe("held mail", () => {
   }
 
   it("is released in order into the threads as they are joined by then, each message once", () =>
-    property(100, async (world, mails, held) => {
+    property(sized(20, 100), async (world, mails, held) => {
       await fileSome(world, mails, held);
       await release(world);
       await expectReleased(world, mails);
@@ -126,7 +127,7 @@ describe("held mail", () => {
     })).timeout(60_000);
 
   it("is released so by two at once, beside a filer", () =>
-    property(60, async (world, mails, held) => {
+    property(sized(15, 60), async (world, mails, held) => {
       await fileSome(world, mails, held);
       await receive(world, [{ number: 13, names: [1, 2, 3] }]);
       const other = world.createNode();
@@ -138,7 +139,7 @@ describe("held mail", () => {
   for (const when of ["before", "after"] as const) {
     for (const how of ["crash", "unavailable"] as const) {
       it(`is released so after a ${how} ${when} any append`, () =>
-        property(6, async (_, mails, held) => {
+        property(sized(3, 6), async (_, mails, held) => {
           for (let at = 1, reached = true; reached; at++) {
             const world = await createSendWorld({ deliveries: 1 });
             await fileSome(world, mails, held);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { noStream, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { inFull } from "#test/support/full.ts";
 import type { LogUnderTest } from "../contract.ts";
 import { errorOf, newEvent, newEvents, newStream, upTo } from "./support.ts";
 
@@ -46,7 +47,7 @@ export function guardContract(log: () => LogUnderTest): void {
       const { store, makeAnother } = log();
       if (!store.guards) this.skip();
       const another = (await makeAnother?.()) ?? store;
-      for (const round of upTo(60)) {
+      for (const round of upTo(inFull ? 60 : 15)) {
         const [left, right] = [newStream(), newStream()];
         const results = await Promise.allSettled([
           store.append(left, { revision: noStream, unlessMoved: { stream: right, revision: noStream } }, [newEvent()]),

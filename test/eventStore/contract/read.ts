@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { noStream } from "#src/eventStore/eventStore.ts";
+import { inFull } from "#test/support/full.ts";
 import type { LogUnderTest } from "../contract.ts";
 import { idsOf, newEvents, newStream, revisionsOf, upTo } from "./support.ts";
 
@@ -49,17 +50,19 @@ export function readContract(log: () => LogUnderTest): void {
       const stream = newStream();
       const size = 25;
       const appends = 40;
+      const lengths = new Set<number>();
       let writing = true;
       const reader = (async () => {
-        const lengths = new Set<number>();
         while (writing) lengths.add((await another.read(stream)).length);
-        return lengths;
       })();
-      for (const n of upTo(appends)) await store.append(stream, n * size - 1, newEvents(size));
+      for (const n of upTo(appends)) {
+        await store.append(stream, n * size - 1, newEvents(size));
+        if (!inFull && lengths.size > 5) break;
+      }
       writing = false;
-      const seen = await reader;
-      expect(seen.size, "the reader looked while it was written").to.be.greaterThan(1);
-      for (const length of seen) expect(length % size).to.equal(0);
+      await reader;
+      expect(lengths.size, "the reader looked while it was written").to.be.greaterThan(1);
+      for (const length of lengths) expect(length % size).to.equal(0);
       if (another !== store) await another.close();
     });
   });

@@ -3,6 +3,7 @@ import { expect } from "chai";
 import pg from "pg";
 import { type EventStore, InvalidAppend, noStream, StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
+import { inFull } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 import {
   appendForSure,
@@ -127,7 +128,7 @@ describe("A group commit in PostgreSQL", function () {
     const won = { count: 0 };
     await Promise.all(
       stores.map(async (each) => {
-        while (won.count < 100) {
+        while (won.count < (inFull ? 100 : 30)) {
           const last = await each.readLast(stream);
           const append = each.append(stream, last?.revision ?? noStream, [newEvent({ id: randomUUID() })]);
           await append.then(

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { TestDatabase } from "#test/support/postgres.ts";
 
@@ -38,7 +39,7 @@ export async function backendsOf(database: TestDatabase, name: string): Promise<
 export async function untilBlocked(database: TestDatabase, name: string): Promise<void> {
   const blocked =
     "select 1 from pg_stat_activity where usename = $1 and application_name = $2 and wait_event_type = 'Lock'";
-  while ((await asAdmin(blocked, [database.serviceRole, name])).length === 0);
+  while ((await asAdmin(blocked, [database.serviceRole, name])).length === 0) await sleep(20);
 }
 
 async function asAdmin<Row extends pg.QueryResultRow>(sql: string, values: unknown[]): Promise<Row[]> {

@@ -8,6 +8,7 @@ import { expect } from "chai";
 import { type Browser, chromium } from "playwright-core";
 import type { Document } from "#src/http/framework/openapi/openapi.ts";
 import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { rotated } from "#test/support/rotated.ts";
 
 const run = promisify(execFile);
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -70,7 +71,8 @@ describe("the documentation", function () {
     });
 
     it("asks this service where something is tried out", async () => {
-      const page = await (await browser.newContext()).newPage();
+      // In the context of the test before, which has loaded the page's script.
+      const page = await (browser.contexts()[0] ?? (await browser.newContext())).newPage();
       await page.goto(`${service.url}/docs#/workspaces/get_workspaces_me`);
       const operation = page.locator("#operations-workspaces-get_workspaces_me");
       await operation.getByRole("button", { name: "Try it out" }).click();
@@ -88,21 +90,22 @@ describe("the documentation", function () {
     }
   });
 
-  for (const [label, { command, args, check }] of Object.entries(runners)) {
+  const sampled = [
+    ["get", "/v1/workspaces/me", "slug"],
+    ["patch", "/v1/workspaces/me", "slug"],
+    ["get", "/v1/threads", "total"],
+    ["post", "/v1/api-keys", "svc_live_"],
+    ["post", "/v1/identities", "email_address"],
+    ["delete", "/v1/api-keys/{key_id}", "deleted"],
+  ] as const;
+  for (const [turn, [label, { command, args, check }]] of Object.entries(runners).entries()) {
     it(`has samples that run as they stand: ${label}`, async function () {
       if (!(await run(command, check).then(Boolean, () => false))) this.skip();
       const directory = await mkdtemp(join(tmpdir(), "countersign-samples-"));
       const { id } = (await workspace.ask("POST /v1/api-keys", { json: { name: "to read" } })).json;
       const domain = (await workspace.ask("GET /v1/domains")).json.data[0].id;
       try {
-        for (const [method, path, said] of [
-          ["get", "/v1/workspaces/me", "slug"],
-          ["patch", "/v1/workspaces/me", "slug"],
-          ["get", "/v1/threads", "total"],
-          ["post", "/v1/api-keys", "svc_live_"],
-          ["post", "/v1/identities", "email_address"],
-          ["delete", "/v1/api-keys/{key_id}", "deleted"],
-        ] as const) {
+        for (const [method, path, said] of rotated(sampled, turn, 2)) {
           const samples = document.paths[path]?.[method]["x-codeSamples"] as { label: string; source: string }[];
           const source = (samples.find((sample) => sample.label === label) as { source: string }).source
             .replaceAll(document.servers[0]?.url, service.url)

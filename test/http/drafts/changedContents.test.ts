@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { updateIdentity } from "#src/commands/identities/identities.ts";
 import { operator } from "#test/support/cause.ts";
+import { inFull } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { barrier } from "../framework/support.ts";
 
@@ -65,33 +66,35 @@ describe("http drafts of an identity that changed", function () {
     };
   }
 
-  for (const [order, asked] of [
+  for (const [turn, [order, asked]] of (
     [
-      "the send",
-      async (id: string, process: { release(): Promise<void> }) => {
-        const refused = await send(id);
-        await process.release();
-        return refused;
-      },
-    ],
-    [
-      "the service's own process",
-      async (id: string, process: { release(): Promise<void> }) => {
-        await process.release();
-        await until(async () => (await read(id)).version === 2);
-        return send(id);
-      },
-    ],
-    [
-      "nobody knows who, both started at once,",
-      async (id: string, process: { release(): Promise<void> }) => {
-        const [refused] = await Promise.all([send(id), process.release()]);
-        return refused;
-      },
-    ],
-  ] as const) {
+      [
+        "the send",
+        async (id: string, process: { release(): Promise<void> }) => {
+          const refused = await send(id);
+          await process.release();
+          return refused;
+        },
+      ],
+      [
+        "the service's own process",
+        async (id: string, process: { release(): Promise<void> }) => {
+          await process.release();
+          await until(async () => (await read(id)).version === 2);
+          return send(id);
+        },
+      ],
+      [
+        "nobody knows who, both started at once,",
+        async (id: string, process: { release(): Promise<void> }) => {
+          const [refused] = await Promise.all([send(id), process.release()]);
+          return refused;
+        },
+      ],
+    ] as const
+  ).entries()) {
     it(`where ${order} made the new version of an approved one: 409 until somebody decided [d3 content_changed]`, async () => {
-      for (const decide of ["approve", "If-Match"]) {
+      for (const decide of ["approve", "If-Match"].filter((_, n) => inFull || n === turn % 2)) {
         const id = await submit();
         await tenant.ask(`POST /v1/drafts/${id}/approve`);
         const refused = await asked(id, await changeSignature());

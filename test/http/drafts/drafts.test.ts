@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { expect } from "chai";
+import { inFull } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("drafts over HTTP", function () {
@@ -169,12 +170,16 @@ describe("drafts over HTTP", function () {
 
     it("may be ten, of 10 MB each and 25 MB together", async () => {
       const large = Buffer.alloc(10 * 1024 * 1024, 1);
-      await submitted({ attachments: [file(large), file(large), file(Buffer.alloc(5 * 1024 * 1024))] });
+      const rest = Buffer.alloc(5 * 1024 * 1024);
+      // All of 25 MB goes through POST /v1/emails/send in any run (attachments.test.ts).
+      await submitted({ attachments: inFull ? [file(large), file(large), file(rest)] : [file(large)] });
       const body = await received();
       for (const [attachments, field] of [
         [Array(11).fill(file(Buffer.from("a"))), "attachments"],
         [[file(Buffer.concat([large, Buffer.from("a")]))], "attachments[0].content"],
-        [[file(large), file(large), file(Buffer.alloc(5 * 1024 * 1024 + 1))], "attachments"],
+        ...(inFull
+          ? [[[file(large), file(large), file(Buffer.concat([rest, Buffer.from("a")]))], "attachments"] as const]
+          : []),
         [[file(Buffer.from("a"), { content: "a?b=" })], "attachments[0].content"],
         [[file(Buffer.from("a"), { content_type: "pdf" })], "attachments[0].content_type"],
         [[file(Buffer.from("a"), { content_type: "multipart/mixed" })], "attachments[0].content_type"],
@@ -184,6 +189,7 @@ describe("drafts over HTTP", function () {
         expect([status, json.error], field).to.deep.equal([422, "invalid_request"]);
         expect(json.message).to.contain(field);
       }
+      if (!inFull) return;
       const tooLarge = await workspace.ask("POST /v1/drafts", {
         json: { ...body, attachments: Array(3).fill(file(Buffer.alloc(9.9 * 1024 * 1024))) },
       });

@@ -1,11 +1,12 @@
 import { expect } from "chai";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { barrier } from "#test/http/framework/support.ts";
+import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { createClient } from "../../../scripts/support/client.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
-const rounds = 15;
+const rounds = sized(4, 15);
 
 /** A mail that was acknowledged counts for a submission that comes after it, filed or not. */
 describe("stale_warning of a submission [d4 stale_warning]", function () {

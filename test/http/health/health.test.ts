@@ -65,28 +65,38 @@ describe("/readyz", function () {
   });
 });
 
+/** Both at one end of one process. */
 describe("the service on SIGTERM", function () {
   this.timeout(60_000);
   let service: TestService;
-  beforeEach(async () => {
+  let streamed: { begun: boolean; ended: boolean };
+  let request: { received: string; late: unknown };
+  before(async () => {
     service = await startService();
-  });
-  afterEach(() => service.stop());
-
-  it("ends a stream of events with its end, and itself in order", async () => {
-    const headers = { Authorization: `Bearer ${service.apiKey}` };
-    const response = await fetch(`${service.url}/v1/events/stream`, { headers });
-    const reader = response.body!.getReader();
-    expect((await reader.read()).done).to.equal(false);
-    const ended = service.kill("SIGTERM");
-    while (!(await reader.read()).done);
-    await ended;
-    expect(service.exitCode(), service.output()).to.equal(0);
-  });
-
-  it("finishes the request that is under way, takes no other, and ends in order", async () => {
     const ready = (await (await fetch(`${service.url}/readyz`)).json()) as any;
     expect(ready.parts.map(({ name }: { name: string }) => name)).to.include("smtp");
+    const reader = await openStream();
+    const begun = !(await reader.read()).done;
+    const { socket, received, rest } = await beginRequest();
+    const ended = service.kill("SIGTERM");
+    await service.logged(({ msg }) => msg === "stopping");
+    const late = await fetch(`${service.url}/healthz`).catch(() => "refused");
+    while (!(await reader.read()).done);
+    streamed = { begun, ended: true };
+    socket.write(rest);
+    await once(socket, "close");
+    await ended;
+    request = { received: received(), late };
+  });
+  after(() => service?.stop());
+
+  async function openStream() {
+    const headers = { Authorization: `Bearer ${service.apiKey}` };
+    return (await fetch(`${service.url}/v1/events/stream`, { headers })).body!.getReader();
+  }
+
+  /** A request with half of its body; `rest` is the other half. */
+  async function beginRequest() {
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
     let received = "";
@@ -101,15 +111,18 @@ describe("the service on SIGTERM", function () {
     );
     // It is under way: the service has asked for its body.
     while (!received.includes("100 Continue")) await once(socket, "data");
-    const ended = service.kill("SIGTERM");
-    await service.logged(({ msg }) => msg === "stopping");
-    const late = await fetch(`${service.url}/healthz`).catch(() => "refused");
-    socket.write(body.slice(half));
-    await once(socket, "close");
-    await ended;
-    expect(late).to.equal("refused");
-    expect(received).to.match(/HTTP\/1\.1 200 OK/);
-    expect(received).to.contain("Renamed at the last moment");
+    return { socket, received: () => received, rest: body.slice(half) };
+  }
+
+  it("ends a stream of events with its end, and itself in order", () => {
+    expect(streamed).to.deep.equal({ begun: true, ended: true });
+    expect(service.exitCode(), service.output()).to.equal(0);
+  });
+
+  it("finishes the request that is under way, takes no other, and ends in order", () => {
+    expect(request.late).to.equal("refused");
+    expect(request.received).to.match(/HTTP\/1\.1 200 OK/);
+    expect(request.received).to.contain("Renamed at the last moment");
     expect(service.exitCode(), service.output()).to.equal(0);
   });
 });

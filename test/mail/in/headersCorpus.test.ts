@@ -62,8 +62,9 @@ if (hasCorpus("list-mail"))
 
     it("fall into the conversations that they are, in whatever order they come", () => {
       expect(mails).to.have.length(2_500);
+      const read = mails.map(named);
       for (const seed of [1, 2, 3])
-        expect(byFirst(conversations(shuffled(mails.map(named), seed)))).to.deep.equal(byFirst(expected));
+        expect(byFirst(conversations(shuffled(read, seed)))).to.deep.equal(byFirst(expected));
     });
 
     it("are people's and lists', but for three that machines wrote", () => {

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { maxEventBytes } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
+import { inFull } from "#test/support/full.ts";
 import { fixture, fixtureNames, mail, seeded } from "./mails.ts";
 
 /** What every reading must be, whatever the bytes: storable as JSON in PostgreSQL, and small enough for an event. */
@@ -16,11 +17,12 @@ const big = (line: string, times: number): Buffer =>
   Buffer.from(`From: a@b.example\r\n${line.repeat(times)}Subject: late\r\n\r\nx`);
 
 describe("reading the headers of hostile bytes", () => {
-  it("never throws, for 20,000 mails broken at random", function () {
+  const mails = inFull ? 20_000 : 2_000;
+  it(`never throws, for ${mails.toLocaleString("en")} mails broken at random`, function () {
     this.timeout(60_000);
     const random = seeded(17);
     const sources = fixtureNames().map(fixture);
-    for (let n = 0; n < 20_000; n++) {
+    for (let n = 0; n < mails; n++) {
       const raw = Buffer.from(sources[n % sources.length]!);
       const changes = 1 + Math.floor(random() * 20);
       for (let change = 0; change < changes; change++)

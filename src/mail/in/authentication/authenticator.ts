@@ -6,7 +6,7 @@ import type { Authentication } from "#streams/thread/events.ts";
 import { type DmarcPolicy, findDmarcPolicy } from "./dmarc.ts";
 import type { Findings, ReceivedMail } from "./findings.ts";
 import { type ClaimedSender, judge } from "./judge.ts";
-import { createMailVerifier } from "./verifier.ts";
+import { createMailVerifier, type MailVerifier } from "./verifier.ts";
 
 export type MailAuthenticator = {
   /** What a received mail proves about its sender. Takes the time it may take and no longer; never rejects. */
@@ -27,13 +27,15 @@ const usualTimeMs = 10_000;
 /** What is left for judging when the last look-up is given up. */
 const marginMs = 500;
 
-/** SPF, DKIM, DMARC and ARC by DNS, `timeMs` (10 s) in all: what could not be found out by then is `temperror`. */
+/**
+ * SPF, DKIM, DMARC and ARC by DNS, `timeMs` (10 s) in all: what could not be found out by then is `temperror`. `verifier`: one of its own
+ * unless given; closing closes it either way.
+ */
 export function createMailAuthenticator(
   resolver: Resolver,
   clock: Pick<Clock, "monotonic">,
-  timeMs: number = usualTimeMs,
+  { timeMs = usualTimeMs, verifier = createMailVerifier() }: { timeMs?: number; verifier?: MailVerifier } = {},
 ): MailAuthenticator {
-  const verifier = createMailVerifier();
   return {
     async authenticate(mail, sender) {
       const deadline = clock.monotonic() + timeMs - Math.min(marginMs, timeMs / 2);

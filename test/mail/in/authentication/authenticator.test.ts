@@ -41,7 +41,7 @@ describe("authenticating a mail [d13 authentication]", function () {
 
   before(async () => {
     dns = await startDnsServer();
-    authenticator = createMailAuthenticator(resolver(), systemClock, 5_000);
+    authenticator = createMailAuthenticator(resolver(), systemClock, { timeMs: 5_000 });
     dns.txt("s1._domainkey.bank.test", `v=DKIM1; k=rsa; p=${bank.publicKey}`);
     dns.txt("_dmarc.bank.test", "v=DMARC1; p=reject");
     dns.txt("bank.test", "v=spf1 ip4:192.0.2.1 include:_spf.mailer.test -all");
@@ -182,7 +182,7 @@ describe("authenticating a mail [d13 authentication]", function () {
     const quick = createMailAuthenticator(
       createNodeResolver({ servers: [dns.address], timeoutMs: 60_000 }),
       systemClock,
-      300,
+      { timeMs: 300 },
     );
     dns.trouble("s1._domainkey.bank.test", "silent");
     dns.trouble("_dmarc.bank.test", "silent");

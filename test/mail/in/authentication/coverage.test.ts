@@ -19,7 +19,7 @@ describe("what a signature covers beside From [d14 grants]", function () {
   before(async () => {
     dns = await startDnsServer();
     const resolver = createNodeResolver({ servers: [dns.address], timeoutMs: 1_000, tries: 1 });
-    authenticator = createMailAuthenticator(resolver, systemClock, 5_000);
+    authenticator = createMailAuthenticator(resolver, systemClock, { timeMs: 5_000 });
     const spki = publicKey.export({ type: "spki", format: "der" }).toString("base64");
     dns.txt("s1._domainkey.bank.test", `v=DKIM1; k=rsa; p=${spki}`);
     dns.txt("s1._domainkey.mail.bank.test", `v=DKIM1; k=rsa; p=${spki}`);

@@ -1,0 +1,53 @@
+import { randomUUID } from "node:crypto";
+import { pino } from "pino";
+import { compose } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
+import { firstWorkspace } from "#src/firstStart.ts";
+import type { DatabaseUrls } from "#src/postgres/database.ts";
+import { startService } from "#src/service.ts";
+import { freePort } from "../../scripts/support/freePort.ts";
+import { settingsOn } from "./settings.ts";
+
+export type Beside = Awaited<ReturnType<typeof startBeside>>;
+
+/**
+ * One more instance on a database that has its tables, every role of it, in this process: it takes over from one that was killed, or works beside it.
+ * It costs a fifth of what a process does.
+ */
+export async function startBeside(database: DatabaseUrls, environment: Record<string, string> = {}) {
+  const config = loadConfig({
+    ...settingsOn(database),
+    LOG_LEVEL: "silent",
+    PORT: "0",
+    SMTP_IN_PORT: String(await freePort()),
+    ...environment,
+  });
+  const logger = pino({ level: config.logLevel });
+  const composition = compose(config, database, { logger });
+  const instanceId = randomUUID();
+  const service = await startService(config, composition, { instanceId, logger });
+  const first = await firstWorkspace(composition.deps);
+  let stopping: Promise<void> | undefined;
+  return {
+    instanceId,
+    url: service.url as string,
+    smtpPort: service.smtpPort as number,
+    deps: composition.deps,
+    /** Where it found no workspace. */
+    apiKey: first?.apiKey,
+    /** In order, as at SIGTERM. */
+    stop: () => (stopping ??= service.stop().then(() => composition.close())),
+  };
+}
+
+/** What killed instances held is free at once: that leases run out is other tests' matter. `sql` is the owner's. */
+export async function endLeasesOfDead(
+  sql: { query(text: string, values: unknown[]): Promise<unknown> },
+  ...living: readonly Beside[]
+): Promise<void> {
+  const ids = living.map(({ instanceId }) => instanceId);
+  await sql.query("update work.leases set expires_at = now() where holder <> all($1)", [ids]);
+  await sql.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed' and holder <> all($1)", [
+    ids,
+  ]);
+}
