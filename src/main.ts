@@ -31,7 +31,7 @@ async function main(config: Config): Promise<void> {
           "the service's role owns its tables, so only a trigger keeps the event log append-only: set DATABASE_OWNER_URL to use a separate owner",
         );
       composition = compose(config, urls, { logger });
-      service = await startService(config, composition, { instanceId: randomUUID(), logger });
+      service = await startService(config, composition, { instanceId: randomUUID(), logger, alone: !!embedded });
       const first = config.production ? undefined : await firstWorkspace(composition.deps);
       const { url, smtpPort: smtp_port } = service;
       const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";

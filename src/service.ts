@@ -24,11 +24,14 @@ export type Service = {
   stop(): Promise<void>;
 };
 
-/** Starts the roles this instance has, in the order in which they need each other. Throws StartError. */
+/**
+ * Starts the roles this instance has, in the order in which they need each other. `alone`: nobody else can be at work on this database, so that
+ * what a killed instance was at is taken up at once. Throws StartError.
+ */
 export async function startService(
   config: Config,
   composition: Composition,
-  { instanceId, logger }: { instanceId: string; logger: Logger },
+  { instanceId, logger, alone = false }: { instanceId: string; logger: Logger; alone?: boolean },
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
   const has = (role: Role) => config.roles.has(role);
@@ -59,7 +62,7 @@ export async function startService(
       const queued = { deliveries, onQueued: webhooks.wake };
       const onReduced: Says = (what, sentence) => logger.info(what, sentence);
       const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, onReduced, ...config });
-      processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes });
+      processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes, alone });
       processRunner.start();
     }
     if (has("api")) {

@@ -88,6 +88,11 @@ export async function extendClaims(sql: Sql, lanes: readonly Claimed[]): Promise
   return new Set(rows.map(({ claim }) => claim));
 }
 
+/** Lets all claims run out. Only for somebody who is alone. */
+export async function freeClaims(sql: Sql): Promise<void> {
+  await sql.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
+}
+
 /** How many lanes are brought back at once: a page, so that ten thousand that are due hold nobody up. */
 const page = 500;
 

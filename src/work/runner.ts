@@ -3,7 +3,8 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { keepLeases, type LeaseKeeper } from "#src/subscriptions/leaseKeeper.ts";
-import { type Backoff, backoffMs, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { asError, type Backoff, backoffMs, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { freeClaims } from "./lanes.ts";
 import { plan } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
 import { storedPlanned } from "./processRows.ts";
@@ -21,6 +22,8 @@ export type ProcessRunnerOptions = {
   /** Lanes of one process at work at once in this instance (default 32). */
   concurrency?: number;
   backoff?: Backoff;
+  /** No other instance can be alive: what a killed one had claimed is free at once. */
+  alone?: boolean;
 };
 
 export type ProcessRunner = {
@@ -59,30 +62,49 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     return !rows[0]!.busy && (await store.head()) === head;
   }
 
+  async function begin(): Promise<void> {
+    if (options.alone)
+      await freeEverything(database).catch((error) =>
+        log.warn(
+          { reason: asError(error).message },
+          "cannot free what a killed instance had claimed; it runs out on its own",
+        ),
+      );
+    if (stopping.signal.aborted) return;
+    worker.start();
+    keeper ??= keepLeases({
+      ...{ database, clock, log, holder: instanceId, names: [plannerLease], lastsMs: plannerLeaseMs },
+      work: (held) =>
+        plan(
+          {
+            ...planner,
+            onPlanned(events) {
+              worker.remember(events);
+              worker.wake();
+            },
+          },
+          held,
+        ),
+    });
+  }
+  let beginning: Promise<void> | undefined;
+
   return {
     start() {
-      worker.start();
-      keeper ??= keepLeases({
-        ...{ database, clock, log, holder: instanceId, names: [plannerLease], lastsMs: plannerLeaseMs },
-        work: (held) =>
-          plan(
-            {
-              ...planner,
-              onPlanned(events) {
-                worker.remember(events);
-                worker.wake();
-              },
-            },
-            held,
-          ),
-      });
+      beginning ??= begin();
     },
     async stop() {
       stopping.abort();
+      await beginning;
       await Promise.all([keeper?.stop(), worker.stop(graceMs)]);
     },
     async idle() {
       while (!stopping.signal.aborted && !(await isIdle())) await pause(10, stopping.signal);
     },
   };
+}
+
+async function freeEverything(database: Database): Promise<void> {
+  await database.query("update work.leases set expires_at = '-infinity' where name = $1", [plannerLease]);
+  await freeClaims(database);
 }

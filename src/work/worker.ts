@@ -45,6 +45,7 @@ export type Worker = {
 };
 
 const pollEveryMs = 250;
+const parkedEveryMs = 1_000;
 /** Of the room of a process, one workspace gets at most this part. */
 const partOfWorkspace = 0.75;
 const rememberedEvents = 1_000;
@@ -136,11 +137,18 @@ export function createWorker(options: WorkerOptions): Worker {
   async function bringBack(): Promise<void> {
     try {
       while (await bringBackLanes(database, clock.now())) wake();
-      while (await bringBackParked(database)) wake();
     } catch (error) {
       log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
     }
     wake();
+  }
+
+  async function retryParked(): Promise<void> {
+    try {
+      while (await bringBackParked(database)) wake();
+    } catch (error) {
+      log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
+    }
   }
 
   async function extend(): Promise<void> {
@@ -183,6 +191,7 @@ export function createWorker(options: WorkerOptions): Worker {
   return {
     start() {
       every(pollEveryMs, bringBack);
+      every(parkedEveryMs, retryParked);
       every(extendEveryMs, extend);
     },
     async stop(graceMs) {

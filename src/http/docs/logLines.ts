@@ -108,6 +108,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "warn",
+    says: "cannot free what a killed instance had claimed; it runs out on its own",
+    todo: "Nothing: work that was under way when the service was killed goes on within 12 s.",
+  },
+  {
+    level: "warn",
     says: "cannot give lanes back; their claims run out on their own",
     todo: "Nothing: another instance takes over within 12 s.",
   },
