@@ -50,6 +50,8 @@ export type Process = {
   begins?: "with the log" | "now";
   /** What it was called before, or what it was made of: it goes on where the slowest of those stood. */
   formerly?: readonly string[];
+  /** A handler that has not ended after so many seconds is given up (default 300). */
+  longestRunSeconds?: number;
   /** Handlers that run at once, where they mostly wait for others' answers; the runner's number by default. */
   concurrency?: number;
   onTimer?: (timer: Timer, context: ProcessContext) => Answer;

@@ -44,8 +44,8 @@ export type LaneRun = {
 const maxFailures = 5;
 /** After this long the lane goes to the end of the queue, in milliseconds. */
 const turnMs = 1_000;
-/** A handler that has not ended after this long is given up, in milliseconds. */
-const longestRunMs = 300_000;
+/** A handler that has not ended after this long is given up, unless its process says otherwise. */
+const longestRunSeconds = 300;
 
 /** Works on the items of one claimed lane in order, until there are no more, its turn is over or one fails. */
 export function createLaneRun(options: LaneRunOptions): LaneRun {
@@ -86,7 +86,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     let found: Recorded | Timer | undefined;
     try {
       found = await subjectOf(item);
-      const answer = await within(longestRunMs, handle(found, { attempt: item.tries + 1, timers }));
+      const answer = await within(
+        (process.longestRunSeconds ?? longestRunSeconds) * 1000,
+        handle(found, { attempt: item.tries + 1, timers }),
+      );
       if (answer) return await setAside(answer, timers);
     } catch (thrown) {
       return failed(item, found, asError(thrown));
