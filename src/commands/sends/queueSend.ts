@@ -219,6 +219,10 @@ export async function giveBack(
   }
 }
 
+/** The first attempt that a draft is queued under reserves its quota, and gives the reservation its id; later ones replace it. */
+const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: Attempt): boolean =>
+  attemptId === attempt.attemptId || reservation?.reservationId === attempt.reservationId;
+
 /**
  * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt permanently, then its
  * quota, then the claim. An attempt that was queued after all stays as it is.
@@ -231,7 +235,7 @@ export async function undoSend(
   const { attemptId, threadId } = attempt;
   const abandon = { type: "AbandonSend", attemptId, because } as const;
   const { state } = await deps.drafts.handle(draftId, abandon, cause);
-  if (state.attemptId === attemptId) return;
+  if (wasQueuedUnder(state, attempt)) return;
   await releaseQuota(deps, attempt, cause);
   const release = { type: "ReleaseClaim", draftId, attemptId, because } as const;
   await onThread(deps, { threadId, command: release }, cause);
