@@ -2,17 +2,14 @@ import { type Clock, systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
-import { createFreshClaims } from "#src/commands/sends/freshClaims.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
-import { deliverDraft } from "#src/processes/deliverDraft.ts";
+import { deliver } from "#src/processes/deliver.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
-import { finishSends } from "#src/processes/finishSends.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
 import type { Answer, NewTimer, Obstacle, Process, Timer } from "#src/processes/process.ts";
-import { recoverClaims } from "#src/processes/recoverClaims.ts";
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
@@ -119,7 +116,6 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
       // Keys lie in this log as they are.
       keyRing: { open: (sealed: string) => sealed } as never,
       messageIds: createMessageIds(Buffer.alloc(32, 7)),
-      freshClaims: createFreshClaims(clock),
       settings: {
         sandboxDomain: null,
         inboundMxHost: "localhost",
@@ -145,9 +141,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
         releaseHeldMail(deps),
         escalateUnanswered(deps),
         sendApproved(deps),
-        deliverDraft(deps, { ...delivery, provider: provider(() => node) }),
-        finishSends(deps),
-        recoverClaims(deps),
+        deliver(deps, { ...delivery, provider: provider(() => node) }),
         noteDrafts(deps),
       ],
     };
