@@ -43,7 +43,13 @@ export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>;
  * The send path without its surroundings: one log in memory, any number of instances on it, a clock that only tests move (each look at the
  * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice.
  */
-export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2 } = {}) {
+export async function createSendWorld({
+  cap = 50,
+  inboundCap = 10_000,
+  tickMs = 1,
+  deliveries = 2,
+  handOverSeconds = 60,
+} = {}) {
   const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap };
   const log = createMemoryEventStore();
   const blobs = memoryBlobs();
@@ -61,6 +67,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
   let evidence: "accepted" | "refused" | undefined;
   let beforeWriting = (): unknown => undefined;
   let onConnecting = (): unknown => undefined;
+  let beforeAnswering = (): unknown => undefined;
   const timers = new Map<string, { process: string; timer: Timer }>();
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = 0;
@@ -81,6 +88,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
           const answer = answers.shift() ?? ({ kind: "accepted", response: "250 ok" } as const);
           if (typeof answer === "string") throw new Crashed("during the hand-over");
           hands.push({ attemptId, outcome: answer });
+          await beforeAnswering();
           return answer;
         },
         discard() {},
@@ -128,7 +136,7 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
         barrierTimeoutMs: 5_000,
       },
     };
-    const delivery = { instanceId: "test", retrySeconds: [5, 30], confirmSeconds: 900, handOverSeconds: 60 };
+    const delivery = { instanceId: "test", retrySeconds: [5, 30], confirmSeconds: 900, handOverSeconds };
     const node: Node = {
       ...deps,
       faulty,
@@ -349,6 +357,9 @@ export async function createSendWorld({ cap = 50, inboundCap = 10_000, tickMs = 
     },
     onWrite(work: () => unknown) {
       beforeWriting = work;
+    },
+    onAnswer(work: () => unknown) {
+      beforeAnswering = work;
     },
     onConnect(work: () => unknown) {
       onConnecting = work;
