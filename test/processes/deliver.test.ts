@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { Obstacle, SetAside } from "#src/processes/process.ts";
 import { processContext } from "#test/support/processContext.ts";
-import { expectSound, first, unknown } from "./sendChecks.ts";
+import { expectSound, first, isHandingOver, later, unknown } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
 
 const queued = async (options = {}) => {
@@ -79,6 +79,24 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
+  it("sees what is acknowledged and filed while the thread is read", async () => {
+    const { world, draftId } = await queued();
+    const { threads } = world.node;
+    const load = threads.load.bind(threads);
+    world.onConnect(() => {
+      threads.load = async (id) => {
+        const loaded = await load(id);
+        threads.load = load;
+        await customerWrites(world);
+        return loaded;
+      };
+    });
+    await world.run();
+    expect(count(world, "MailReceived")).to.equal(2);
+    expect(world.hands).to.deep.equal([]);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
   it("is repeated before the first byte once it is five seconds old", async () => {
     const { world, draftId } = await queued();
     world.onWrite(async () => {
@@ -100,6 +118,31 @@ describe("the look right before a hand-over", () => {
     expect((await world.state.draft(draftId)).failureCode).to.equal("provider_unavailable");
     await expectSound(world, [draftId], ["failed"]);
   });
+});
+
+describe("a later try", () => {
+  for (const when of ["before", "after"] as const) {
+    it(`that crashes ${when} any of its appends is taken up where it was left`, async () => {
+      for (let at = 1, reached = true; reached; at++) {
+        const { world, draftId } = await queued();
+        world.answer(later);
+        await world.drain();
+        let begun = false;
+        const how = async () => {
+          begun = isHandingOver(world);
+          return "crash" as const;
+        };
+        const doomed = world.createNode({ at, when, how });
+        world.useNode(doomed);
+        await world.run();
+        reached = doomed.faulty.appends >= at;
+        const { status, tries } = await world.state.draft(draftId);
+        expect([status, tries], `append ${at}`).to.deep.equal([begun ? "failed" : "sent", 1]);
+        expect(count(world, "DraftRequeued"), `append ${at}`).to.equal(1);
+        await expectSound(world, [draftId]);
+      }
+    });
+  }
 });
 
 describe("an obstacle", () => {
@@ -226,11 +269,12 @@ describe("a hand-over that was begun", () => {
       const handing = deliverOn(world);
       await writing;
       const second = deliverOn(world, other ? world.createNode() : world.node);
-      if (other) await second;
-      expect(count(world, "DeliveryUnknown")).to.equal(other ? 1 : 0);
+      // The one that waits here ends only with the hand-over.
+      await Promise.race([second, new Promise((resolve) => setTimeout(resolve, 20))]);
       go();
       await Promise.all([handing, second]);
       await world.run();
+      expect(count(world, "DeliveryUnknown")).to.equal(other ? 1 : 0);
       expect(world.hands).to.have.length(1);
       await expectSound(world, [draftId], ["sent"]);
     }

@@ -1,15 +1,8 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
-import { expectSound, send } from "./sendChecks.ts";
-import { createSendWorld, type SendWorld } from "./sendWorld.ts";
-
-/** Between the start of a hand-over and its recorded outcome. */
-const isHandingOver = ({ log }: SendWorld): boolean =>
-  log.all.some(
-    ({ type, stream }) =>
-      type === "DeliveryStarted" && log.all.filter((event) => event.stream === stream).at(-1)?.type === type,
-  );
+import { expectSound, isHandingOver, send } from "./sendChecks.ts";
+import { createSendWorld } from "./sendWorld.ts";
 
 describe("a crash or an outage at every append of the send path", () => {
   const faults: Omit<Fault, "at">[] = [
