@@ -297,6 +297,27 @@ describe("a hand-over that was begun", () => {
     await expectSound(world, [draftId], ["sent"]);
   });
 
+  it("is unknown when it fails again and again, and one that never began fails with everything given back", async () => {
+    for (const started of [false, true]) {
+      const { world, draftId } = await queued();
+      const event = structuredClone(world.log.all.find(({ type }) => type === "DraftQueued")!);
+      if (started) {
+        world.answer("crash after");
+        await deliverOn(world).then(
+          () => expect.fail("it should have crashed"),
+          () => undefined,
+        );
+      }
+      const { givingUp } = world.node.processes.find(({ name }) => name === "deliver")!;
+      if (typeof givingUp !== "function") throw new Error("it would just be parked");
+      for (let times = 0; times < 2; times++) await givingUp(event, new Error("again and again"));
+      await world.run();
+      expect((await world.state.draft(draftId)).failureCode).to.equal(started ? "unconfirmed" : "internal");
+      expect(count(world, "DeliveryUnknown")).to.equal(started ? 1 : 0);
+      await expectSound(world, [draftId], ["failed"]);
+    }
+  });
+
   it("settles under its draft's key, and what was settled before it named its draft under its own", async () => {
     const { world, draftId } = await queued();
     world.answer(unknown);
