@@ -4,7 +4,6 @@ import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
-import { createFreshClaims } from "./commands/sends/freshClaims.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
@@ -85,7 +84,6 @@ export function compose(
     pictures,
     keyRing,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
-    freshClaims: createFreshClaims(clock),
     settings: settingsOf(config),
   };
   return {

@@ -145,9 +145,10 @@ export const settings = Type.Object({
     description: "How long to wait after a request to notify a draft's approvers before the next one is allowed.",
   }),
   HAND_OVER_SECONDS: Whole(1, day, {
-    default: 90,
+    default: 1800,
     unit: "seconds",
-    description: "How long a hand-over may last before it counts as cut off; longer than any takes.",
+    description:
+      "How long a whole hand-over may last, from the first command to the provider's answer. Then its outcome counts as unknown.",
   }),
   DELIVERY_CONFIRM_SECONDS: Whole(1, day, {
     default: 900,

@@ -16,9 +16,10 @@ const streamRules =
   /^streams\/(decider|draft\/(draft|notification|outcome)|domain\/(domain|schedule)|ruleRun\/plan|webhook\/retrySchedule)\.ts$/;
 /** These look into a state or fold one themselves: what commands do not answer for them yet. No other process may import a decider. */
 const lookingIntoStates: Record<string, RegExp> = {
-  "src/processes/deliverDraft.ts": /^streams\/delivery\/decider\.ts$/,
+  "src/processes/deliver.ts": /^streams\/delivery\/decider\.ts$/,
   "src/processes/deliverWebhooks.ts": /^streams\/webhook\/decider\.ts$/,
   "src/processes/deliveryEnds.ts": /^streams\/delivery\/decider\.ts$/,
+  "src/processes/handOver.ts": /^streams\/delivery\/decider\.ts$/,
   "src/processes/releaseHeldMail.ts": /^streams\/filing\/decider\.ts$/,
   "src/processes/runSubmissionRules.ts": /^streams\/ruleRun\/decider\.ts$/,
   "src/processes/tellApprovers.ts": /^streams\/(identity|workspace)\/decider\.ts$/,
@@ -207,8 +208,8 @@ describe("the architecture", () => {
         /commands import/,
       ],
       ["src/processes/noteDrafts.ts", 'import { drafts } from "#streams/draft/decider.ts";', /processes import events/],
-      ["src/processes/deliverDraft.ts", 'const late = await import("nodemailer");', /processes import/],
-      ["src/http/drafts/drafts.ts", 'export * from "#src/processes/deliverDraft.ts";', /http imports/],
+      ["src/processes/deliver.ts", 'const late = await import("nodemailer");', /processes import/],
+      ["src/http/drafts/drafts.ts", 'export * from "#src/processes/deliver.ts";', /http imports/],
       ["src/mail/out/smtpProvider.ts", 'import { handle } from "#src/commands/handle.ts";', /no command/],
       ["src/http/framework/app.ts", 'import { loadConfig } from "#src/config.ts";', /nobody imports the composition/],
       ["src/blobs/postgresBlobs.ts", 'import { x } from "#test/support/postgres.ts";', /scripts or tests/],

@@ -11,7 +11,6 @@ import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { PlanLimits } from "#streams/workspace/planLimits.ts";
 import type { StreamServices } from "./handle.ts";
-import type { FreshClaims } from "./sends/freshClaims.ts";
 
 /** What the commands work with; src/main.ts and the tests put it together. */
 export type Dependencies = StreamServices & {
@@ -30,7 +29,6 @@ export type Dependencies = StreamServices & {
   pictures: Pick<PictureSource, "fetch">;
   keyRing: KeyRing;
   messageIds: MessageIds;
-  freshClaims: FreshClaims;
   settings: Settings;
 };
 

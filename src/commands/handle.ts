@@ -1,5 +1,5 @@
 import type { Clock, Ids } from "#src/clock.ts";
-import { type Appended, type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { type Appended, type EventStore, type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { type Decider, Rejected } from "#streams/decider.ts";
 import type { Actor, Event } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";
@@ -17,7 +17,9 @@ export type Cause = {
   /** An earlier run of this operation was cut off: a command that finds its own effect in the stream answers as the first time. */
   repeated?: boolean;
   /** The API key that asked, if one did: once it is revoked, nothing is appended for it any more (streams/README.md, invariant 7). */
-  keyGuard?: { stream: string; revision: number };
+  keyGuard?: Guard;
+  /** Streams whose present revisions the caller's judgement rests on: if one has moved, StreamMoved names it and nothing is appended. */
+  unlessMoved?: readonly Guard[];
 };
 
 export type Handled<State> = Loaded<State> & {
@@ -36,6 +38,7 @@ export type StreamService<Id, State, Command> = {
   /**
    * Loads, decides, appends; folds again and decides again when somebody else was faster. Commands to one stream queue up here,
    * so that many at once do not conflict their way through. Throws Rejected, Unavailable.
+   * Throws StreamMoved if a stream of the cause's `unlessMoved` has.
    * Must not be called from inside another stream's turn: `command` may be a function of the state, but a pure one.
    */
   handle(id: Id, command: Command | ((state: State) => Command), cause: Cause): Promise<Handled<State>>;
@@ -79,12 +82,13 @@ export function createStreamServices(deps: {
     events: Event[],
     { cause, mark }: { cause: Cause; mark: string | undefined },
   ): Promise<Appended> {
-    const { keyGuard, operation: _, repeated: __, ...rest } = cause;
+    const { keyGuard, unlessMoved = [], operation: _, repeated: __, ...rest } = cause;
+    const guards = keyGuard ? [keyGuard, ...unlessMoved] : unlessMoved;
     const at = deps.clock.now().toISOString();
     const metadata = { ...rest, at, ...(mark === undefined ? {} : { operation: mark }) };
     const named = events.map((event) => ({ ...event, id: deps.ids.uuid(), metadata }));
     try {
-      return await deps.store.append(stream, { revision, unlessMoved: keyGuard }, named);
+      return await deps.store.append(stream, { revision, unlessMoved: guards }, named);
     } catch (error) {
       if (keyGuard && error instanceof StreamMoved && error.stream === keyGuard.stream) {
         throw new Rejected("unauthorized", "this API key was revoked");
@@ -152,7 +156,8 @@ export function createStreamServices(deps: {
         cache.put(stream, now);
         return { ...now, changed: true };
       } catch (error) {
-        if (!(error instanceof StreamMoved) || ++conflicts > maxConflicts) throw error;
+        const isConflict = error instanceof StreamMoved && error.stream === stream;
+        if (!isConflict || ++conflicts > maxConflicts) throw error;
         loaded = await cache.refresh(decider, stream);
         fresh = true;
         if (await isOwnEffect(loaded)) return asTheFirstTime();

@@ -9,12 +9,15 @@ export type NewEvent<E extends Event = Event> = E & { id: string; schemaVersion?
 /** Where an append ended up: the revision and position of the last event written. */
 export type Appended = { revision: number; position: number };
 
+/** A stream, and where it was seen. */
+export type Guard = { stream: string; revision: number };
+
 /** What an append expects of the log: StreamMoved if it is not so. */
 export type Expected = {
   /** Of the stream itself (noStream = must not exist). */
   revision: number;
-  /** Another stream and its revision. Exact if `guards` is true; otherwise checked just before the append. */
-  unlessMoved?: { stream: string; revision: number } | undefined;
+  /** Other streams and their revisions, each once. Exact if `guards` is true; otherwise checked just before the append. */
+  unlessMoved?: readonly Guard[];
 };
 
 /** Most appends expect a revision of their own stream and nothing else. */

@@ -25,7 +25,7 @@ export type Outcome =
 /** Whether the mail may still leave. Its answer may take a moment: nothing is written meanwhile. */
 export type MayWrite = () => boolean | Promise<boolean>;
 
-/** A connection that is open and ready, so that nothing slow happens between a claim and its use. Good for one mail. */
+/** A connection that is open and ready, so that nothing slow happens between the last look at the thread and the hand-over. Good for one mail. */
 export type ReadyConnection = {
   /**
    * Hands over once. `mayWrite` is asked right before the first byte of content (DATA, or the HTTP request): if it says no, or fails,

@@ -1,7 +1,12 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { giveBack } from "#src/commands/sends/queueSend.ts";
+import { noteSent } from "#src/commands/sends/sentMail.ts";
+import { loadThread, onThread } from "#src/commands/threads/threads.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { AcceptedDelivery } from "#streams/delivery/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
 
 /** The provider took it: the draft is sent. One that had failed meanwhile, because nobody knew, stays failed. */
 export async function endAccepted(
@@ -17,7 +22,7 @@ export async function endAccepted(
   if (state.status === "failed") await lateEvidence(deps, { draftId, attemptId, outcome: "accepted" }, cause);
 }
 
-/** It will not be sent. A process gives back what it still holds. A refusal after an unknown outcome is evidence. */
+/** It will not be sent. What it still holds is given back once that is recorded. A refusal after an unknown outcome is evidence. */
 export async function endFailed(
   deps: Dependencies,
   { draftId, attemptId, code, message }: { draftId: string; attemptId: string; code: string; message: string },
@@ -34,3 +39,39 @@ const lateEvidence = (
   { draftId, attemptId, outcome }: { draftId: string; attemptId: string; outcome: "accepted" | "refused" },
   cause: Cause,
 ) => deps.drafts.handle(draftId, { type: "RecordLateEvidence", attemptId, outcome }, cause);
+
+/** The thread is told of a mail that left. Driven by the end itself, so that a crash right after it loses nothing. */
+export const finishSent = (deps: Dependencies, event: Recorded, cause: Cause): Promise<void> =>
+  noteSent(deps, idOf(event.stream), cause);
+
+/**
+ * Whatever an unsent draft still holds is given back: its quota, unless nobody knows whether it was sent, and its claim. A claim that was to
+ * replace its last attempt's goes too.
+ */
+export async function finishUnsent(
+  deps: Dependencies,
+  { event, because }: { event: Recorded; because: string },
+  cause: Cause,
+): Promise<void> {
+  const draftId = idOf(event.stream);
+  const { state: draft } = await deps.drafts.load(draftId);
+  const { state: thread } = await loadThread(deps, draft.threadId);
+  const attemptId = thread.claims[draftId]?.attemptId ?? draft.attemptId;
+  const held = { threadId: draft.threadId, attemptId, reservation: draft.reservation };
+  if (because !== "unconfirmed") return giveBack(deps, { draftId, draft: held, because }, cause);
+  await setNeedsReview(deps, { draftId, draft }, cause);
+  await giveBack(deps, { draftId, draft: { ...held, reservation: null }, because }, cause);
+}
+
+/** Runs once, while the claim still exists, so that a repeated event does not undo what a person answered. */
+async function setNeedsReview(
+  deps: Dependencies,
+  { draftId, draft }: { draftId: string; draft: Draft },
+  cause: Cause,
+): Promise<void> {
+  const { state: thread } = await loadThread(deps, draft.threadId);
+  if (thread.claims[draftId]?.attemptId !== draft.attemptId) return;
+  const because = "it is unknown whether a reply was sent";
+  const command = { type: "UpdateThread", needsReview: true, because } as const;
+  await onThread(deps, { threadId: draft.threadId, command }, cause);
+}

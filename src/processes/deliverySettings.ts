@@ -7,9 +7,6 @@ export type DeliverySettings = {
   retrySeconds: readonly number[];
   /** How long an unknown hand-over may wait for evidence. */
   confirmSeconds: number;
-  /** Longer than any hand-over lasts: one without a recorded end by then was cut off. */
+  /** How long a whole hand-over may last: then its outcome counts as unknown. */
   handOverSeconds: number;
 };
-
-/** A claim may be used for starting a delivery while it is this young, in milliseconds; everything older is claimed again. */
-export const claimGoodForMs = 5_000;

@@ -1,129 +1,113 @@
 import { withdrawalOf } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { signedMail } from "#src/commands/sends/signing.ts";
+import { lookAnew } from "#src/commands/sends/lookAnew.ts";
+import { type Standing, sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { CredentialsRefused, type Outcome, type ReadyConnection } from "#src/mail/mailProvider.ts";
-import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
+import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { CredentialsRefused, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Draft, isReduced, type SendingDraft } from "#streams/draft/draft.ts";
-import { claimGoodForMs, type DeliverySettings } from "./deliverySettings.ts";
+import type { Delivery, NoConnection } from "#streams/delivery/decider.ts";
+import { deliveryStream } from "#streams/delivery/events.ts";
+import { neverBegun, type OutcomeEvent, outcomeEvent, recordOutcome, unknown } from "./deliveryOutcomes.ts";
+import type { DeliverySettings } from "./deliverySettings.ts";
+import { type FrozenMail, freezeMail } from "./freezeMail.ts";
+import type { SetAside } from "./process.ts";
+import { type Sending, writePermission } from "./writePermission.ts";
 
-/** Right before the first byte of content the claim is looked at once more: over this age nothing is written. */
-const claimUsableForMs = 10_000;
-
-/** Mails kept in memory between their writing and their claim. */
-const maxPrepared = 4;
-
-/** Nothing was handed over, and nothing will be: what approved the mail automatically no longer does. */
-export type Withdrawn = { code: "approval_withdrawn"; message: string };
-
-/** Why no provider could take the mail, as the draft's failure code and in words. */
-export type NotConnected = { code: "provider_unavailable" | "provider_credentials"; message: string };
-
-export type HandOver = {
-  handOver(
-    draftId: string,
-    draft: SendingDraft,
-    cause: Cause,
-  ): Promise<"recorded" | "claim_too_old" | NotConnected | Withdrawn>;
-  /** Writes the mail of an attempt before it is claimed: a large one takes longer than a claim is good for. */
-  prepare(draft: Draft, attemptId: string): Promise<void>;
-};
-
-type Frozen = RenderedMail & { messageId: string; mimeSha256: string };
+/** How a draft fails: its code, and why in words. */
+export type Failure = { code: string; message: string };
 
 /**
- * One hand-over under a claim made in this process: everything slow comes before `DeliveryStarted`, and what the provider answered is
- * recorded however long the event store is away. A run that finds the attempt already started hands nothing over.
+ * What came of taking an attempt up. `went on`: its delivery's stream tells. Otherwise nothing was handed over under it: something stands in
+ * the way, no provider was there, the customer has written again, or the draft cannot be sent.
  */
-export function handOver(deps: Dependencies, { provider, instanceId }: DeliverySettings): HandOver {
-  const prepared = new Map<string, Frozen>();
+export type Begun =
+  | "went on"
+  | SetAside
+  | { noConnection: NoConnection; message: string }
+  | { staleBy: string }
+  | { fails: Failure };
 
-  async function handOverOnce(draftId: string, draft: SendingDraft, cause: Cause) {
-    const attemptId = draft.attemptId;
+export type HandOvers = {
+  /** Takes an attempt up that was not started. Waits for one that is under way in this process already. */
+  begin(sending: Sending, cause: Cause): Promise<Begun>;
+  /** Takes an attempt over that was started: one that is under way here is waited for; of any other, nobody knows how it ended. */
+  takeOver(attemptId: string, delivery: Delivery & { phase: "started" }, cause: Cause): Promise<void>;
+  /** Resolves when nothing is under way here for this attempt. */
+  ended(attemptId: string): Promise<void>;
+};
+
+/**
+ * Everything slow comes before the look at thread and inbox, then `DeliveryStarted`, then the hand-over at once. What the provider answered
+ * is recorded however long the event store is away. A run that finds the attempt already started hands nothing over.
+ */
+export function handOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
+  const { provider, instanceId, handOverSeconds } = settings;
+  const underWay = new Map<string, Promise<Begun>>();
+  /** Starts whose outcome stayed unknown: nothing was handed over after them. By attempt, the fence of the start. */
+  const unused = new Map<string, string>();
+
+  async function beginOnce(sending: Sending, cause: Cause): Promise<Begun> {
+    const { draft } = sending;
+    const hindrance = hindranceOf(await sendingStanding(deps, draft));
+    if (hindrance) return hindrance;
+    const mail = await freezeMail(deps, draft, draft.attemptId);
     const connection = await connect();
-    if ("code" in connection) return connection;
+    if ("noConnection" in connection) return connection;
     crashPoint("deliver:connected");
-    let mail: Frozen;
     try {
-      mail = prepared.get(attemptId) ?? (await freeze(draft, attemptId));
-      const because = await withdrawalOf(deps, draftId, draft);
-      if (because !== null) {
-        connection.discard();
-        return { code: "approval_withdrawn", message: because } as const;
-      }
-      prepared.delete(attemptId);
-      if (deps.freshClaims.age(attemptId) > claimGoodForMs) {
-        connection.discard();
-        return "claim_too_old";
-      }
-      await start({ draftId, draft, attemptId }, mail, cause);
+      const started = await start(sending, mail, cause);
+      if ("lookedAt" in started) return await give(connection, { sending, mail, ...started }, cause);
+      connection.discard();
+      return started;
     } catch (error) {
       connection.discard();
-      // Started by somebody else a moment ago: how that ends is theirs to record.
-      if (error instanceof Rejected) return "recorded";
+      // Started or closed by somebody else a moment ago.
+      if (error instanceof Rejected && error.code === "send_in_progress") return "went on";
       throw error;
     }
-    crashPoint("deliver:started");
-    const isUsable = () => deps.freshClaims.age(attemptId) <= claimUsableForMs;
-    let withheld = false;
-    const mayWrite = async () => {
-      if (!isUsable()) return false;
-      withheld = !(await isStanding(draftId, draft));
-      return !withheld && isUsable();
-    };
-    const { envelope, mime, messageId } = mail;
-    const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, mayWrite);
-    deps.freshClaims.forget(attemptId);
-    crashPoint("deliver:handed-over");
-    await record(attemptId, outcomeEvent(outcome, withheld), cause);
-    crashPoint("deliver:recorded");
-    return "recorded";
   }
 
-  /** If that cannot be found out, nothing is written, and the hand-over is retried. */
-  const isStanding = (draftId: string, draft: Draft): Promise<boolean> =>
-    withdrawalOf(deps, draftId, draft).then(
-      (because) => because === null,
-      () => false,
-    );
-
-  async function connect(): Promise<ReadyConnection | NotConnected> {
+  async function connect(): Promise<ReadyConnection | Extract<Begun, { noConnection: unknown }>> {
     try {
       return await provider.connect();
     } catch (error) {
       if (!(error instanceof Unavailable)) throw error;
       return error instanceof CredentialsRefused
-        ? { code: "provider_credentials", message: "the mail provider rejects the service's credentials" }
-        : { code: "provider_unavailable", message: "the mail provider cannot be reached" };
+        ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
+        : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
     }
   }
 
-  /** The very bytes that will leave, stored before anything does. */
-  async function freeze(draft: Draft, attemptId: string): Promise<Frozen> {
-    const content = await loadContent(deps.blobs, draft.stored);
-    const domain = content.from.address.slice(content.from.address.lastIndexOf("@") + 1);
-    const { identityId, threadId } = draft;
-    const messageId = deps.messageIds.mint({ identityId, threadId, attemptId, domain });
-    const attachments = new Map<string, Buffer>();
-    for (const sha256 of filesOf(content, isReduced(draft))) {
-      const bytes = await deps.blobs.get(sha256);
-      if (!bytes) throw new Error(`the attached file ${sha256} is missing`);
-      attachments.set(sha256, bytes);
-    }
-    const { mime: plain, envelope } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
-    const mime = await signedMail(deps, identityId, plain);
-    return { mime, envelope, messageId, mimeSha256: await deps.blobs.put(mime) };
-  }
-
+  /** Looks, and starts unless workspace or identity have moved since they were judged: then all of it is looked at again. */
   async function start(
-    { draftId, draft, attemptId }: { draftId: string; draft: Draft; attemptId: string },
-    mail: { messageId: string; mimeSha256: string },
+    sending: Sending,
+    mail: FrozenMail,
     cause: Cause,
-  ): Promise<void> {
+  ): Promise<{ lookedAt: number } | Exclude<Begun, "went on">> {
+    const { draftId, draft } = sending;
+    for (;;) {
+      const lookedAt = deps.clock.monotonic();
+      const look = await lookAnew(deps, sending, cause);
+      if (look.is === "stale") return { staleBy: look.newMessageId };
+      if (look.is === "not claimed") throw new Error(`the claim of attempt ${draft.attemptId} is gone`);
+      const because = await withdrawalOf(deps, draftId, draft);
+      if (because !== null) return { fails: { code: "approval_withdrawn", message: because } };
+      const standing = await sendingStanding(deps, draft);
+      const hindrance = hindranceOf(standing);
+      if (hindrance) return hindrance;
+      try {
+        await appendStart(sending, mail, { ...cause, unlessMoved: standing.guards });
+        return { lookedAt };
+      } catch (error) {
+        if (!(error instanceof StreamMoved) || error.stream === deliveryStream(draft.attemptId)) throw error;
+      }
+    }
+  }
+
+  async function appendStart({ draftId, draft }: Sending, mail: FrozenMail, cause: Cause): Promise<void> {
+    const fence = deps.ids.uuid();
     const started = {
       draftId,
       threadId: draft.threadId,
@@ -133,52 +117,83 @@ export function handOver(deps: Dependencies, { provider, instanceId }: DeliveryS
       rfcMessageId: mail.messageId,
       mimeSha256: mail.mimeSha256,
       instanceId,
-      fence: deps.ids.uuid(),
+      fence,
     };
-    await deps.deliveries.handle(attemptId, { type: "StartDelivery", started }, cause);
-  }
-
-  /** An answer must not get lost because the log is away for a while: it is all the evidence there is. */
-  async function record(attemptId: string, outcome: ReturnType<typeof outcomeEvent>, cause: Cause): Promise<void> {
-    const command = { type: "RecordOutcome", outcome } as const;
-    for (;;) {
-      try {
-        await deps.deliveries.handle(attemptId, command, cause);
-        return;
-      } catch (error) {
-        if (!(error instanceof Unavailable)) throw error;
-        await new Promise((resolve) => setTimeout(resolve, 500));
-      }
+    try {
+      await deps.deliveries.handle(draft.attemptId, { type: "StartDelivery", started }, cause);
+    } catch (error) {
+      if (error instanceof Unavailable) unused.set(draft.attemptId, fence);
+      throw error;
     }
   }
 
+  /** Hands over, once and now. Whatever has no answer in time counts as unknown; an answer that comes later is evidence. */
+  async function give(
+    connection: ReadyConnection,
+    { sending, mail, lookedAt }: { sending: Sending; mail: FrozenMail; lookedAt: number },
+    cause: Cause,
+  ): Promise<Begun> {
+    const { attemptId } = sending.draft;
+    crashPoint("deliver:started");
+    const permission = writePermission(deps, { sending, lookedAt }, cause);
+    const { envelope, mime, messageId } = mail;
+    const handing = connection.handOver({ attemptId, envelope, messageId, mime }, permission.mayWrite);
+    const outcome = await within(handOverSeconds * 1000, handing);
+    if (outcome) {
+      crashPoint("deliver:handed-over");
+      await record(attemptId, outcomeEvent(outcome, permission.isWithheld()), cause);
+      crashPoint("deliver:recorded");
+      return "went on";
+    }
+    permission.giveUp();
+    void handing
+      .then((late) => record(attemptId, outcomeEvent(late, permission.isWithheld()), cause))
+      .catch(() => undefined);
+    await record(attemptId, unknown(`the hand-over did not end within ${handOverSeconds} s`), cause);
+    return "went on";
+  }
+
+  const record = (attemptId: string, outcome: OutcomeEvent, cause: Cause) =>
+    recordOutcome(deps, { attemptId, outcome }, cause);
+
+  async function ended(attemptId: string): Promise<void> {
+    await underWay.get(attemptId)?.catch(() => undefined);
+  }
+
   return {
-    handOver: handOverOnce,
-    async prepare(draft, attemptId) {
-      const mail = await freeze(draft, attemptId);
-      const [oldest] = prepared.keys();
-      if (oldest !== undefined && prepared.size >= maxPrepared) prepared.delete(oldest);
-      prepared.set(attemptId, mail);
+    ended,
+    async begin(sending, cause) {
+      const { attemptId } = sending.draft;
+      if (underWay.has(attemptId)) {
+        await ended(attemptId);
+        return "went on";
+      }
+      const run = beginOnce(sending, cause).finally(() => underWay.delete(attemptId));
+      underWay.set(attemptId, run);
+      return run;
+    },
+    async takeOver(attemptId, { started }, cause) {
+      if (underWay.has(attemptId)) return ended(attemptId);
+      const neverUsed = unused.get(attemptId) === started.fence;
+      const message = "the hand-over was interrupted: it is unknown whether the provider accepted the mail";
+      await record(attemptId, neverUsed ? neverBegun : unknown(message), cause);
+      unused.delete(attemptId);
     },
   };
 }
 
-function outcomeEvent(outcome: Outcome, withheld: boolean) {
-  switch (outcome.kind) {
-    case "accepted": {
-      const { response, providerId = null, rejectedRecipients = [] } = outcome;
-      return { type: "DeliveryAccepted", data: { response, providerId, rejectedRecipients } } as const;
-    }
-    case "refused": {
-      const { retryable, code, message } = outcome;
-      return { type: "DeliveryRefused", data: { retryable, code, message } } as const;
-    }
-    case "not_handed_over":
-      return {
-        type: "DeliveryNotHandedOver",
-        data: { message: outcome.message, ...(withheld && { withheld }) },
-      } as const;
-    case "unknown":
-      return { type: "DeliveryUnknown", data: { message: outcome.message } } as const;
-  }
+/** What to do about an obstacle; undefined if there is none. */
+function hindranceOf({ state, obstacles }: Standing): SetAside | { fails: Failure } | undefined {
+  if (state === "allowed") return undefined;
+  if (state !== "identity_deleted") return { setAside: obstacles };
+  return { fails: { code: state, message: "the identity was deleted before the mail was sent" } };
+}
+
+/** Undefined if it takes longer. */
+async function within<T>(milliseconds: number, work: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }

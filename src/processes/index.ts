@@ -8,18 +8,15 @@ import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
-import { concludeSettled } from "./concludeSettled.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
-import { deliverDraft } from "./deliverDraft.ts";
+import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
-import { finishSends } from "./finishSends.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import type { Process } from "./process.ts";
 import { queueWebhooks } from "./queueWebhooks.ts";
 import { recordBounces } from "./recordBounces.ts";
-import { recoverClaims } from "./recoverClaims.ts";
 import { reduceStoredHtml, type Says } from "./reduceStoredHtml.ts";
 import { refreshDraftContents } from "./refreshDraftContents.ts";
 import { releaseAddress } from "./releaseAddress.ts";
@@ -59,18 +56,15 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
   notifyApprovers(deps, channels(deps, settings.provider)),
   escalateUnanswered(deps),
   sendApproved(deps),
-  deliverDraft(deps, {
+  deliver(deps, {
     provider: settings.provider,
     instanceId: settings.instanceId,
     retrySeconds: settings.smtpRetrySeconds,
     confirmSeconds: settings.deliveryConfirmSeconds,
     handOverSeconds: settings.handOverSeconds,
   }),
-  finishSends(deps),
-  concludeSettled(deps),
   confirmDelivery(deps, settings.provider),
   recordBounces(deps),
-  recoverClaims(deps),
   noteDrafts(deps),
   refreshDraftContents(deps),
   reduceStoredHtml(deps, settings.onReduced),

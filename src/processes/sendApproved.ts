@@ -3,11 +3,11 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { caughtUp } from "#src/commands/rules/ruleRuns.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { sendingState } from "#src/commands/sends/sendingAllowed.ts";
+import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Acting, Process, ProcessContext } from "./process.ts";
+import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
 
 type Kind = "approval" | "auto";
 type Meant = { draftId: string; kind: Kind };
@@ -17,6 +17,9 @@ const recheckMs = 2_000;
 /** How long an auto-approved draft waits for the rules of its creation; then a person is asked. */
 const rulesWithinMs = 30_000;
 
+/** Refusals by a state of the sender that its own events end. */
+const byState = ["sending_paused", "identity_not_active"];
+
 /** Refusals after which the draft's own status says how it goes on. */
 const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn"];
 
@@ -25,31 +28,45 @@ const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_
  * identity's setting alone comes after the rules of the draft's creation.
  */
 export function sendApproved(deps: Dependencies): Process {
-  async function send({ draftId, kind }: Meant, { cause, timers }: Acting): Promise<void> {
-    const { state: draft } = await deps.drafts.load(draftId);
-    if (draft.status !== "approved" || !draft.sendRequested) return;
-    try {
-      await queueSend(deps, { draftId, kind }, cause);
-    } catch (error) {
-      if (!(error instanceof Rejected)) throw error;
-      if (resolved.includes(error.code)) return againIfStillMeant({ draftId, kind }, { cause, timers });
-      if (error.code === "human_approval_required") return askPerson(draftId, error.message, cause);
-      // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
-      const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
-      await deps.drafts.handle(draftId, hold, cause);
-      const isOver = error.code === "identity_not_active" && (await sendingState(deps, draft)) === "allowed";
-      if (error.code === "sending_paused" || isOver) await againIfStillMeant({ draftId, kind }, { cause, timers });
+  async function send(meant: Meant, acting: Acting): Promise<SetAside | undefined> {
+    const { draftId } = meant;
+    for (;;) {
+      const { state: draft } = await deps.drafts.load(draftId);
+      if (draft.status !== "approved" || !draft.sendRequested) return undefined;
+      try {
+        await queueSend(deps, meant, acting.cause);
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof Rejected)) throw error;
+        const next = await refused(meant, error, acting);
+        if (next !== "again") return next;
+      }
     }
   }
 
+  async function refused(meant: Meant, error: Rejected, acting: Acting): Promise<"again" | SetAside | undefined> {
+    const { draftId } = meant;
+    const { cause } = acting;
+    if (resolved.includes(error.code)) return againIfStillMeant(meant, acting);
+    if (error.code === "human_approval_required") return askPerson(draftId, error.message, cause);
+    // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
+    const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
+    const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
+    if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
+    const { state, obstacles } = await sendingStanding(deps, draft);
+    if (state === "allowed") return "again";
+    // One that is held for its identity is brought back by onMaySendAgain.
+    return state === "sending_paused" ? { setAside: obstacles } : undefined;
+  }
+
   /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */
-  async function againIfStillMeant(meant: Meant, acting: Acting): Promise<void> {
+  async function againIfStillMeant(meant: Meant, acting: Acting): Promise<undefined> {
     const { state: draft } = await deps.drafts.load(meant.draftId);
     if (draft.status === "approved" && draft.sendRequested) await again(meant, acting);
   }
 
   /** Approved by nobody, and since then the identity wants a person's word: its approvers are asked as for any pending draft. */
-  async function askPerson(draftId: string, because: string, cause: Cause): Promise<void> {
+  async function askPerson(draftId: string, because: string, cause: Cause): Promise<undefined> {
     await deps.drafts.handle(draftId, { type: "ReturnToPending", because }, cause);
   }
 
@@ -74,15 +91,15 @@ export function sendApproved(deps: Dependencies): Process {
     });
   }
 
-  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
+  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
-    if (!draft.autoApproved) return;
+    if (!draft.autoApproved) return undefined;
     await context.timers.cancel(idOf(event.stream), "rules");
     const cause = causedBy(event, "sendApproved");
-    await send({ draftId: idOf(event.stream), kind: "auto" }, { ...context, cause });
+    return send({ draftId: idOf(event.stream), kind: "auto" }, { ...context, cause });
   }
 
-  async function giveUpOnRules(draftId: string, cause: Cause): Promise<void> {
+  async function giveUpOnRules(draftId: string, cause: Cause): Promise<undefined> {
     const command = { type: "GiveUpOnRules", because: "the rules could not be run" } as const;
     await deps.drafts.handle(draftId, command, cause);
   }

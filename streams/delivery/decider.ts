@@ -4,14 +4,20 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type DeliveryEvent, deliveryStream } from "./events.ts";
 
+/** Why no provider could be reached, as the code with which a draft fails in the end. */
+export type NoConnection = "provider_unavailable" | "provider_credentials";
+
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
 
 /** `reports`: the reported outcomes; each is recorded once. */
 type Told = { reports: readonly ReportEvent["type"][] };
 
-/** The hand-over of this attempt has not begun; once `abandoned`, it never will. */
+/** The hand-over of this attempt has not begun; once `abandoned`, it never will. `noConnection`: for want of a connection, which counts as a try. */
 export type UnstartedDelivery = Told &
-  ({ phase: "none"; started: null } | { phase: "abandoned"; started: null; message: string });
+  (
+    | { phase: "none"; started: null }
+    | { phase: "abandoned"; started: null; message: string; noConnection: NoConnection | null }
+  );
 
 /** The provider took it. `message`: what it answered, or the evidence. */
 export type AcceptedDelivery = Told & { phase: "accepted"; started: Started; message: string };
@@ -40,7 +46,7 @@ export type ReportEvent = Extract<
 
 export type DeliveryCommand =
   | { type: "StartDelivery"; started: Started }
-  | { type: "AbandonDelivery"; draftId: string; because: string }
+  | { type: "AbandonDelivery"; draftId: string; because: string; code?: NoConnection }
   | { type: "RecordOutcome"; outcome: Outcome }
   | { type: "ReportDelivery"; report: ReportEvent }
   | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
@@ -53,7 +59,13 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
     case "DeliveryStarted":
       return { phase: "started", started: event.data, reports };
     case "DeliveryAbandoned":
-      return { phase: "abandoned", started: null, message: event.data.because, reports };
+      return {
+        phase: "abandoned",
+        started: null,
+        message: event.data.because,
+        noConnection: event.data.code ?? null,
+        reports,
+      };
     case "DeliveryDelivered":
     case "DeliveryBounced":
     case "DeliveryComplained":
@@ -102,9 +114,11 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
       // No "already so" here: a caller that finds it started did not start it, and may not hand over.
       if (delivery.phase !== "none") throw new Rejected("send_in_progress", `this attempt is ${delivery.phase}`);
       return [{ type: "DeliveryStarted", data: command.started }];
-    case "AbandonDelivery":
+    case "AbandonDelivery": {
       if (delivery.phase !== "none") return [];
-      return [{ type: "DeliveryAbandoned", data: { draftId: command.draftId, because: command.because } }];
+      const { draftId, because, code } = command;
+      return [{ type: "DeliveryAbandoned", data: { draftId, because, ...(code && { code }) } }];
+    }
     case "RecordOutcome":
       return recordOutcome(command.outcome, delivery);
     case "ReportDelivery":
@@ -112,7 +126,7 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
     case "SettleDelivery":
       if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
       if (command.outcome === delivery.phase) return [];
-      return [{ type: "DeliverySettled", data: { outcome: command.outcome, evidence: command.evidence } }];
+      return [settled(delivery, command.outcome, command.evidence)];
     default:
       return unreachable(command);
   }
@@ -122,12 +136,14 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
 function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
   if (delivery.phase === "started") {
     const reported = outcome.type === "DeliveryUnknown" && delivery.reports.length > 0;
-    return reported ? [outcome, settled("accepted", "the outcome of this mail was already reported")] : [outcome];
+    return reported
+      ? [outcome, settled(delivery, "accepted", "the outcome of this mail was already reported")]
+      : [outcome];
   }
   if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
-  if (outcome.type === "DeliveryAccepted") return [settled("accepted", outcome.data.response)];
+  if (outcome.type === "DeliveryAccepted") return [settled(delivery, "accepted", outcome.data.response)];
   if (outcome.type === "DeliveryRefused" || outcome.type === "DeliveryNotHandedOver") {
-    return [settled("refused", outcome.data.message)];
+    return [settled(delivery, "refused", outcome.data.message)];
   }
   return [];
 }
@@ -136,12 +152,16 @@ function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
 function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
   if (delivery.started === null || delivery.reports.includes(reported.type)) return [];
   const unsettled = delivery.phase === "unknown" || delivery.phase === "unconfirmed";
-  return unsettled ? [reported, settled("accepted", reported.data.evidence)] : [reported];
+  return unsettled ? [reported, settled(delivery, "accepted", reported.data.evidence)] : [reported];
 }
 
-const settled = (outcome: "accepted" | "refused", evidence: string): DeliveryEvent => ({
+const settled = (
+  { started }: Pick<Delivery, "started">,
+  outcome: Settled["data"]["outcome"],
+  evidence: string,
+): DeliveryEvent => ({
   type: "DeliverySettled",
-  data: { outcome, evidence },
+  data: { outcome, evidence, ...(started && { draftId: started.draftId }) },
 });
 
 export const deliveryDecider: Decider<Delivery, DeliveryCommand, DeliveryEvent> = {

@@ -22,7 +22,15 @@ export type DeliveryEvent =
       }
     >
   /** This attempt will not be handed over. */
-  | Event<"DeliveryAbandoned", { draftId: string; because: string }>
+  | Event<
+      "DeliveryAbandoned",
+      {
+        draftId: string;
+        because: string;
+        /** There was no connection, and why, as the code with which the draft fails in the end: that counts as a try. Absent in older events. */
+        code?: "provider_unavailable" | "provider_credentials";
+      }
+    >
   | Event<
       "DeliveryNotHandedOver",
       {
@@ -37,6 +45,14 @@ export type DeliveryEvent =
   | Event<"DeliveryDelivered", DeliveryReport>
   | Event<"DeliveryBounced", DeliveryReport>
   | Event<"DeliveryComplained", DeliveryReport>
-  | Event<"DeliverySettled", { outcome: "accepted" | "refused" | "unconfirmed"; evidence: string }>;
+  | Event<
+      "DeliverySettled",
+      {
+        outcome: "accepted" | "refused" | "unconfirmed";
+        evidence: string;
+        /** Whose attempt it is. Absent in older events. */
+        draftId?: string;
+      }
+    >;
 
 export const deliveryStream = (attemptId: string): string => `delivery-${attemptId}`;

@@ -39,8 +39,8 @@ export function decideSending(command: SendingCommand, draft: Draft): DraftEvent
         },
       ];
     case "AbandonSend":
-      // Once queued under it, an attempt can only end by its delivery's outcome.
-      if (draft.attemptId === command.attemptId || draft.abandoned.includes(command.attemptId)) return [];
+      // A queued draft is never taken back: the attempts it was queued under end by their deliveries' outcomes, and no late queueing is accepted.
+      if (draft.attemptId !== null || draft.abandoned.includes(command.attemptId)) return [];
       return [{ type: "SendAbandoned", data: { attemptId: command.attemptId, because: command.because } }];
     case "HoldSend":
       if (draft.status !== "approved" || draft.held === command.code) return [];

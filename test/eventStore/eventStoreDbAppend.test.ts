@@ -136,7 +136,7 @@ describe("EventStoreDB adapter: appends and reads in trouble", function () {
   it("finds its own events where the guard has moved since they were written", async () => {
     const [stream, guard] = [newStream(), newStream("guard")];
     const events = newEvents(2);
-    const expected = { revision: noStream, unlessMoved: { stream: guard, revision: noStream } };
+    const expected = { revision: noStream, unlessMoved: [{ stream: guard, revision: noStream }] };
     const first = await store.append(stream, expected, events);
     await store.append(guard, noStream, newEvents(1));
     expect(await store.append(stream, expected, events)).to.deep.equal(first);

@@ -326,6 +326,19 @@ describe("an approval that nobody gave by hand [d14 grants]", function () {
       await world.run();
       expect((await world.state.draft(draftId)).status, what).to.equal("sent");
     }
+    for (const [what, [comes, goes]] of Object.entries(obstacles)) {
+      const world = await createStandingWorld();
+      const draftId = await world.submit();
+      await sendDraft(world.node, { workspaceId, draftId }, cause);
+      await comes(world);
+      await world.drain();
+      expect((await world.state.draft(draftId)).status, what).to.equal("sending");
+      expect(world.hands, what).to.deep.equal([]);
+      await goes(world);
+      // Set aside under what ends it: no time passes.
+      await world.drain();
+      await expectSound(world, [draftId], ["sent"]);
+    }
   });
 
   it("gives way to a person's or a key's word, which is not asked again", async () => {

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
-import { concludeSettled } from "#src/processes/concludeSettled.ts";
 import { confirmDelivery } from "#src/processes/confirmDelivery.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
@@ -46,7 +45,7 @@ describe("reports of what became of a mail", () => {
 
   const unknown = { kind: "unknown", message: "the connection was lost" } as const;
   const conclude = async (world: SendWorld) => {
-    const process = concludeSettled(world.node);
+    const process = world.node.processes.find(({ name }) => name === "deliver")!;
     for (const event of world.log.all) await process.on[event.type]?.(structuredClone(event), context);
   };
 

@@ -50,3 +50,10 @@ export async function requireHuman(world: SendWorld): Promise<void> {
 
 export const send = (world: SendWorld, draftId: string, on = world.node) =>
   sendDraft(on, { workspaceId, draftId }, cause);
+
+/** Between the start of a hand-over and its recorded outcome. */
+export const isHandingOver = ({ log }: SendWorld): boolean =>
+  log.all.some(
+    ({ type, stream }) =>
+      type === "DeliveryStarted" && log.all.filter((event) => event.stream === stream).at(-1)?.type === type,
+  );

@@ -87,7 +87,7 @@ describe("the send path", () => {
     expect((await world.state.thread()).claims).to.deep.equal({});
   });
 
-  it("does not call a draft stale that another send queued before the newer mail came", async () => {
+  it("does not call a draft stale that another send queued before the newer mail came: its hand-over judges that", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();
     const late = world.createNode();
@@ -99,8 +99,10 @@ describe("the send path", () => {
     await world.node.processes[0]!.on.MailReceived!(world.log.all.at(-1)!, {} as never);
     release();
     expect(await slow).to.equal("invalid_status");
+    expect((await world.state.draft(draftId)).status).to.equal("sending");
     await world.run();
-    await expectSound(world, [draftId], ["sent"]);
+    expect(world.hands).to.deep.equal([]);
+    await expectSound(world, [draftId], ["stale"]);
   });
 
   it("queues exactly five of 200 parallel sends when five are left", async () => {

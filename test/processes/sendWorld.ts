@@ -2,17 +2,14 @@ import { type Clock, systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
-import { createFreshClaims } from "#src/commands/sends/freshClaims.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
-import { deliverDraft } from "#src/processes/deliverDraft.ts";
+import { deliver } from "#src/processes/deliver.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
-import { finishSends } from "#src/processes/finishSends.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
 import type { Answer, NewTimer, Obstacle, Process, Timer } from "#src/processes/process.ts";
-import { recoverClaims } from "#src/processes/recoverClaims.ts";
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
@@ -42,7 +39,13 @@ export type Hand = { attemptId: string; outcome: Outcome };
 type Work = (process: Process) => Answer | undefined;
 export type Node = Dependencies & { faulty: ReturnType<typeof faultyEventStore>; processes: Process[] };
 
-export type WorldOptions = { cap?: number; inboundCap?: number; tickMs?: number; deliveries?: number };
+export type WorldOptions = {
+  cap?: number;
+  inboundCap?: number;
+  tickMs?: number;
+  deliveries?: number;
+  handOverSeconds?: number;
+};
 type KeptTimers = Map<string, { process: string; timer: Timer }>;
 /** A world at rest, from which others begin. */
 export type Beginning = {
@@ -83,7 +86,7 @@ export async function createSendWorld(options: WorldOptions = {}) {
  * monotonic one takes `tickMs`), and a dispatcher that delivers every event twice. Nothing has happened in it, or what has in its beginning.
  */
 export function openSendWorld(
-  { cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2 }: WorldOptions,
+  { cap = 50, inboundCap = 10_000, tickMs = 1, deliveries = 2, handOverSeconds = 60 }: WorldOptions,
   beginning?: Beginning,
 ) {
   const limits = { ...planLimits.builder_pack, emailsPerPeriod: cap, inboundPerPeriod: inboundCap };
@@ -104,6 +107,7 @@ export function openSendWorld(
   let evidence: "accepted" | "refused" | undefined;
   let beforeWriting = (): unknown => undefined;
   let onConnecting = (): unknown => undefined;
+  let beforeAnswering = (): unknown => undefined;
   const timers: KeptTimers = new Map(beginning?.timers);
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = beginning?.position ?? 0;
@@ -124,6 +128,7 @@ export function openSendWorld(
           const answer = answers.shift() ?? ({ kind: "accepted", response: "250 ok" } as const);
           if (typeof answer === "string") throw new Crashed("during the hand-over");
           hands.push({ attemptId, outcome: answer });
+          await beforeAnswering();
           return answer;
         },
         discard() {},
@@ -159,7 +164,6 @@ export function openSendWorld(
       // Keys lie in this log as they are.
       keyRing: { open: (sealed: string) => sealed } as never,
       messageIds: createMessageIds(Buffer.alloc(32, 7)),
-      freshClaims: createFreshClaims(clock),
       settings: {
         sandboxDomain: null,
         inboundMxHost: "localhost",
@@ -172,7 +176,7 @@ export function openSendWorld(
         barrierTimeoutMs: 5_000,
       },
     };
-    const delivery = { instanceId: "test", retrySeconds: [5, 30], confirmSeconds: 900, handOverSeconds: 60 };
+    const delivery = { instanceId: "test", retrySeconds: [5, 30], confirmSeconds: 900, handOverSeconds };
     const node: Node = {
       ...deps,
       faulty,
@@ -185,9 +189,7 @@ export function openSendWorld(
         releaseHeldMail(deps),
         escalateUnanswered(deps),
         sendApproved(deps),
-        deliverDraft(deps, { ...delivery, provider: provider(() => node) }),
-        finishSends(deps),
-        recoverClaims(deps),
+        deliver(deps, { ...delivery, provider: provider(() => node) }),
         noteDrafts(deps),
       ],
     };
@@ -383,6 +385,9 @@ export function openSendWorld(
     },
     onWrite(work: () => unknown) {
       beforeWriting = work;
+    },
+    onAnswer(work: () => unknown) {
+      beforeAnswering = work;
     },
     onConnect(work: () => unknown) {
       onConnecting = work;

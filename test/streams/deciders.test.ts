@@ -68,7 +68,7 @@ describe("a delivery", () => {
     data: { draftId: "draft", because: "old" },
   };
   const settled = (outcome: "accepted" | "refused" | "unconfirmed", evidence: string) =>
-    ({ type: "DeliverySettled", data: { outcome, evidence } }) as const;
+    ({ type: "DeliverySettled", data: { outcome, evidence, draftId: "draft" } }) as const;
   const start = { type: "StartDelivery", started: started.data } as DeliveryCommand;
   const abandon = { type: "AbandonDelivery", draftId: "draft", because: "old" } as const;
   const record = (outcome: typeof accepted | typeof refused | typeof notHandedOver | typeof unknown) =>

@@ -171,6 +171,21 @@ describe("a draft", () => {
       .then();
   });
 
+  it("takes back no attempt once it is queued: not the one that a later one replaced, nor any other", () => {
+    const after: DraftEvent[][] = [[], [requeued], [requeued, failed()], [requeued, sent("attempt 2")], [markedStale]];
+    for (const events of after) {
+      for (const attemptId of ["attempt 1", "attempt 2", "attempt 3"]) {
+        draft(...sending, ...events)
+          .when({ type: "AbandonSend", attemptId, because: "late" })
+          .then();
+      }
+    }
+    // What an older version of the service recorded stays readable.
+    draft(...sending, requeued, abandoned)
+      .when(recordSent("attempt 2"))
+      .then(sent("attempt 2"));
+  });
+
   it("is queued again only in the place of its present attempt", () => {
     draft(...sending)
       .when(requeue)

@@ -33,10 +33,11 @@ export function createMemoryEventStore(
     return { revision: last.revision, position: last.position };
   }
 
-  function requireUnmoved({ unlessMoved }: Expected): void {
-    if (!unlessMoved) return;
-    const actual = revisionOf(unlessMoved.stream);
-    if (actual !== unlessMoved.revision) throw new StreamMoved(unlessMoved.stream, unlessMoved.revision, actual);
+  function requireUnmoved({ unlessMoved = [] }: Expected): void {
+    for (const { stream, revision } of unlessMoved) {
+      const actual = revisionOf(stream);
+      if (actual !== revision) throw new StreamMoved(stream, revision, actual);
+    }
   }
 
   function write(stream: string, events: readonly NewEvent[]): Appended {

@@ -19,7 +19,7 @@ import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
 /** How long a send waits for a competing send of the same draft to be decided. */
 const competitorMs = 2_000;
 
-/** Longer than it takes until a claim whose maker was cut off is undone (recoverClaims). */
+/** Longer than it takes until a claim whose maker was cut off is undone (processes/deliver.ts). */
 const recoveryMs = 10_000;
 
 /** The state between a claim and a queued draft, enough to undo it. */
@@ -116,31 +116,20 @@ async function requireStanding(
 }
 
 /**
- * Claims the draft again in the place of an older attempt that is closed, and queues it under the new one. Used by every later try:
- * retry, pause, recovery. May end stale: then the draft is, and Rejected stale_draft is thrown. Throws Rejected approval_withdrawn before any
+ * Claims the draft again in the place of an older attempt that is closed, and queues it under the new one. Used by every later try,
+ * after a retry, and after an attempt that was given up. May end stale: then the draft is, and Rejected stale_draft is thrown. Throws Rejected approval_withdrawn before any
  * claim where what approved it without a person does so no more: nothing was handed over, and the caller ends it.
  */
 export async function requeueSend(
   deps: Dependencies,
-  {
-    draftId,
-    replaces,
-    tries,
-    newAttemptId = deps.ids.uuid(),
-  }: {
-    draftId: string;
-    replaces: string;
-    tries: number;
-    /** Of the new attempt, where its mail is written already. */
-    newAttemptId?: string;
-  },
+  { draftId, replaces, tries }: { draftId: string; replaces: string; tries: number },
   cause: Cause,
 ): Promise<void> {
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.status !== "sending" || draft.attemptId !== replaces) return;
   const because = await withdrawalOf(deps, draftId, draft);
   if (because !== null) throw new Rejected("approval_withdrawn", because);
-  const attempt = await claim(deps, { draftId, draft, replaces, attemptId: newAttemptId }, cause);
+  const attempt = await claim(deps, { draftId, draft, replaces }, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
   await deps.drafts.handle(draftId, command, cause);
@@ -149,14 +138,10 @@ export async function requeueSend(
 /** Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. */
 async function claim(
   deps: Dependencies,
-  {
-    draftId,
-    draft,
-    replaces,
-    attemptId = deps.ids.uuid(),
-  }: { draftId: string; draft: Draft; replaces: string | null; attemptId?: string },
+  { draftId, draft, replaces }: { draftId: string; draft: Draft; replaces: string | null },
   cause: Cause,
 ): Promise<Attempt> {
+  const attemptId = deps.ids.uuid();
   const quota = draft.reservation ?? {
     quotaStream: await quotaStreamOf(deps, draft.workspaceId),
     reservationId: attemptId,
@@ -174,8 +159,6 @@ async function claim(
   let threadId: string | undefined;
   try {
     const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
-    // Its age counts from before the append: this process may be suspended right after it.
-    deps.freshClaims.claimed(attemptId);
     threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
     // What was acknowledged between the barrier and the claim comes before the claim in the log: repeating the claim judges it too.
     if ((await waitUntilFiled(deps, draft.identityId, filedUpTo)) !== filedUpTo) {
@@ -183,7 +166,6 @@ async function claim(
     }
     return { attemptId, threadId, ...quota };
   } catch (error) {
-    deps.freshClaims.forget(attemptId);
     if (error instanceof Rejected && error.code === "stale_draft") {
       await endStale(deps, { draftId, draft, newMessageId: error.details.new_message_id as string }, cause);
       const release = { type: "ReleaseClaim", draftId, attemptId, because: "stale" } as const;
@@ -219,6 +201,10 @@ export async function giveBack(
   }
 }
 
+/** The first attempt that a draft is queued under reserves its quota, and gives the reservation its id; later ones replace it. */
+const wasQueuedUnder = ({ attemptId, reservation }: Draft, attempt: Attempt): boolean =>
+  attemptId === attempt.attemptId || reservation?.reservationId === attempt.reservationId;
+
 /**
  * Takes back an attempt that did not come to be queued. The order matters: first the draft refuses that attempt permanently, then its
  * quota, then the claim. An attempt that was queued after all stays as it is.
@@ -231,7 +217,7 @@ export async function undoSend(
   const { attemptId, threadId } = attempt;
   const abandon = { type: "AbandonSend", attemptId, because } as const;
   const { state } = await deps.drafts.handle(draftId, abandon, cause);
-  if (state.attemptId === attemptId) return;
+  if (wasQueuedUnder(state, attempt)) return;
   await releaseQuota(deps, attempt, cause);
   const release = { type: "ReleaseClaim", draftId, attemptId, because } as const;
   await onThread(deps, { threadId, command: release }, cause);

@@ -1,33 +1,83 @@
+import type { Guard } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
+import { domainStream } from "#streams/domain/events.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import { identityStream } from "#streams/identity/events.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
 import { requiresHuman } from "../approvals/humanApproval.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { ownDomainOf } from "../domains/domains.ts";
 import type { Cause } from "../handle.ts";
 import { identityWorks } from "../identities/identities.ts";
 
+export type SendingState =
+  | "allowed"
+  | "sending_paused"
+  | "domain_not_verified"
+  | "identity_disabled"
+  | "identity_over_cap"
+  | "identity_deleted";
+
+type Sender = { workspaceId: string; identityId: string };
+
+/**
+ * Whether a sender may send. `guards`: the workspace's and the identity's streams as they were judged, for what has to be refused once they
+ * have moved. `obstacles`: the streams whose next event may end what stands in the way, as they were at the latest when it was judged; none
+ * if nothing does.
+ */
+export type Standing = { state: SendingState; guards: readonly Guard[]; obstacles: readonly Guard[] };
+
+/** Revisions are read before the judgement: what moved in between is noticed, not missed. */
+export async function sendingStanding(deps: Dependencies, sender: Sender): Promise<Standing> {
+  const { workspaceId, identityId } = sender;
+  const [workspace, identity] = await Promise.all([
+    deps.workspaces.load(workspaceId),
+    deps.identities.load(identityId),
+  ]);
+  const ofWorkspace = { stream: workspaceStream(workspaceId), revision: workspace.revision };
+  const ofIdentity = { stream: identityStream(identityId), revision: identity.revision };
+  const guards = [ofWorkspace, ofIdentity];
+  if (identity.state.deleted) return { state: "identity_deleted", guards, obstacles: [] };
+  if (workspace.state.sendingPaused) return { state: "sending_paused", guards, obstacles: guards };
+  if (identity.state.status !== "active") return { state: "identity_disabled", guards, obstacles: [ofIdentity] };
+  if (!(await identityWorks(deps, workspaceId, identityId))) return overCap(deps, sender, guards);
+  const domain = await ownDomain(deps, identity.state);
+  if (!domain || domain.state.status === "verified") return { state: "allowed", guards, obstacles: [] };
+  return { state: "domain_not_verified", guards, obstacles: [ofIdentity, domain.guard] };
+}
+
+/** Another plan gives it room again, and so does the end of another identity or domain. */
+async function overCap(deps: Dependencies, { workspaceId, identityId }: Sender, guards: Guard[]): Promise<Standing> {
+  const [identities, domains] = await Promise.all([
+    deps.slots.load({ workspaceId, kind: "identities" }),
+    deps.slots.load({ workspaceId, kind: "domains" }),
+  ]);
+  const others = await Promise.all([
+    ...Object.keys(identities.state)
+      .filter((id) => id !== identityId)
+      .map(async (id) => ({ stream: identityStream(id), revision: (await deps.identities.load(id)).revision })),
+    ...Object.keys(domains.state).map(async (id) => ({
+      stream: domainStream(id),
+      revision: (await deps.domains.load(id)).revision,
+    })),
+  ]);
+  if (await identityWorks(deps, workspaceId, identityId)) return sendingStanding(deps, { workspaceId, identityId });
+  return { state: "identity_over_cap", guards, obstacles: [...guards, ...others] };
+}
+
+/** The domain that an identity is on, with its revision; undefined for the sandbox domain. */
+async function ownDomain(deps: Dependencies, identity: { workspaceId: string; domainId: string }) {
+  if (!(await ownDomainOf(deps, identity))) return undefined;
+  const { state, revision } = await deps.domains.load(identity.domainId);
+  return { state, guard: { stream: domainStream(identity.domainId), revision } };
+}
+
 /**
  * What the tails of workspace and identity say about sending right now, and its domain's: in the name of a domain that is not proven to be
  * the workspace's any more nothing leaves, until it is verified again. Its mail is taken in all the same.
  */
-export async function sendingState(
-  deps: Dependencies,
-  { workspaceId, identityId }: { workspaceId: string; identityId: string },
-): Promise<
-  "allowed" | "sending_paused" | "domain_not_verified" | "identity_disabled" | "identity_over_cap" | "identity_deleted"
-> {
-  const [workspace, identity, works] = await Promise.all([
-    deps.workspaces.load(workspaceId),
-    deps.identities.load(identityId),
-    identityWorks(deps, workspaceId, identityId),
-  ]);
-  if (identity.state.deleted) return "identity_deleted";
-  if (workspace.state.sendingPaused) return "sending_paused";
-  if (identity.state.status !== "active") return "identity_disabled";
-  if (!works) return "identity_over_cap";
-  const domain = await ownDomainOf(deps, identity.state);
-  return domain && domain.status !== "verified" ? "domain_not_verified" : "allowed";
-}
+export const sendingState = async (deps: Dependencies, sender: Sender): Promise<SendingState> =>
+  (await sendingStanding(deps, sender)).state;
 
 /** Throws Rejected sending_paused or identity_not_active. */
 export async function requireSendingAllowed(

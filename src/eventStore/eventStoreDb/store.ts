@@ -5,6 +5,7 @@ import {
   asExpected,
   type EventStore,
   type Expected,
+  type Guard,
   InvalidAppend,
   type NewEvent,
   noStream,
@@ -73,8 +74,9 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
       verdict: (error) => appendVerdict(stream, expectedRevision, error),
     });
 
-  async function standsAt(stream: string): Promise<number> {
-    return (await reads.last(stream))?.revision ?? noStream;
+  async function tailOf({ stream, revision }: Guard) {
+    validateStream(stream);
+    return { stream, revision, actual: (await reads.last(stream))?.revision ?? noStream };
   }
 
   /** The position of these very events, if they are already written: a retry must not fail because the guard has moved since they were written. */
@@ -84,14 +86,12 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   }
 
   async function append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended> {
-    const { revision: expectedRevision, unlessMoved } = asExpected(expected);
+    const { revision: expectedRevision, unlessMoved = [] } = asExpected(expected);
     validateAppend(stream, expectedRevision, events);
-    if (unlessMoved) {
-      validateStream(unlessMoved.stream);
-      const actual = await standsAt(unlessMoved.stream);
-      if (actual !== unlessMoved.revision && !(await written(stream, expectedRevision, events))) {
-        throw new StreamMoved(unlessMoved.stream, unlessMoved.revision, actual);
-      }
+    const tails = await Promise.all(unlessMoved.map((guard) => tailOf(guard)));
+    const moved = tails.find(({ revision, actual }) => actual !== revision);
+    if (moved && !(await written(stream, expectedRevision, events))) {
+      throw new StreamMoved(moved.stream, moved.revision, moved.actual);
     }
     const appended = await write(stream, expectedRevision, events);
     wakeOthers(stream);

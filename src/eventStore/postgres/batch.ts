@@ -1,4 +1,4 @@
-import type { Appended } from "../eventStore.ts";
+import type { Appended, Guard } from "../eventStore.ts";
 import type { ValidEvent } from "../validate.ts";
 
 /** An append that waits for its commit. */
@@ -8,7 +8,7 @@ export type Request = {
   events: readonly ValidEvent[];
   /** Of data and metadata. */
   bytes: number;
-  guard: { stream: string; revision: number } | undefined;
+  guards: readonly Guard[];
   /** Monotonic milliseconds after which it is given up. */
   deadline: number;
   /** It shared a batch that the database refused: next time it goes by itself, so that only the one at fault is refused. */
@@ -34,19 +34,19 @@ export function takeBatch(queue: Request[]): Request[] {
   let bytes = 0;
   let looked = 0;
   for (const request of queue) {
-    const { stream, guard } = request;
+    const { stream, guards } = request;
     events += request.events.length;
     bytes += request.bytes;
     const full = events > maxEvents || bytes > maxBytes || request.alone || batch[0]?.alone;
     if (full && batch.length > 0) break;
     looked += 1;
-    if (written.has(stream) || guarding.has(stream) || (guard && written.has(guard.stream))) {
+    if (written.has(stream) || guarding.has(stream) || guards.some((guard) => written.has(guard.stream))) {
       deferred.push(request);
       continue;
     }
     batch.push(request);
     written.add(stream);
-    if (guard) guarding.add(guard.stream);
+    for (const guard of guards) guarding.add(guard.stream);
   }
   queue.splice(0, looked, ...deferred);
   return batch;

@@ -5,9 +5,10 @@ import type { Request } from "./batch.ts";
 /** What became of a request that the database judged. */
 export type Outcome = Appended | StreamMoved;
 
-type Answer = [position: string | null, actual: string, guard: string | null];
+/** `moved`: the first of its guards, from 1, that is not where it was seen, and where that stands. */
+type Answer = [position: string | null, actual: string, moved: number | null, movedTo: string | null];
 
-const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+const append = "select * from es.append($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 
 /** Commits a batch in one round trip: an outcome per request, in order. Durable when it resolves. */
 export async function commit(client: pg.Client, batch: readonly Request[]): Promise<Outcome[]> {
@@ -21,18 +22,18 @@ export async function commit(client: pg.Client, batch: readonly Request[]): Prom
 }
 
 function outcome(
-  { stream, expectedRevision, events, guard }: Request,
-  [position, actual, guardActual]: Answer,
+  { stream, expectedRevision, events, guards }: Request,
+  [position, actual, moved, movedTo]: Answer,
 ): Outcome {
   if (position !== null) return { revision: expectedRevision + events.length, position: Number(position) };
-  if (guard && Number(guardActual) !== guard.revision) {
-    return new StreamMoved(guard.stream, guard.revision, Number(guardActual));
-  }
+  const guard = moved === null ? undefined : guards[moved - 1];
+  if (guard) return new StreamMoved(guard.stream, guard.revision, Number(movedTo));
   return new StreamMoved(stream, expectedRevision, Number(actual));
 }
 
 /** Flat arrays: the database unnests them, which is cheaper than taking JSON apart. */
 function parameters(batch: readonly Request[]): unknown[] {
+  const guarded = batch.flatMap(({ guards }, request) => guards.map((guard) => ({ ...guard, request: request + 1 })));
   const ends: number[] = [];
   const requests: number[] = [];
   const places: number[] = [];
@@ -58,8 +59,9 @@ function parameters(batch: readonly Request[]): unknown[] {
     batch.map(({ expectedRevision }) => expectedRevision),
     batch.map(({ events }) => events.length),
     ends,
-    batch.map(({ guard }) => guard?.stream ?? null),
-    batch.map(({ guard }) => guard?.revision ?? null),
+    guarded.map(({ request }) => request),
+    guarded.map(({ stream }) => stream),
+    guarded.map(({ revision }) => revision),
     requests,
     places,
     ids,

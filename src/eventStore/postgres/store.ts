@@ -39,11 +39,11 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     guards: true,
     async append(stream, wanted, events) {
       const expected = asExpected(wanted);
-      const { revision, unlessMoved } = expected;
+      const { revision, unlessMoved = [] } = expected;
       const valid = validateAppend(stream, revision, events);
-      if (unlessMoved) {
-        validateStream(unlessMoved.stream);
-        validateRevision(unlessMoved.revision);
+      for (const guard of unlessMoved) {
+        validateStream(guard.stream);
+        validateRevision(guard.revision);
       }
       return writer.append(stream, expected, valid);
     },

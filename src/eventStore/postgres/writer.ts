@@ -96,7 +96,7 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
   }
 
   return {
-    append: (stream, { revision, unlessMoved }, events) =>
+    append: (stream, { revision, unlessMoved = [] }, events) =>
       new Promise((resolve, reject) => {
         if (closed) throw new Unavailable("the event store is closed");
         const bytes = events.reduce((sum, event) => sum + event.data.length + event.metadata.length, 0);
@@ -106,7 +106,7 @@ export function createWriter({ connectionString, timeoutMs, log, onCommitted }: 
           expectedRevision: revision,
           events,
           bytes,
-          guard: unlessMoved,
+          guards: unlessMoved,
           deadline,
           alone: false,
           resolve,

@@ -34,7 +34,7 @@ export const historyTypes: Record<Shown, string> = {
     "The hand-over to the provider began, of the bytes that hash to `mime_sha256`. There is at most one in an attempt.",
   DeliveryAbandoned: "Nothing was handed over under this attempt, and nothing will be.",
   DeliveryNotHandedOver:
-    "Nothing was handed over: the connection failed before the first byte, or, with `withheld`, the approval no longer held.",
+    "Nothing was handed over: the connection failed before the first byte, or, with `withheld`, the approval no longer held or the customer had written.",
   DeliveryAccepted: "The provider took it.",
   DeliveryRefused: "The provider refused it, for good or for now (`retryable`).",
   DeliveryUnknown: "Nobody knows whether it was taken. It is never sent again.",

@@ -80,3 +80,11 @@ insert into work.items (process, key, timer, payload, due_at) select process, ke
 insert into work.lanes (process, key, workspace, state, due_at)
   select process, key, coalesce(min(payload ->> 'workspaceId'), ''), 'waiting', min(due_at) from work.timers group by process, key;
 drop table work.timers;
+
+-- What was several processes is one, keyed by draft as they were (src/processes/deliver.ts): it looks at the streams, whatever wakes it.
+update work.items set process = 'deliver' where process in ('deliverDraft', 'finishSends', 'concludeSettled', 'recoverClaims');
+update work.parked set process = 'deliver' where process in ('deliverDraft', 'finishSends', 'concludeSettled', 'recoverClaims');
+insert into work.lanes (process, key, workspace, state, due_at)
+  select 'deliver', key, max(workspace), 'waiting', min(due_at) from work.lanes
+  where process in ('deliverDraft', 'finishSends', 'concludeSettled', 'recoverClaims') group by key;
+delete from work.lanes where process in ('deliverDraft', 'finishSends', 'concludeSettled', 'recoverClaims');

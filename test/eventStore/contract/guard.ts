@@ -9,11 +9,11 @@ export function guardContract(log: () => LogUnderTest): void {
     it("appends while the other stream stands where it was seen", async () => {
       const { store } = log();
       const [stream, guard] = [newStream(), newStream("guard")];
-      await store.append(stream, { revision: noStream, unlessMoved: { stream: guard, revision: noStream } }, [
+      await store.append(stream, { revision: noStream, unlessMoved: [{ stream: guard, revision: noStream }] }, [
         newEvent(),
       ]);
       await store.append(guard, noStream, newEvents(2));
-      await store.append(stream, { revision: 0, unlessMoved: { stream: guard, revision: 1 } }, [newEvent()]);
+      await store.append(stream, { revision: 0, unlessMoved: [{ stream: guard, revision: 1 }] }, [newEvent()]);
       expect(await store.read(stream)).to.have.length(2);
     });
 
@@ -22,7 +22,7 @@ export function guardContract(log: () => LogUnderTest): void {
       const [stream, guard] = [newStream(), newStream("guard")];
       await store.append(guard, noStream, newEvents(2));
       for (const revision of [noStream, 0, 2]) {
-        const append = store.append(stream, { revision: noStream, unlessMoved: { stream: guard, revision } }, [
+        const append = store.append(stream, { revision: noStream, unlessMoved: [{ stream: guard, revision }] }, [
           newEvent(),
         ]);
         expect(await errorOf(append))
@@ -37,10 +37,55 @@ export function guardContract(log: () => LogUnderTest): void {
       if (!store.guards) this.skip();
       const [stream, guard] = [newStream(), newStream("guard")];
       const events = newEvents(2);
-      const expected = { revision: noStream, unlessMoved: { stream: guard, revision: noStream } };
+      const expected = { revision: noStream, unlessMoved: [{ stream: guard, revision: noStream }] };
       const first = await store.append(stream, expected, events);
       await store.append(guard, noStream, [newEvent()]);
       expect(await store.append(stream, expected, events)).to.deep.equal(first);
+    });
+
+    it("takes several streams: all have to stand where they were seen, and the one that moved is named", async () => {
+      const { store } = log();
+      const [stream, first, second, third] = [newStream(), newStream("guard"), newStream("guard"), newStream("guard")];
+      await store.append(first, noStream, newEvents(2));
+      await store.append(third, noStream, newEvents(3));
+      const seen = [
+        { stream: first, revision: 1 },
+        { stream: second, revision: noStream },
+        { stream: third, revision: 2 },
+      ];
+      const events = [newEvent()];
+      const written = await store.append(stream, { revision: noStream, unlessMoved: seen }, events);
+      let expected = 0;
+      for (const moved of seen) {
+        const to = await store.append(moved.stream, moved.revision, [newEvent()]);
+        expect(await errorOf(store.append(stream, { revision: expected, unlessMoved: seen }, [newEvent()])))
+          .to.be.instanceOf(StreamMoved)
+          .and.to.include({ stream: moved.stream, expectedRevision: moved.revision, actualRevision: to.revision });
+        moved.revision = to.revision;
+        expected = (await store.append(stream, { revision: expected, unlessMoved: seen }, [newEvent()])).revision;
+      }
+      // A retry of what was written is found, wherever the others stand by now.
+      const before = seen.map(({ stream: guard }) => ({ stream: guard, revision: 0 }));
+      expect(await store.append(stream, { revision: noStream, unlessMoved: before }, events)).to.deep.equal(written);
+    });
+
+    it("judges each of several appends at once by its own streams", async function () {
+      const { store } = log();
+      if (!store.guards) this.skip();
+      const [standing, moved] = [newStream("guard"), newStream("guard")];
+      await store.append(moved, noStream, newEvents(2));
+      const results = await Promise.allSettled(
+        upTo(40).map((n) => {
+          const unlessMoved = [
+            { stream: standing, revision: noStream },
+            ...(n % 3 === 0 ? [{ stream: moved, revision: 0 }] : []),
+          ];
+          return store.append(newStream(), { revision: noStream, unlessMoved }, [newEvent({ n })]);
+        }),
+      );
+      for (const [at, n] of upTo(40).entries()) {
+        expect(results[at]?.status, `append ${n}`).to.equal(n % 3 === 0 ? "rejected" : "fulfilled");
+      }
     });
 
     it("lets only one of two appends through that exclude each other", async function () {
@@ -50,10 +95,12 @@ export function guardContract(log: () => LogUnderTest): void {
       for (const round of upTo(inFull ? 60 : 15)) {
         const [left, right] = [newStream(), newStream()];
         const results = await Promise.allSettled([
-          store.append(left, { revision: noStream, unlessMoved: { stream: right, revision: noStream } }, [newEvent()]),
+          store.append(left, { revision: noStream, unlessMoved: [{ stream: right, revision: noStream }] }, [
+            newEvent(),
+          ]),
           (round % 2 ? another : store).append(
             right,
-            { revision: noStream, unlessMoved: { stream: left, revision: noStream } },
+            { revision: noStream, unlessMoved: [{ stream: left, revision: noStream }] },
             [newEvent()],
           ),
         ]);
@@ -71,7 +118,7 @@ export function guardContract(log: () => LogUnderTest): void {
       const guard = newStream("guard");
       const guarded = Promise.allSettled(
         upTo(100).map((n) =>
-          store.append(newStream(), { revision: noStream, unlessMoved: { stream: guard, revision: noStream } }, [
+          store.append(newStream(), { revision: noStream, unlessMoved: [{ stream: guard, revision: noStream }] }, [
             newEvent({ n }),
           ]),
         ),

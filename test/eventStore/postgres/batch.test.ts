@@ -2,18 +2,21 @@ import { expect } from "chai";
 import { type Request, takeBatch } from "#src/eventStore/postgres/batch.ts";
 import { upTo } from "../contract/support.ts";
 
-const request = (stream: string, { guard, events = 1, bytes = 100, alone = false }: Partial<Shape> = {}): Request => ({
+const request = (
+  stream: string,
+  { guards = [], events = 1, bytes = 100, alone = false }: Partial<Shape> = {},
+): Request => ({
   stream,
   expectedRevision: -1,
   events: upTo(events).map(() => ({ id: "", type: "T", schemaVersion: 1, data: "{}", metadata: "{}" })),
   bytes,
-  guard: guard ? { stream: guard, revision: 0 } : undefined,
+  guards: guards.map((guard) => ({ stream: guard, revision: 0 })),
   deadline: 0,
   alone,
   resolve: () => {},
   reject: () => {},
 });
-type Shape = { guard: string; events: number; bytes: number; alone: boolean };
+type Shape = { guards: string[]; events: number; bytes: number; alone: boolean };
 
 /** Empties the queue; the streams of each batch. */
 function batches(...queue: Request[]): string[][] {
@@ -33,15 +36,21 @@ describe("A commit's batch", () => {
   });
 
   it("does not write a stream that guards in it", () => {
-    expect(batches(request("a-1", { guard: "key-1" }), request("key-1"))).to.deep.equal([["a-1"], ["key-1"]]);
+    expect(batches(request("a-1", { guards: ["other-1", "key-1"] }), request("key-1"))).to.deep.equal([
+      ["a-1"],
+      ["key-1"],
+    ]);
   });
 
   it("is not guarded by a stream that it writes", () => {
-    expect(batches(request("key-1"), request("a-1", { guard: "key-1" }))).to.deep.equal([["key-1"], ["a-1"]]);
+    expect(batches(request("key-1"), request("a-1", { guards: ["other-1", "key-1"] }))).to.deep.equal([
+      ["key-1"],
+      ["a-1"],
+    ]);
   });
 
   it("may be guarded by one stream many times, which does not keep that stream's own append waiting for long", () => {
-    const guarded = upTo(600).map((n) => request(`a-${n}`, { guard: "key-1" }));
+    const guarded = upTo(600).map((n) => request(`a-${n}`, { guards: ["other-1", "key-1"] }));
     const [first, second] = batches(...guarded.slice(0, 10), request("key-1"), ...guarded.slice(10));
     expect(first).to.have.length(511).and.not.to.include("key-1");
     expect(second?.[0]).to.equal("key-1");

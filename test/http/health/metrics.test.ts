@@ -69,7 +69,7 @@ describe("/metrics", function () {
     expect(value(text, "countersign_events_appended_total", { type: "DraftSubmitted" })).to.equal(1);
     expect(value(text, "countersign_deliveries_total", { outcome: "accepted" })).to.equal(1);
     expect(value(text, "countersign_projection_lag", { projection: "drafts" })).to.be.a("number");
-    expect(value(text, "countersign_process_lag", { process: "deliverDraft" })).to.be.a("number");
+    expect(value(text, "countersign_process_lag", { process: "deliver" })).to.be.a("number");
     expect(value(text, "countersign_drafts_sending")).to.equal(0);
     expect(value(text, "countersign_webhook_deliveries_pending")).to.equal(0);
   });

@@ -1,0 +1,61 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { requeueSend, undoSend } from "#src/commands/sends/queueSend.ts";
+import { loadThread } from "#src/commands/threads/threads.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Failure } from "./handOver.ts";
+import type { Timer } from "./process.ts";
+import type { Sending } from "./writePermission.ts";
+
+/** A claim that may not have come to be queued. `replaces`: null for a first one. */
+export type LoneClaim = { attemptId: string; quotaStream: string; replaces: string | null; threadId: string };
+
+/** The claim that a timer is about; undefined if it is about none. Timers of before have it in their payload itself. */
+export function claimOf({ payload }: Timer): LoneClaim | undefined {
+  const claim = payload.claim ?? payload;
+  return (claim as LoneClaim).quotaStream === undefined ? undefined : (claim as LoneClaim);
+}
+
+/**
+ * Claims a draft anew in the place of its attempt, which has to be closed, and queues it under the new one. A claim that is on the thread
+ * already, because its maker was cut off, is adopted. It may end stale instead. Answers why the draft has to fail, if it has to.
+ */
+export async function claimAnew(
+  deps: Dependencies,
+  { draftId, draft, tries }: Sending & { tries: number },
+  cause: Cause,
+): Promise<Failure | undefined> {
+  const { attemptId: replaces } = draft;
+  try {
+    await requeueSend(deps, { draftId, replaces, tries }, cause);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    if (error.code === "approval_withdrawn") return { code: error.code, message: error.message };
+    if (error.code === "stale_draft" || error.code === "invalid_status") return undefined;
+    if (error.code !== "send_in_progress") throw error;
+    const { state: now } = await deps.drafts.load(draftId);
+    if (now.attemptId !== replaces) return undefined;
+    const { state: thread } = await loadThread(deps, draft.threadId);
+    const attemptId = thread.claims[draftId]?.attemptId;
+    if (attemptId === undefined || attemptId === replaces) throw error;
+    await deps.drafts.handle(draftId, { type: "RequeueDraft", attemptId, replaces, tries }, cause);
+  }
+  return undefined;
+}
+
+/** Whether a claim was left alone takes another look at its draft. One that nobody will queue is undone here: false. */
+export async function recoverClaim(
+  deps: Dependencies,
+  { draftId, claim }: { draftId: string; claim: LoneClaim },
+  cause: Cause,
+): Promise<boolean> {
+  const { attemptId, quotaStream, replaces, threadId: claimedOn } = claim;
+  const { state: draft } = await deps.drafts.load(draftId);
+  if (draft.attemptId === attemptId) return false;
+  const { state: thread, threadId } = await loadThread(deps, claimedOn);
+  if (thread.claims[draftId]?.attemptId !== attemptId) return false;
+  if (replaces !== null && draft.status === "sending" && draft.attemptId === replaces) return true;
+  const attempt = { attemptId, threadId, quotaStream, reservationId: attemptId };
+  await undoSend(deps, { draftId, attempt, because: "the send was interrupted" }, cause);
+  return false;
+}

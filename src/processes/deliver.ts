@@ -1,0 +1,206 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { endStale } from "#src/commands/sends/queueSend.ts";
+import type { Delivery } from "#streams/delivery/decider.ts";
+import { deliveryStream } from "#streams/delivery/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { causedBy, causeOfTimer, traced } from "./cause.ts";
+import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
+import { endAccepted, endFailed, finishSent, finishUnsent } from "./deliveryEnds.ts";
+import type { DeliverySettings } from "./deliverySettings.ts";
+import { type Begun, type Failure, handOvers } from "./handOver.ts";
+import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process.ts";
+import { settleUnknown } from "./settleUnknown.ts";
+import type { Sending } from "./writePermission.ts";
+
+/** Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. */
+const claimAloneMs = 6_000;
+
+/** What a step comes to: the next one follows at once, the draft waits for something, or nothing is left to do but to be woken. */
+type Step = "again" | SetAside | undefined;
+
+/**
+ * A queued draft is handed over, at most once per attempt, and its delivery's end becomes the draft's (src/README.md, "The send path").
+ * One step function: whatever wakes it, what stands on the streams says what comes next, so being cut off anywhere is the same as being woken.
+ * What an interrupted hand-over did is never guessed: it waits for evidence, and without any the draft ends failed, `unconfirmed`.
+ */
+export function deliver(deps: Dependencies, settings: DeliverySettings): Process {
+  const attempts = handOvers(deps, settings);
+
+  async function advance(draftId: string, acting: Acting): Promise<SetAside | undefined> {
+    for (;;) {
+      const { state: draft } = await deps.drafts.load(draftId);
+      if (draft.status !== "sending") return undefined;
+      const { state: delivery } = await deps.deliveries.load(draft.attemptId);
+      const next = await step({ draftId, draft }, delivery, acting);
+      if (next !== "again") return next;
+    }
+  }
+
+  async function step(sending: Sending, delivery: Delivery, acting: Acting): Promise<Step> {
+    const { draftId, draft } = sending;
+    const { attemptId } = draft;
+    switch (delivery.phase) {
+      case "none":
+        return begun(sending, await attempts.begin(sending, acting.cause), acting);
+      case "started":
+        await attempts.takeOver(attemptId, delivery, acting.cause);
+        return "again";
+      case "abandoned":
+        if (delivery.noConnection === null) return again(sending, draft.tries, acting);
+        return later(sending, { code: delivery.noConnection, message: delivery.message }, acting);
+      case "not_handed_over":
+        // Kept back by the service itself: whether it may leave is asked at the next claim, and no try is counted.
+        if (delivery.withheld) return again(sending, draft.tries, acting);
+        return later(sending, { code: "provider_unavailable", message: delivery.message }, acting);
+      case "refused":
+        if (delivery.retryable)
+          return later(sending, { code: "provider_unavailable", message: delivery.message }, acting);
+        return fail(sending, { code: delivery.code || "provider_refused", message: delivery.message }, acting.cause);
+      case "accepted":
+        await endAccepted(deps, { draftId, attemptId, delivery }, acting.cause);
+        return undefined;
+      case "unknown":
+        return settleUnknown(deps, settings, { sending, acting });
+      case "unconfirmed":
+        return fail(sending, unconfirmed, acting.cause);
+    }
+  }
+
+  /** Nothing was handed over: the attempt is closed on its own stream before anything else is done about it. */
+  async function begun(sending: Sending, begun: Begun, acting: Acting): Promise<Step> {
+    if (begun === "went on") return "again";
+    if ("setAside" in begun) return begun;
+    const { draftId, draft } = sending;
+    if ("noConnection" in begun) {
+      const { noConnection: code, message: because } = begun;
+      await close(sending, { because, code }, acting.cause);
+      return "again";
+    }
+    const because = "staleBy" in begun ? "the customer wrote again" : begun.fails.message;
+    if (!(await close(sending, { because }, acting.cause))) return "again";
+    if ("fails" in begun) return fail(sending, begun.fails, acting.cause);
+    await endStale(deps, { draftId, draft, newMessageId: begun.staleBy }, acting.cause);
+    return undefined;
+  }
+
+  /** False where somebody has started the attempt meanwhile: then its outcome decides. */
+  async function close(
+    { draftId, draft }: Sending,
+    why: { because: string; code?: "provider_unavailable" | "provider_credentials" },
+    cause: Cause,
+  ): Promise<boolean> {
+    const command = { type: "AbandonDelivery", draftId, ...why } as const;
+    const { state: delivery } = await deps.deliveries.handle(draft.attemptId, command, cause);
+    return ["abandoned", "not_handed_over", "refused"].includes(delivery.phase);
+  }
+
+  /** Another attempt takes the place of this one, which is closed. */
+  async function again({ draftId, draft }: Sending, tries: number, acting: Acting): Promise<Step> {
+    const withdrawn = await claimAnew(deps, { draftId, draft, tries }, acting.cause);
+    return withdrawn ? fail({ draftId, draft }, withdrawn, acting.cause) : "again";
+  }
+
+  /** "Later", by schedule from when the attempt ended; at the schedule's end the draft fails. */
+  async function later(sending: Sending, why: Failure, acting: Acting): Promise<Step> {
+    const { draftId, draft } = sending;
+    const seconds = settings.retrySeconds[draft.tries];
+    if (seconds === undefined) return fail(sending, why, acting.cause);
+    const ended = await deps.store.readLast(deliveryStream(draft.attemptId));
+    const dueAt = new Date(Date.parse(ended?.metadata.at as string) + seconds * 1000);
+    if (dueAt <= deps.clock.now()) return again(sending, draft.tries + 1, acting);
+    await acting.timers.set({ key: draftId, name: "retry", dueAt, payload: traced(acting.cause) });
+    return undefined;
+  }
+
+  async function fail({ draftId, draft }: Sending, why: Failure, cause: Cause): Promise<undefined> {
+    await endFailed(deps, { draftId, attemptId: draft.attemptId, ...why }, cause);
+  }
+
+  /** A report can settle what nobody knew: then the draft is sent, or, if it had failed as unconfirmed, gets that evidence. */
+  async function onSettled(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
+    const attemptId = idOf(event.stream);
+    const { state: delivery } = await deps.deliveries.load(attemptId);
+    if (delivery.started === null) return undefined;
+    const { draftId } = delivery.started;
+    const cause = causedBy(event, "deliver");
+    const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.attemptId !== attemptId) return undefined;
+    if (draft.status === "sending") return advance(draftId, { ...context, cause });
+    if (delivery.phase === "accepted") await endAccepted(deps, { draftId, attemptId, delivery }, cause);
+    return undefined;
+  }
+
+  /** A claim that is not followed by its queueing was made by somebody who was cut off. */
+  async function onClaimed(event: Recorded<any>, { timers }: ProcessContext): Promise<void> {
+    const { draftId, attemptId, quotaStream, replaces } = event.data;
+    const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.attemptId === attemptId) return;
+    const dueAt = new Date(deps.clock.now().getTime() + claimAloneMs);
+    const claim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
+    await timers.set({
+      key: draftId,
+      name: attemptId,
+      dueAt,
+      payload: { ...traced(causedBy(event, "deliver")), claim },
+    });
+  }
+
+  async function onQueued(event: Recorded<any>, context: ProcessContext): Promise<SetAside | undefined> {
+    const draftId = idOf(event.stream);
+    await context.timers.cancel(draftId, event.data.attemptId);
+    return advance(draftId, { ...context, cause: causedBy(event, "deliver") });
+  }
+
+  async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
+    const draftId = timer.key;
+    const cause = causeOfTimer(timer.payload, "deliver");
+    const claim = claimOf(timer);
+    if (claim && !(await recoverClaim(deps, { draftId, claim }, cause))) return undefined;
+    return advance(draftId, { ...context, cause });
+  }
+
+  /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
+  async function giveUp(draftId: string, cause: Cause): Promise<void> {
+    const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.status !== "sending") return;
+    const { attemptId } = draft;
+    await attempts.ended(attemptId);
+    const closed = await close({ draftId, draft }, { because: "an internal error" }, cause);
+    if (closed) return fail({ draftId, draft }, internal, cause);
+    const { state: started } = await deps.deliveries.load(attemptId);
+    if (started.phase === "started") await attempts.takeOver(attemptId, started, cause);
+    const settled = { type: "SettleDelivery", outcome: "unconfirmed", evidence: "an internal error" } as const;
+    const { state: delivery } = await deps.deliveries.handle(attemptId, settled, cause);
+    if (delivery.phase === "accepted") return endAccepted(deps, { draftId, attemptId, delivery }, cause);
+    await fail({ draftId, draft }, delivery.phase === "unconfirmed" ? unconfirmed : internal, cause);
+  }
+
+  return {
+    name: "deliver",
+    formerly: ["deliverDraft", "finishSends", "concludeSettled", "recoverClaims"],
+    categories: ["draft", "thread", "delivery"],
+    longestRunSeconds: settings.handOverSeconds + 60,
+    keyOf: draftIdOf,
+    on: {
+      SendClaimed: onClaimed,
+      DraftQueued: onQueued,
+      DraftRequeued: onQueued,
+      DeliverySettled: onSettled,
+      DraftSent: (event) => finishSent(deps, event, causedBy(event, "deliver")),
+      DraftMarkedStale: (event) => finishUnsent(deps, { event, because: "stale" }, causedBy(event, "deliver")),
+      DraftFailed: (event) => finishUnsent(deps, { event, because: event.data.code }, causedBy(event, "deliver")),
+    },
+    onTimer,
+    async givingUp(subject) {
+      if ("key" in subject) return giveUp(subject.key, causeOfTimer(subject.payload, "deliver"));
+      await giveUp(draftIdOf(subject), causedBy(subject, "deliver"));
+    },
+  };
+}
+
+/** What was settled before it named its draft is kept apart by its attempt. */
+const draftIdOf = ({ stream, data }: Recorded): string => (data.draftId as string | undefined) ?? idOf(stream);
+
+const unconfirmed: Failure = { code: "unconfirmed", message: "it is unknown whether the provider took it" };
+const internal: Failure = { code: "internal", message: "an internal error prevented this mail from being sent" };

@@ -1,0 +1,25 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { loadContent } from "#src/commands/drafts/draftContents.ts";
+import { signedMail } from "#src/commands/sends/signing.ts";
+import { filesOf, type RenderedMail, renderMail } from "#src/mail/out/render.ts";
+import { type Draft, isReduced } from "#streams/draft/draft.ts";
+
+/** `mimeSha256`: where it is stored. */
+export type FrozenMail = RenderedMail & { messageId: string; mimeSha256: string };
+
+/** Writes and signs the mail of an attempt: the very bytes that will leave, stored before anything does. */
+export async function freezeMail(deps: Dependencies, draft: Draft, attemptId: string): Promise<FrozenMail> {
+  const content = await loadContent(deps.blobs, draft.stored);
+  const domain = content.from.address.slice(content.from.address.lastIndexOf("@") + 1);
+  const { identityId, threadId } = draft;
+  const messageId = deps.messageIds.mint({ identityId, threadId, attemptId, domain });
+  const attachments = new Map<string, Buffer>();
+  for (const sha256 of filesOf(content, isReduced(draft))) {
+    const bytes = await deps.blobs.get(sha256);
+    if (!bytes) throw new Error(`the attached file ${sha256} is missing`);
+    attachments.set(sha256, bytes);
+  }
+  const { mime: plain, envelope } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
+  const mime = await signedMail(deps, identityId, plain);
+  return { mime, envelope, messageId, mimeSha256: await deps.blobs.put(mime) };
+}

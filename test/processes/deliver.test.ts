@@ -1,0 +1,370 @@
+import { expect } from "chai";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
+import type { Obstacle, SetAside } from "#src/processes/process.ts";
+import { processContext } from "#test/support/processContext.ts";
+import { expectSound, first, isHandingOver, later, unknown } from "./sendChecks.ts";
+import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
+
+const queued = async (options = {}) => {
+  const world = await createSendWorld(options);
+  const draftId = await world.submit();
+  await queueSend(world.node, { draftId, kind: "api_key" }, cause);
+  return { world, draftId };
+};
+const count = (world: SendWorld, type: string) => world.log.all.filter((event) => event.type === type).length;
+
+const hinder = {
+  paused: (world: SendWorld, on: boolean) =>
+    world.elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: on }, cause),
+  disabled: (world: SendWorld, on: boolean) => world.changeIdentity({ status: on ? "disabled" : "active" }),
+};
+const hindrances = Object.entries(hinder);
+
+/** Acknowledged and filed, while the dispatcher is busy with a hand-over. */
+async function customerWrites(world: SendWorld, filed = true): Promise<void> {
+  await world.acknowledge(2, [first]);
+  const event = world.log.all.at(-1)!;
+  if (filed) await world.node.processes[0]!.on.MailReceived!(structuredClone(event) as any, processContext());
+}
+
+const deliverOn = (world: SendWorld, node = world.node) => {
+  const event = world.log.all.findLast(({ type }) => type === "DraftQueued" || type === "DraftRequeued")!;
+  const process = node.processes.find(({ name }) => name === "deliver")!;
+  return process.on[event.type]!(structuredClone(event), processContext());
+};
+
+describe("the look right before a hand-over", () => {
+  for (const seconds of [6, 25]) {
+    it(`lets a relay that is ready after ${seconds} s have the mail, once and without another claim`, async () => {
+      const { world, draftId } = await queued();
+      world.onConnect(() => world.sleepThrough(seconds * 1000));
+      await world.run();
+      expect(world.hands).to.have.length(1);
+      expect([count(world, "DraftRequeued"), count(world, "DeliveryNotHandedOver")]).to.deep.equal([0, 0]);
+      await expectSound(world, [draftId], ["sent"]);
+    });
+  }
+
+  it("lets everything leave that has waited for a minute, without another claim", async () => {
+    const world = await createSendWorld({ cap: 100, deliveries: 1 });
+    const drafts: string[] = [];
+    for (let n = 0; n < 50; n++) {
+      const draftId = await world.submit();
+      await queueSend(world.node, { draftId, kind: "api_key" }, cause);
+      drafts.push(draftId);
+    }
+    world.sleepThrough(60_000);
+    await world.run();
+    expect(world.hands).to.have.length(50);
+    expect(count(world, "DraftRequeued")).to.equal(0);
+    await expectSound(world, drafts, ["sent"]);
+  });
+
+  it("makes a draft stale whose customer writes while a connection is opened, and gives everything back", async () => {
+    const { world, draftId } = await queued();
+    world.onConnect(() => customerWrites(world));
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    expect([count(world, "DeliveryStarted"), count(world, "DeliveryAbandoned")]).to.deep.equal([0, 1]);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
+  it("waits for mail that is acknowledged and not filed yet", async () => {
+    const { world, draftId } = await queued({ tickMs: 1_000 });
+    let writes = 0;
+    world.onConnect(() => customerWrites(world, ++writes > 1));
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    expect(count(world, "DeliveryStarted")).to.equal(0);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
+  it("sees what is acknowledged and filed while the thread is read", async () => {
+    const { world, draftId } = await queued();
+    const { threads } = world.node;
+    const load = threads.load.bind(threads);
+    world.onConnect(() => {
+      threads.load = async (id) => {
+        const loaded = await load(id);
+        threads.load = load;
+        await customerWrites(world);
+        return loaded;
+      };
+    });
+    await world.run();
+    expect(count(world, "MailReceived")).to.equal(2);
+    expect(world.hands).to.deep.equal([]);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
+  it("is repeated before the first byte once it is five seconds old", async () => {
+    const { world, draftId } = await queued();
+    world.onWrite(async () => {
+      world.sleepThrough(5_500);
+      if (count(world, "MailReceived") === 1) await customerWrites(world);
+    });
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    expect(world.log.all.find(({ type }) => type === "DeliveryNotHandedOver")?.data.withheld).to.equal(true);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
+  it("counts as a try where it is over ten seconds old by then, and a relay that never asks in time gets nothing", async () => {
+    const { world, draftId } = await queued();
+    world.onWrite(() => world.sleepThrough(11_000));
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    expect([count(world, "DeliveryNotHandedOver"), count(world, "DraftRequeued")]).to.deep.equal([3, 2]);
+    expect((await world.state.draft(draftId)).failureCode).to.equal("provider_unavailable");
+    await expectSound(world, [draftId], ["failed"]);
+  });
+});
+
+describe("a later try", () => {
+  for (const when of ["before", "after"] as const) {
+    it(`that crashes ${when} any of its appends is taken up where it was left`, async () => {
+      for (let at = 1, reached = true; reached; at++) {
+        const { world, draftId } = await queued();
+        world.answer(later);
+        await world.drain();
+        let begun = false;
+        const how = async () => {
+          begun = isHandingOver(world);
+          return "crash" as const;
+        };
+        const doomed = world.createNode({ at, when, how });
+        world.useNode(doomed);
+        await world.run();
+        reached = doomed.faulty.appends >= at;
+        const { status, tries } = await world.state.draft(draftId);
+        expect([status, tries], `append ${at}`).to.deep.equal([begun ? "failed" : "sent", 1]);
+        expect(count(world, "DraftRequeued"), `append ${at}`).to.equal(1);
+        await expectSound(world, [draftId]);
+      }
+    });
+  }
+});
+
+describe("timers that were set before one process did all of it", () => {
+  const set = (world: SendWorld, timer: { key: string; name: string; payload: object }) => {
+    const { clock, timers } = world;
+    const payload = { workspaceId, correlationId: "t", causationId: "t", ...timer.payload };
+    const stored = { process: "deliver", timer: { ...timer, dueAt: clock.now(), payload } };
+    for (const name of [...timers.keys()]) if (name.startsWith("deliver/")) timers.delete(name);
+    timers.set(`deliver/${timer.key}/${timer.name}`, stored);
+  };
+
+  it("undo a claim that was left alone", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    world.useNode(world.createNode({ at: 1, when: "after", how: "crash" }));
+    await queueSend(world.node, { draftId, kind: "api_key" }, cause).catch(() => undefined);
+    world.useNode(world.createNode());
+    await world.drain();
+    const { draftId: _, ...claim } = world.log.all.find(({ type }) => type === "SendClaimed")!.data;
+    set(world, { key: draftId, name: claim.attemptId as string, payload: { ...claim, threadId: world.threadId() } });
+    await world.run();
+    await expectSound(world, [draftId], ["pending"]);
+  });
+
+  for (const name of ["wait", "retry", "settle", "cut-off"]) {
+    it(`bring a queued draft on, and do nothing about one that left: ${name}`, async () => {
+      const { world, draftId } = await queued();
+      const { attemptId } = await world.state.draft(draftId);
+      await hinder.paused(world, true);
+      await world.drain();
+      await hinder.paused(world, false);
+      for (let times = 0; times < 2; times++) {
+        set(world, { key: draftId, name, payload: { attemptId } });
+        await world.run();
+        expect(count(world, "DeliveryUnknown")).to.equal(0);
+        await expectSound(world, [draftId], ["sent"]);
+      }
+    });
+  }
+});
+
+describe("an obstacle", () => {
+  for (const [what, set] of hindrances) {
+    it(`starts nothing once it was answered: ${what} while a connection is opened`, async () => {
+      const { world, draftId } = await queued();
+      world.onConnect(() => set(world, true));
+      await world.run();
+      expect(count(world, "DeliveryStarted")).to.equal(0);
+      world.onConnect(() => undefined);
+      await set(world, false);
+      await world.run();
+      await expectSound(world, [draftId], ["sent"]);
+    });
+
+    it(`starts nothing once it was answered: ${what} in the moment before the start is recorded`, async () => {
+      const { world, draftId } = await queued();
+      const { reached, release } = world.node.faulty.pause("delivery");
+      const handled = world.run();
+      await reached;
+      await set(world, true);
+      release();
+      await handled;
+      expect(count(world, "DeliveryStarted")).to.equal(0);
+      await set(world, false);
+      await world.run();
+      expect(count(world, "DraftRequeued")).to.equal(0);
+      await expectSound(world, [draftId], ["sent"]);
+    });
+
+    it(`sets a draft aside without a timer, and its end brings the draft back: ${what}`, async () => {
+      const { world, draftId } = await queued();
+      await set(world, true);
+      await world.drain();
+      expect([...world.timers.keys()].filter((name) => name.startsWith("deliver/"))).to.deep.equal([]);
+      await set(world, false);
+      await world.drain();
+      await expectSound(world, [draftId], ["sent"]);
+    });
+
+    it(`is named with the revision it was seen at, so that its end is not missed while a draft is set aside: ${what}`, async () => {
+      const { world } = await queued();
+      await set(world, true);
+      const { setAside } = (await deliverOn(world)) as SetAside;
+      const hasMoved = ({ stream, revision }: Obstacle) =>
+        world.log.all.some((event) => event.stream === stream && event.revision > revision);
+      expect(setAside.some(hasMoved)).to.equal(false);
+      await set(world, false);
+      expect(setAside.some(hasMoved)).to.equal(true);
+    });
+
+    it(`that begins and ends between the look and the start costs nothing: ${what}`, async () => {
+      const { world, draftId } = await queued();
+      const { reached, release } = world.node.faulty.pause("delivery");
+      const handled = world.run();
+      await reached;
+      await set(world, true);
+      await set(world, false);
+      release();
+      await handled;
+      expect([count(world, "DeliveryStarted"), count(world, "DraftRequeued")]).to.deep.equal([1, 0]);
+      await expectSound(world, [draftId], ["sent"]);
+    });
+  }
+
+  it("ends a draft that is set aside when its identity is deleted", async () => {
+    for (const [, set] of hindrances) {
+      const { world, draftId } = await queued();
+      await set(world, true);
+      await world.drain();
+      await world.elsewhere().identities.handle(identityId, { type: "DeleteIdentity", mayLoosen: false }, cause);
+      await world.drain();
+      expect((await world.state.draft(draftId)).failureCode).to.equal("identity_deleted");
+      await expectSound(world, [draftId], ["failed"]);
+    }
+  });
+
+  it("holds an approved draft aside without a timer, and its end sends it", async () => {
+    const world = await createSendWorld();
+    const draftId = await world.submit();
+    await hinder.paused(world, true);
+    await world.approve(draftId);
+    await world.drain();
+    expect((await world.state.draft(draftId)).held).to.equal("sending_paused");
+    expect([...world.timers.keys()].filter((name) => name.startsWith("sendApproved/"))).to.deep.equal([]);
+    await hinder.paused(world, false);
+    await world.drain();
+    await expectSound(world, [draftId], ["sent"]);
+  });
+});
+
+describe("a hand-over that was begun", () => {
+  it("by an instance that is gone is unknown at once", async () => {
+    const { world, draftId } = await queued();
+    world.answer("crash after");
+    const before = world.clock.now().getTime();
+    const doomed = world.node;
+    await deliverOn(world).then(
+      () => expect.fail("it should have crashed"),
+      () => undefined,
+    );
+    expect(world.node).to.equal(doomed);
+    world.useNode(world.createNode());
+    await world.drain();
+    expect([count(world, "DeliveryUnknown"), world.clock.now().getTime()]).to.deep.equal([1, before]);
+    await world.run();
+    expect((await world.state.draft(draftId)).failureCode).to.equal("unconfirmed");
+    await expectSound(world, [draftId], ["failed"]);
+  });
+
+  it("is not touched while it is under way here, and taken over by another instance it is settled by its answer", async () => {
+    for (const other of [false, true]) {
+      const { world, draftId } = await queued();
+      let go = () => {};
+      const gate = new Promise<void>((resolve) => {
+        go = resolve;
+      });
+      const writing = new Promise<void>((resolve) => {
+        world.onWrite(() => {
+          resolve();
+          return gate;
+        });
+      });
+      const handing = deliverOn(world);
+      await writing;
+      const second = deliverOn(world, other ? world.createNode() : world.node);
+      // The one that waits here ends only with the hand-over.
+      await Promise.race([second, new Promise((resolve) => setTimeout(resolve, 20))]);
+      go();
+      await Promise.all([handing, second]);
+      await world.run();
+      expect(count(world, "DeliveryUnknown")).to.equal(other ? 1 : 0);
+      expect(world.hands).to.have.length(1);
+      await expectSound(world, [draftId], ["sent"]);
+    }
+  });
+
+  it("is unknown when its time is over, and a later answer settles it", async () => {
+    const { world, draftId } = await queued({ handOverSeconds: 0.02 });
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    world.onAnswer(() => gate);
+    await deliverOn(world);
+    expect(count(world, "DeliveryUnknown")).to.equal(1);
+    go();
+    await new Promise((resolve) => setImmediate(resolve));
+    await world.run(() => count(world, "DeliverySettled") > 0);
+    await world.run();
+    expect(world.hands).to.have.length(1);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("is unknown when it fails again and again, and one that never began fails with everything given back", async () => {
+    for (const started of [false, true]) {
+      const { world, draftId } = await queued();
+      const event = structuredClone(world.log.all.find(({ type }) => type === "DraftQueued")!);
+      if (started) {
+        world.answer("crash after");
+        await deliverOn(world).then(
+          () => expect.fail("it should have crashed"),
+          () => undefined,
+        );
+      }
+      const { givingUp } = world.node.processes.find(({ name }) => name === "deliver")!;
+      if (typeof givingUp !== "function") throw new Error("it would just be parked");
+      for (let times = 0; times < 2; times++) await givingUp(event, new Error("again and again"));
+      await world.run();
+      expect((await world.state.draft(draftId)).failureCode).to.equal(started ? "unconfirmed" : "internal");
+      expect(count(world, "DeliveryUnknown")).to.equal(started ? 1 : 0);
+      await expectSound(world, [draftId], ["failed"]);
+    }
+  });
+
+  it("settles under its draft's key, and what was settled before it named its draft under its own", async () => {
+    const { world, draftId } = await queued();
+    world.answer(unknown);
+    await world.run();
+    const settled = structuredClone(world.log.all.find(({ type }) => type === "DeliverySettled")!);
+    const process = world.node.processes.find(({ name }) => name === "deliver")!;
+    expect(process.keyOf(settled)).to.equal(draftId);
+    const { draftId: _, ...before } = settled.data;
+    expect(process.keyOf({ ...settled, data: before })).to.equal(settled.stream.slice("delivery-".length));
+  });
+});
