@@ -148,7 +148,7 @@ export const settings = Type.Object({
     default: 1800,
     unit: "seconds",
     description:
-      "How long a whole hand-over may last, from the first command to the provider's answer. Then its outcome counts as unknown.",
+      "How long a whole hand-over may last, from the first command to the provider's answer, before its outcome counts as unknown.",
   }),
   DELIVERY_CONFIRM_SECONDS: Whole(1, day, {
     default: 900,

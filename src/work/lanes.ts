@@ -15,7 +15,7 @@ export type Claimed = LaneId & { workspace: string; claim: string; generation: n
 /** At most this many items are worked on under one turn; then other lanes come first. */
 const itemsOfTurn = 20;
 
-/** Room for lanes of one process: `share` of them at most for one workspace, with those that it has at work already. */
+/** Room for lanes of one process: `share` of them at most for one workspace, with those that it has at work already. What is no workspace's may have all. */
 export type Room = { process: string; lanes: number; share: number; atWork: Readonly<Record<string, number>> };
 
 /** So many times the room is looked at, for workspaces behind one that may have no more. */
@@ -39,7 +39,7 @@ export async function claimLanes(
              order by turn limit room.lanes * ${lookedAt} for no key update skip locked
            ) next
          ) ranked
-         where place <= room.share - coalesce((room."atWork" ->> workspace)::integer, 0)
+         where workspace = '' or place <= room.share - coalesce((room."atWork" ->> workspace)::integer, 0)
          order by turn limit room.lanes
        ) lane
      ),
@@ -70,7 +70,9 @@ export async function claimLanes(
 /** Workspaces that have all the room they may have are not looked at. */
 const withFull = (room: Room): object => ({
   ...room,
-  full_workspaces: Object.keys(room.atWork).filter((workspace) => room.atWork[workspace]! >= room.share),
+  full_workspaces: Object.keys(room.atWork).filter(
+    (workspace) => workspace !== "" && room.atWork[workspace]! >= room.share,
+  ),
 });
 
 /** Extends claims; answers those that are still held. */
