@@ -1,3 +1,4 @@
+import { backlog } from "./backlog.ts";
 import { content } from "./content.ts";
 import { corpus } from "./corpus.ts";
 import { grants } from "./grants.ts";
@@ -24,4 +25,5 @@ export const proofs: readonly Proof[] = [
   repetitions,
   requests,
   grants,
+  backlog,
 ];
