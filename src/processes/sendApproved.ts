@@ -54,7 +54,9 @@ export function sendApproved(deps: Dependencies): Process {
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
     const { state, obstacles } = await sendingStanding(deps, draft);
-    if (state === "allowed") return "again";
+    // Something else stands in the way by now, or nothing: that is to be its reason.
+    const reason = state === "sending_paused" ? "sending_paused" : "identity_not_active";
+    if (state === "allowed" || reason !== error.code) return "again";
     // One that is held for its identity is brought back by onMaySendAgain.
     return state === "sending_paused" ? { setAside: obstacles } : undefined;
   }

@@ -34,12 +34,10 @@ export function createEndings({
     for (let failures = 0; waiting.length > 0; ) {
       const batch = waiting.slice(0, mostAtOnce);
       try {
-        const held = await database.transaction((tx) =>
-          recordEndings(
-            tx,
-            batch.map(({ ending }) => ending),
-            clock.now(),
-          ),
+        const held = await recordEndings(
+          database,
+          batch.map(({ ending }) => ending),
+          clock.now(),
         );
         failures = 0;
         waiting.splice(0, batch.length);

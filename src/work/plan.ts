@@ -1,4 +1,4 @@
-import type { Sql } from "#src/postgres/database.ts";
+import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Lease } from "#src/subscriptions/leases.ts";
 import type { Recorded } from "#streams/event.ts";
 import { givingTurns } from "./turns.ts";
@@ -22,71 +22,83 @@ export class PlanMoved extends Error {
   override readonly name = "PlanMoved";
 }
 
-/** Writes items, wakes their lanes and moves the processes on, all or nothing, and only as the one planner. Throws PlanMoved. */
+/**
+ * Writes items, wakes their lanes and moves the processes on, all or nothing, and only as the one planner. Throws PlanMoved. What a crash of
+ * the server takes back is planned again, all of it, so nobody waits for the disk.
+ */
 export async function writePlan(
-  tx: Sql,
+  database: Role,
   plan: Plan,
   { lease, holder }: { lease: Pick<Lease, "name" | "epoch">; holder: string },
 ): Promise<void> {
-  // What a crash of the server takes back is planned again, all of it.
-  await tx.query("set local synchronous_commit = off");
-  const { rowCount } = await tx.query(
-    "select 1 from work.leases where name = $1 and epoch = $2 and holder = $3 for share",
-    [lease.name, lease.epoch, holder],
-  );
-  if (rowCount === 0) throw new PlanMoved("another instance plans now");
-  await moveOn(tx, plan);
-  if (plan.planned.length > 0) await addItems(tx, plan);
-  if (plan.moved.size > 0) await endObstacles(tx, plan);
+  if (plan.moved.size === 0) return addWork(database, plan, { lease, holder });
+  await database.transaction(async (tx) => {
+    await addWork(tx, plan, { lease, holder });
+    await endObstacles(tx, plan);
+  });
 }
 
-async function moveOn(tx: Sql, { from, position }: Plan): Promise<void> {
-  const { rowCount } = await tx.query(
-    `with mine as (
-       select name from work.processes join unnest($1::text[], $2::bigint[]) as stood (name, planned) using (name, planned)
-       order by name for update of processes
+/** One statement: a plan is written with almost every event. */
+async function addWork(
+  sql: Sql,
+  { planned, from, position, now }: Plan,
+  { lease, holder }: { lease: Pick<Lease, "name" | "epoch">; holder: string },
+): Promise<void> {
+  const lanes = [...new Map(planned.map((each) => [JSON.stringify([each.process, each.key]), each])).values()];
+  const { rows } = await sql.query<{ complete: boolean }>(
+    `with held as (
+       select set_config('synchronous_commit', 'off', true) from work.leases
+       where name = $5 and epoch = $6 and holder = $7 for share
+     ),
+     mine as (
+       select name from work.processes join unnest($8::text[], $9::bigint[]) as stood (name, planned) using (name, planned)
+       where exists (select from held) order by name for update of processes
+     ),
+     whole as (select count(*) = cardinality($8::text[]) as complete from mine),
+     moved_on as (
+       update work.processes process set planned = $10 from mine, whole where whole.complete and process.name = mine.name
+     ),
+     added as (
+       insert into work.items (process, key, position, stream, revision, due_at)
+       select process, key, position, stream, revision, '-infinity'
+       from unnest($11::text[], $12::text[], $13::bigint[], $14::text[], $15::bigint[])
+         as item (process, key, position, stream, revision), whole
+       where whole.complete on conflict do nothing
+     ),
+     woken as (
+       select process, key, workspace from unnest($1::text[], $2::text[], $3::text[]) as lane (process, key, workspace), whole
+       where whole.complete
+     ),
+     ${givingTurns},
+     lanes as (
+       insert into work.lanes as lane (process, key, workspace, state, turn)
+       select process, key, workspace, 'ready', turn from woken join turns using (process, key) order by process, key
+       on conflict (process, key) do update set generation = lane.generation + 1,
+         workspace = case when lane.workspace = '' then excluded.workspace else lane.workspace end,
+         state = case when ${isWoken} then 'ready' else lane.state end,
+         turn = case when ${isWoken} then excluded.turn else lane.turn end,
+         obstacles = case when ${isWoken} then null else lane.obstacles end
      )
-     update work.processes process set planned = $3 from mine where process.name = mine.name`,
-    [[...from.keys()], [...from.values()], position],
-  );
-  if (rowCount !== from.size) throw new PlanMoved("the stored plan is not where it was left");
-}
-
-async function addItems(tx: Sql, { planned, now }: Plan): Promise<void> {
-  const events = planned.map(({ event }) => event);
-  await tx.query(
-    `insert into work.items (process, key, position, stream, revision, due_at)
-     select process, key, position, stream, revision, '-infinity'
-     from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::bigint[]) as item (process, key, position, stream, revision)
-     on conflict do nothing`,
+     select complete from whole`,
     [
+      lanes.map(({ process }) => process),
+      lanes.map(({ key }) => key),
+      lanes.map(({ event }) => event.metadata.workspaceId ?? ""),
+      now,
+      lease.name,
+      lease.epoch,
+      holder,
+      [...from.keys()],
+      [...from.values()],
+      position,
       planned.map(({ process }) => process),
       planned.map(({ key }) => key),
-      events.map(({ position }) => position),
-      events.map(({ stream }) => stream),
-      events.map(({ revision }) => revision),
+      planned.map(({ event }) => event.position),
+      planned.map(({ event }) => event.stream),
+      planned.map(({ event }) => event.revision),
     ],
   );
-  const lanes = new Map(planned.map((each) => [JSON.stringify([each.process, each.key]), each]));
-  await tx.query(
-    `with woken as (
-       select * from unnest($1::text[], $2::text[], $3::text[]) as lane (process, key, workspace)
-     ),
-     ${givingTurns}
-     insert into work.lanes as lane (process, key, workspace, state, turn)
-     select process, key, workspace, 'ready', turn from woken join turns using (process, key) order by process, key
-     on conflict (process, key) do update set generation = lane.generation + 1,
-       workspace = case when lane.workspace = '' then excluded.workspace else lane.workspace end,
-       state = case when ${isWoken} then 'ready' else lane.state end,
-       turn = case when ${isWoken} then excluded.turn else lane.turn end,
-       obstacles = case when ${isWoken} then null else lane.obstacles end`,
-    [
-      [...lanes.values()].map(({ process }) => process),
-      [...lanes.values()].map(({ key }) => key),
-      [...lanes.values()].map(({ event }) => event.metadata.workspaceId ?? ""),
-      now,
-    ],
-  );
+  if (!rows[0]!.complete) throw new PlanMoved("another instance plans now, or the stored plan has gone back");
 }
 
 const isWoken = "lane.state = 'waiting' and (lane.retry_at is null or lane.retry_at <= $4)";

@@ -70,7 +70,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const work = those.flatMap((process) => workOf(process, batch.events, stood.get(process.name)!));
       const moved = movedStreams(batch.events);
       const plan = { planned: work, from, position: batch.position, moved, now: clock.now() };
-      await database.transaction((tx) => writePlan(tx, plan, { lease: held, holder }));
+      await writePlan(database, plan, { lease: held, holder });
       for (const name of from.keys()) stood.set(name, batch.position);
       onPlanned(work.map(({ event }) => event));
       onProgress();

@@ -100,7 +100,7 @@ function createSchedule(database: Database, seed: number) {
     try {
       await database.transaction(async (tx) => {
         await writePlan(
-          tx,
+          { ...tx, transaction: (work) => work(tx) },
           { planned: work, from, position: last.position, moved, now: now() },
           { lease: lease!, holder: by },
         );
@@ -145,9 +145,8 @@ function createSchedule(database: Database, seed: number) {
     const timer = chance(0.1)
       ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)) }
       : undefined;
-    const held = await database.transaction((tx) =>
-      recordEndings(tx, [{ lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) }], now()),
-    );
+    const ending = { lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) };
+    const held = await recordEndings(database, [ending], now());
     if (!held.has(lane.claim)) return drop(hand);
     if (timer) timersSet.add(`${laneOf(lane.process, timer.key)}/${timer.name}`);
     const name = laneOf(lane.process, lane.key);
@@ -156,7 +155,7 @@ function createSchedule(database: Database, seed: number) {
   }
 
   async function end(hand: Hand, ending: Ending): Promise<void> {
-    await database.transaction((tx) => recordEndings(tx, [ending], now()));
+    await recordEndings(database, [ending], now());
     drop(hand);
   }
 
