@@ -2,6 +2,7 @@ import pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { prepared } from "./prepared.ts";
 import { createReads, everyWorkspace } from "./reads.ts";
 import { asUnavailable } from "./unavailable.ts";
 
@@ -106,13 +107,16 @@ const roleOf = (pool: pg.Pool): Role => ({
   transaction: (work) => transact(pool, work),
 });
 
+/** Statements about what is under way come often, and their tables are never made anew: they are parsed and planned once a connection. */
+const isOfWork = (text: string): boolean => text.includes(" work.");
+
 async function ask<Row extends Record<string, unknown>>(
   on: pg.Pool | pg.PoolClient,
   text: string,
   values?: readonly unknown[],
 ): Promise<{ rows: Row[]; rowCount: number | null }> {
   try {
-    return await on.query<Row>(text, values as unknown[]);
+    return await on.query<Row>(isOfWork(text) ? prepared(text, values) : { text, values: values as unknown[] });
   } catch (error) {
     throw asUnavailable(error);
   }
