@@ -98,7 +98,7 @@ async function another(
   const domainId = sandboxDomainId(workspaceId);
   const { identityId, position } = await createIdentity(
     deps,
-    { workspaceId, domainId, displayName: "Single", localPart: "single" },
+    { workspaceId, domainId, displayName: "Single", localPart: "single", canSendCold: true },
     cause,
   );
   if (!(await deps.projected(position))) throw new Error("the read models did not catch up");
