@@ -108,7 +108,7 @@ describe("the service as a process", function () {
     expect(isAlive(Number(running.postmaster))).to.equal(true);
     await service.kill("SIGINT");
     expect(service.exitCode(), service.output()).to.equal(0);
-    expect(isAlive(Number(running.postmaster))).to.equal(false);
+    await reaped(Number(running.postmaster));
     await service.stop();
   });
 
@@ -126,9 +126,7 @@ describe("the service as a process", function () {
     ]);
     const [, postmaster] = /"postmaster":(\d+)/.exec(error.message) ?? [];
     expect(postmaster).to.match(/^\d+$/);
-    // Its parent is gone: the last of it may be reaped a moment later.
-    for (let waits = 0; waits < 100 && isAlive(Number(postmaster)); waits++) await sleep(50);
-    expect(isAlive(Number(postmaster))).to.equal(false);
+    await reaped(Number(postmaster));
     taken.close();
   });
 
@@ -143,6 +141,12 @@ describe("the service as a process", function () {
       .and.not.to.match(/ {4}at /);
   });
 });
+
+/** Its parent is gone: the last of it may be reaped a moment later. */
+async function reaped(pid: number): Promise<void> {
+  for (let waits = 0; waits < 200 && isAlive(pid); waits++) await sleep(50);
+  expect(isAlive(pid)).to.equal(false);
+}
 
 function isAlive(pid: number): boolean {
   try {

@@ -1,7 +1,7 @@
 import type { Sql } from "#src/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { Recorded } from "#streams/event.ts";
-import { givingTurns } from "./turns.ts";
+import { storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** An event or a timer that a process gave up on. */
 export type Parked = {
@@ -81,7 +81,7 @@ export async function bringBackParked(sql: Sql): Promise<boolean> {
        select process, key, max(coalesce(item #>> '{metadata,workspaceId}', item #>> '{payload,workspaceId}', '')) as workspace
        from wanted group by process, key
      ),
-     ${givingTurns},
+     ${turnsOfWoken},
      lanes as (
        insert into work.lanes as lane (process, key, workspace, state, turn)
        select process, key, workspace, 'ready', turn from woken join turns using (process, key) order by process, key
@@ -89,7 +89,8 @@ export async function bringBackParked(sql: Sql): Promise<boolean> {
          state = case when lane.state = 'waiting' then 'ready' else lane.state end,
          turn = case when lane.state = 'waiting' then excluded.turn else lane.turn end,
          retry_at = null, obstacles = null
-     )
+     ),
+     ${storingTurns}
      select count(*) from wanted`,
   );
   return rows[0]!.count >= 100;

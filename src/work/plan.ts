@@ -1,7 +1,7 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Lease } from "#src/subscriptions/leases.ts";
 import type { Recorded } from "#streams/event.ts";
-import { givingTurns } from "./turns.ts";
+import { givingTurns, storingTurns, turnsOfWoken } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. */
 export type Planned = { process: string; key: string; event: Recorded };
@@ -69,7 +69,7 @@ async function addWork(
        select process, key, workspace from unnest($1::text[], $2::text[], $3::text[]) as lane (process, key, workspace), whole
        where whole.complete
      ),
-     ${givingTurns},
+     ${turnsOfWoken},
      lanes as (
        insert into work.lanes as lane (process, key, workspace, state, turn)
        select process, key, workspace, 'ready', turn from woken join turns using (process, key) order by process, key
@@ -78,7 +78,8 @@ async function addWork(
          state = case when ${isWoken} then 'ready' else lane.state end,
          turn = case when ${isWoken} then excluded.turn else lane.turn end,
          obstacles = case when ${isWoken} then null else lane.obstacles end
-     )
+     ),
+     ${storingTurns}
      select complete from whole`,
     [
       lanes.map(({ process }) => process),

@@ -2,9 +2,9 @@
  * Fairness between workspaces (start-time fair queueing): a lane that becomes ready gets the turn after its workspace's last one, or after
  * the last one that was claimed, if that is later. So a workspace with one lane comes next beside one with ten thousand.
  *
- * A common table expression `turns (process, key, turn)` over one named `woken (process, key, workspace)`; it stores the turns it gives.
+ * A common table expression `turns (process, key, turn)` over one named `woken (process, key, workspace)`.
  */
-export const givingTurns = `
+export const turnsOfWoken = `
   counted as (
     select process, key, workspace, row_number() over (partition by process, workspace order by key) as place from woken
   ),
@@ -14,11 +14,20 @@ export const givingTurns = `
     ), 0) as base
     from counted group by process, workspace
   ),
-  given as (
-    insert into work.turns as turns (process, workspace, turn)
-    select process, workspace, base + count from bases order by process, workspace
-    on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
-  ),
   turns as (
     select counted.process, counted.key, bases.base + counted.place as turn from counted join bases using (process, workspace)
   )`;
+
+/**
+ * Stores the turns that are given. It comes after everything that locks lanes: expressions that nobody reads run in the order in which they
+ * stand, and who locks lanes before turns everywhere waits for nobody who waits for him.
+ */
+export const storingTurns = `
+  stored as (
+    insert into work.turns as turns (process, workspace, turn)
+    select process, workspace, base + count from bases order by process, workspace
+    on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
+  )`;
+
+/** Both, where the lanes in `woken` are locked already. */
+export const givingTurns = `${turnsOfWoken},${storingTurns}`;
