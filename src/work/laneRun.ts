@@ -8,6 +8,7 @@ import type { Endings } from "./endingBatches.ts";
 import type { Next, TimerChange } from "./endings.ts";
 import { type Item, isEventItem } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
+import type { RecentEvents } from "./recentEvents.ts";
 
 export type LaneRunOptions = {
   store: Pick<EventStore, "read">;
@@ -19,8 +20,8 @@ export type LaneRunOptions = {
   lane: Claimed;
   items: readonly Item[];
   endings: Endings;
-  /** Events by their positions that need not be read. */
-  recent: ReadonlyMap<number, Recorded>;
+  /** Events that need not be read. */
+  recent: Pick<RecentEvents, "at">;
   /** Aborted when the claim is lost, or this instance stops. */
   signal: AbortSignal;
   /** False while the claim may have run out without this instance having noticed. */
@@ -106,7 +107,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
     if (!isEventItem(item)) return { key: lane.key, ...item.timer };
-    const known = options.recent.get(item.position);
+    const known = options.recent.at(item.position);
     if (known) return known;
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);

@@ -20,6 +20,7 @@ import {
   type Room,
 } from "./lanes.ts";
 import { bringBackParked } from "./parked.ts";
+import { createRecentEvents } from "./recentEvents.ts";
 
 export type WorkerOptions = {
   store: Pick<EventStore, "read">;
@@ -48,7 +49,6 @@ const pollEveryMs = 250;
 const parkedEveryMs = 1_000;
 /** Of the room of a process, one workspace gets at most this part. */
 const partOfWorkspace = 0.75;
-const rememberedEvents = 1_000;
 
 type Running = { run: LaneRun; lane: Claimed; controller: AbortController; extendedAt: number };
 
@@ -58,7 +58,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const byName = new Map(processes.map((process) => [process.name, process]));
   const endings = createEndings({ database, clock, log, backoff });
   const running = new Map<string, Running>();
-  const recent = new Map<number, Recorded>();
+  const recent = createRecentEvents();
   const stopping = new AbortController();
   let claiming: Promise<void> | undefined;
   let again = false;
@@ -210,13 +210,7 @@ export function createWorker(options: WorkerOptions): Worker {
         );
     },
     wake,
-    remember(events) {
-      for (const event of events) recent.set(event.position, event);
-      for (const position of recent.keys()) {
-        if (recent.size <= rememberedEvents) break;
-        recent.delete(position);
-      }
-    },
+    remember: recent.add,
   };
 }
 
