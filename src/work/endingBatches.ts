@@ -53,13 +53,19 @@ export function createEndings({
     }
   }
 
+  /** One that is added after the last look and before the end of the writing must not wait for the next one. */
+  function begin(): void {
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+      if (waiting.length > 0) begin();
+    });
+  }
+
   return {
     add: (ending) =>
       new Promise((done) => {
         waiting.push({ ending, done });
-        writing ??= writeAll().finally(() => {
-          writing = undefined;
-        });
+        begin();
       }),
     async close() {
       closing.abort();
