@@ -1,7 +1,7 @@
 import type { Sql } from "#src/postgres/database.ts";
 import type { Timer } from "#src/processes/process.ts";
 import type { Recorded } from "#streams/event.ts";
-import { storingTurns, turnsOfWoken } from "./turns.ts";
+import { storingTurnsAfterLanes, turnsOfWoken } from "./turns.ts";
 
 /** An event or a timer that a process gave up on. */
 export type Parked = {
@@ -89,8 +89,9 @@ export async function bringBackParked(sql: Sql): Promise<boolean> {
          state = case when lane.state = 'waiting' then 'ready' else lane.state end,
          turn = case when lane.state = 'waiting' then excluded.turn else lane.turn end,
          retry_at = null, obstacles = null
+       returning 1
      ),
-     ${storingTurns}
+     ${storingTurnsAfterLanes}
      select count(*) from wanted`,
   );
   return rows[0]!.count >= 100;

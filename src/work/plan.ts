@@ -1,7 +1,7 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Lease } from "#src/subscriptions/leases.ts";
 import type { Recorded } from "#streams/event.ts";
-import { givingTurns, storingTurns, turnsOfWoken } from "./turns.ts";
+import { givingTurns, storingTurnsAfterLanes, turnsOfWoken } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. */
 export type Planned = { process: string; key: string; event: Recorded };
@@ -78,8 +78,9 @@ async function addWork(
          state = case when ${isWoken} then 'ready' else lane.state end,
          turn = case when ${isWoken} then excluded.turn else lane.turn end,
          obstacles = case when ${isWoken} then null else lane.obstacles end
+       returning 1
      ),
-     ${storingTurns}
+     ${storingTurnsAfterLanes}
      select complete from whole`,
     [
       lanes.map(({ process }) => process),

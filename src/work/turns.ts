@@ -18,16 +18,18 @@ export const turnsOfWoken = `
     select counted.process, counted.key, bases.base + counted.place as turn from counted join bases using (process, workspace)
   )`;
 
-/**
- * Stores the turns that are given. It comes after everything that locks lanes: expressions that nobody reads run in the order in which they
- * stand, and who locks lanes before turns everywhere waits for nobody who waits for him.
- */
-export const storingTurns = `
+const stored = (condition: string): string => `
   stored as (
     insert into work.turns as turns (process, workspace, turn)
-    select process, workspace, base + count from bases order by process, workspace
+    select process, workspace, base + count from bases ${condition} order by process, workspace
     on conflict (process, workspace) do update set turn = greatest(turns.turn, excluded.turn)
   )`;
 
+/**
+ * Stores the turns that are given, once all rows of the expression `lanes` are there. Lanes are locked before turns everywhere, so that no two
+ * statements wait for each other; PostgreSQL promises no order for expressions that do not read one another.
+ */
+export const storingTurnsAfterLanes = stored("where (select count(*) from lanes) >= 0");
+
 /** Both, where the lanes in `woken` are locked already. */
-export const givingTurns = `${turnsOfWoken},${storingTurns}`;
+export const givingTurns = `${turnsOfWoken},${stored("")}`;

@@ -1,22 +1,11 @@
-import { randomUUID } from "node:crypto";
 import { expect } from "chai";
-import type { Clock } from "#src/clock.ts";
-import { systemClock } from "#src/clock.ts";
-import { type EventStore, Unavailable } from "#src/eventStore/eventStore.ts";
-import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { type Clock, systemClock } from "#src/clock.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/work/parked.ts";
-import { createProcessRunner, type ProcessRunner } from "#src/work/runner.ts";
-import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { append, cutConnections, eventually, newEvent, quietLog } from "../subscriptions/support.ts";
-
-const rule = (more: Partial<Process> & Pick<Process, "on">): Process => ({
-  name: "toyRule",
-  categories: ["toy"],
-  keyOf: (event) => event.stream,
-  ...more,
-});
+import type { ProcessRunnerOptions } from "#src/work/runner.ts";
+import { append, cutConnections, eventually, newEvent } from "../subscriptions/support.ts";
+import { rule, useWorkTable } from "./support.ts";
 
 /** A time that stands until it is moved. */
 function handClock(): Clock & { advance(milliseconds: number): void } {
@@ -40,36 +29,9 @@ function gate(): { opened: Promise<void>; open(): void } {
 }
 
 describe("the process runner", () => {
-  let test: TestDatabase;
-  let database: Database;
-  let store: EventStore;
-  const running: ProcessRunner[] = [];
-
-  beforeEach(async () => {
-    test = await createTestDatabase();
-    database = connectDatabase(test);
-    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
-  });
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((runner) => runner.stop()));
-    await store.close();
-    await database.close();
-    await test.drop();
-  });
-
-  function run(process: Process, more: object = {}): ProcessRunner {
-    const runner = createProcessRunner({
-      ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: randomUUID(), processes: [process] },
-      ...{ backoff: (failures: number) => 5 * failures },
-      ...more,
-    });
-    running.push(runner);
-    runner.start();
-    return runner;
-  }
-  const rows = async (sql: string) => (await database.query(sql)).rows;
-  const happen = (stream: string, ...numbers: number[]) =>
-    append(store, stream, ...numbers.map((number) => newEvent("Happened", { number })));
+  const work = useWorkTable();
+  const { rows, happen } = work;
+  const run = (process: Process, more: Partial<ProcessRunnerOptions> = {}) => work.run([process], more);
 
   it("hands over every event of its categories and types, in order per key, also after a restart", async () => {
     const seen = new Map<string, number[]>();
@@ -86,8 +48,8 @@ describe("the process runner", () => {
     for (const number of numbers.slice(0, 10)) {
       await Promise.all(Array.from({ length: 20 }, (_, stream) => happen(`toy-${stream}`, number)));
     }
-    await append(store, "toy-1", newEvent("Ignored"));
-    await append(store, "other-1", newEvent("Happened", { number: 99 }));
+    await append(work.store, "toy-1", newEvent("Ignored"));
+    await append(work.store, "other-1", newEvent("Happened", { number: 99 }));
     await first.idle();
     await first.stop();
     for (const number of numbers.slice(10)) {
@@ -200,8 +162,8 @@ describe("the process runner", () => {
     expect(parked!.data).to.deep.equal({ number: 13 });
 
     broken = false;
-    expect(await requestRetry(database, { process: "anotherRule" }, new Date())).to.equal(0);
-    expect(await requestRetry(database, { process: "toyRule" }, new Date())).to.equal(1);
+    expect(await requestRetry(work.database, { process: "anotherRule" }, new Date())).to.equal(0);
+    expect(await requestRetry(work.database, { process: "toyRule" }, new Date())).to.equal(1);
     await runner.idle();
     expect(seen.at(-1)).to.equal("toy-poison 13");
     expect(await rows("select * from work.parked")).to.deep.equal([]);
@@ -218,7 +180,7 @@ describe("the process runner", () => {
     const runner = run(process);
     await happen("toy-1", 1);
     await runner.idle();
-    await requestRetry(database, {}, new Date());
+    await requestRetry(work.database, {}, new Date());
     await runner.idle();
     expect(await rows("select tries, retry_requested_at from work.parked")).to.deep.equal([
       { tries: 10, retry_requested_at: null },
@@ -282,7 +244,7 @@ describe("the process runner", () => {
     await happen("toy-late", 60);
     await happen("toy-moved", 5, 60);
     await happen("toy-calmed", 5);
-    await append(store, "toy-calmed", newEvent("Calmed"));
+    await append(work.store, "toy-calmed", newEvent("Calmed"));
     await runner.idle();
     expect(fired).to.deep.equal([]);
     clock.advance(5_000);
@@ -330,7 +292,7 @@ describe("the process runner", () => {
     const runner = run(process, { clock });
     await happen("toy-1", 1);
     await runner.idle();
-    await append(store, "toy-1", newEvent("Decided"));
+    await append(work.store, "toy-1", newEvent("Decided"));
     await waiting.opened;
     clock.advance(2_000);
     await new Promise((resolve) => setTimeout(resolve, 600));
@@ -382,7 +344,7 @@ describe("the process runner", () => {
     ]);
     expect(await rows("select * from work.items")).to.deep.equal([]);
     broken = false;
-    await requestRetry(database, {}, new Date());
+    await requestRetry(work.database, {}, new Date());
     await runner.idle();
     expect(fired).to.deep.equal([{ key: "toy-1", name: "alarm", dueAt: new Date(0), payload: { tries: 3 } }]);
   });
@@ -406,7 +368,7 @@ describe("the process runner", () => {
     const runner = run(process);
     await happen("toy-1", 1, 2, 3);
     await begun.opened;
-    await database.query(
+    await work.database.query(
       "update work.lanes set holder = 'another', claim = gen_random_uuid(), claimed_until = now() + interval '4 s'",
     );
     await ended.opened;
@@ -435,7 +397,7 @@ describe("the process runner", () => {
     const numbers = Array.from({ length: 60 }, (_, index) => index);
     const cutting = (async () => {
       for (let cut = 0; cut < 8; cut++) {
-        await cutConnections(database);
+        await cutConnections(work.database);
         await new Promise((resolve) => setTimeout(resolve, 40));
       }
     })();

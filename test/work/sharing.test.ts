@@ -1,21 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
-import { systemClock } from "#src/clock.ts";
-import type { EventStore, NewEvent } from "#src/eventStore/eventStore.ts";
-import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import type { NewEvent } from "#src/eventStore/eventStore.ts";
 import type { Obstacle, Process } from "#src/processes/process.ts";
-import { createProcessRunner, type ProcessRunner } from "#src/work/runner.ts";
-import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
-import { append, eventually, newEvent, quietLog } from "../subscriptions/support.ts";
-
-const rule = (more: Partial<Process> & Pick<Process, "on">): Process => ({
-  name: "toyRule",
-  categories: ["toy"],
-  keyOf: (event) => event.stream,
-  ...more,
-});
+import { append, eventually, newEvent } from "../subscriptions/support.ts";
+import { rule, useWorkTable } from "./support.ts";
 
 const of = (workspaceId: string, event: NewEvent): NewEvent => ({
   ...event,
@@ -23,36 +12,8 @@ const of = (workspaceId: string, event: NewEvent): NewEvent => ({
 });
 
 describe("the work table", () => {
-  let test: TestDatabase;
-  let database: Database;
-  let store: EventStore;
-  const running: ProcessRunner[] = [];
-
-  beforeEach(async () => {
-    test = await createTestDatabase();
-    database = connectDatabase(test);
-    store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
-  });
-  afterEach(async () => {
-    await Promise.all(running.splice(0).map((runner) => runner.stop()));
-    await store.close();
-    await database.close();
-    await test.drop();
-  });
-
-  function run(processes: Process[], more: object = {}): ProcessRunner {
-    const runner = createProcessRunner({
-      ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: randomUUID(), processes },
-      ...{ backoff: (failures: number) => 5 * failures },
-      ...more,
-    });
-    running.push(runner);
-    runner.start();
-    return runner;
-  }
-  const rows = async (sql: string) => (await database.query(sql)).rows;
-  const happen = (stream: string, ...numbers: number[]) =>
-    append(store, stream, ...numbers.map((number) => newEvent("Happened", { number })));
+  const work = useWorkTable();
+  const { run, rows, happen } = work;
 
   it("is shared: two instances each do a good part, everything once, in order per key", async () => {
     const seen: { by: string; stream: string; number: number }[] = [];
@@ -76,6 +37,22 @@ describe("the work table", () => {
     expect(part).to.be.within(0.2, 0.8);
   });
 
+  it("is planned and worked on at the same moment", async () => {
+    let handled = 0;
+    const process = rule({
+      on: {
+        Happened: async () => {
+          handled += 1;
+        },
+      },
+    });
+    const runner = run([process]);
+    const streams = Array.from({ length: 12 }, (_, n) => `toy-${n}`);
+    for (let n = 0; n < 40; n++) await Promise.all(streams.map((stream) => happen(stream, n, n)));
+    await runner.idle();
+    expect(handled).to.equal(40 * streams.length * 2);
+  });
+
   it("gives a workspace with one thing to do its turn before the thousandth of another", async () => {
     const seen: string[] = [];
     const process = rule({
@@ -87,10 +64,11 @@ describe("the work table", () => {
         },
       },
     });
-    for (let n = 0; n < 300; n++) await store.append(`toy-flood${n}`, -1, [of("flood", newEvent("Happened", { n }))]);
+    for (let n = 0; n < 300; n++)
+      await work.store.append(`toy-flood${n}`, -1, [of("flood", newEvent("Happened", { n }))]);
     const runner = run([process]);
     await eventually(() => seen.length > 20);
-    await store.append("toy-single", -1, [of("single", newEvent("Happened"))]);
+    await work.store.append("toy-single", -1, [of("single", newEvent("Happened"))]);
     const before = seen.length;
     await runner.idle();
     expect(seen).to.have.length(301);
@@ -110,10 +88,10 @@ describe("the work table", () => {
         },
       },
     });
-    for (let n = 0; n < 40; n++) await store.append(`toy-stuck${n}`, -1, [of("stuck", newEvent("Happened"))]);
+    for (let n = 0; n < 40; n++) await work.store.append(`toy-stuck${n}`, -1, [of("stuck", newEvent("Happened"))]);
     run([process]);
     await eventually(async () => (await rows("select 1 from work.lanes where state = 'claimed'")).length >= 6);
-    await store.append("toy-free", -1, [of("free", newEvent("Happened"))]);
+    await work.store.append("toy-free", -1, [of("free", newEvent("Happened"))]);
     await eventually(() => seen.includes("free"));
     expect(seen).to.deep.equal(["free"]);
   });
@@ -135,33 +113,33 @@ describe("the work table", () => {
       tries = 0;
       open = false;
     });
-    const revision = async () => (await store.readLast(workspace))?.revision ?? -1;
+    const revision = async () => (await work.store.readLast(workspace))?.revision ?? -1;
     const asideNow = async () => (await rows("select 1 from work.lanes where obstacles is not null")).length;
 
     it("is handed over again when the obstacle's stream goes on, and not before", async () => {
-      await append(store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("Paused"));
       const runner = run([waiting(async () => [{ stream: workspace, revision: await revision() }])]);
       await happen("toy-1", 1);
       await eventually(async () => (await asideNow()) === 1);
-      await append(store, `workspace-${randomUUID()}`, newEvent("Paused"));
+      await append(work.store, `workspace-${randomUUID()}`, newEvent("Paused"));
       await runner.idle();
       expect([tries, await asideNow()]).to.deep.equal([1, 1]);
       open = true;
-      await append(store, workspace, newEvent("Resumed"));
+      await append(work.store, workspace, newEvent("Resumed"));
       await runner.idle();
       expect([tries, await asideNow()]).to.deep.equal([2, 0]);
       expect(await rows("select * from work.items")).to.deep.equal([]);
     });
 
     it("is handed over again if the obstacle ended while it was being set aside", async () => {
-      await append(store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("Paused"));
       const runner = run([
         waiting(async () => {
           const seen = await revision();
           if (tries === 1) {
             // Ended, and planned, before the answer is recorded.
             open = true;
-            const position = await append(store, workspace, newEvent("Resumed"));
+            const position = await append(work.store, workspace, newEvent("Resumed"));
             await eventually(
               async () => (await rows(`select 1 from work.processes where planned >= ${position}`)).length > 0,
             );
@@ -176,7 +154,7 @@ describe("the work table", () => {
     });
 
     it("is handed over again when its key has a new event, also one that came while it was being set aside", async () => {
-      await append(store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("Paused"));
       const runner = run([
         waiting(async () => {
           if (tries === 1) {
@@ -198,14 +176,14 @@ describe("the work table", () => {
     });
 
     it("waits behind its obstacle through a restart, and holds up no other key", async () => {
-      await append(store, workspace, newEvent("Paused"));
+      await append(work.store, workspace, newEvent("Paused"));
       const process = waiting(async () => [{ stream: workspace, revision: await revision() }]);
       const runner = run([process]);
       await Promise.all(Array.from({ length: 100 }, (_, n) => happen(`toy-${n}`, 1)));
       await eventually(async () => (await asideNow()) === 100);
       await runner.stop();
       open = true;
-      await append(store, workspace, newEvent("Resumed"));
+      await append(work.store, workspace, newEvent("Resumed"));
       await run([process]).idle();
       expect(tries).to.equal(200);
       expect(await asideNow()).to.equal(0);
