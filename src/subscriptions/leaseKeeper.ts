@@ -4,7 +4,7 @@ import type { Database } from "#src/postgres/database.ts";
 import { type Lease, leaseMs, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "./leases.ts";
 import { asError, type Log, pause } from "./retrying.ts";
 
-/** A lease in hand. Whoever works under it moves `position`, which is stored with every renewal and at the end. */
+/** A lease in hand. */
 export type Held = Lease & {
   /** Aborted when the lease is lost or this instance stops. */
   readonly signal: AbortSignal;
@@ -50,7 +50,7 @@ export function keepLeases({ database, clock, log, holder, names, lastsMs = leas
     };
     const hand: Hand = { held, renewedAt: takenAt, lost: false, controller, done: Promise.resolve() };
     hands.set(lease.name, hand);
-    log.debug?.({ lease: lease.name, epoch: lease.epoch, position: lease.position }, "lease taken");
+    log.debug?.({ lease: lease.name, epoch: lease.epoch }, "lease taken");
     hand.done = work(held).catch((error) => log.error({ err: error, lease: lease.name }, "work under a lease failed"));
   }
 

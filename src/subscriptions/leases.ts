@@ -4,8 +4,8 @@ import type { Sql } from "#src/postgres/database.ts";
 export const leaseMs = 5_000;
 export const renewEveryMs = 1_000;
 
-/** The right to work on something by this name. Whoever takes it over gets a higher epoch and goes on from `position`. */
-export type Lease = { name: string; epoch: number; position: number };
+/** The right to work on something by this name. Who takes it over gets a higher epoch. */
+export type Lease = { name: string; epoch: number };
 
 /** Takes those of the named leases that nobody holds. Time is the database's, the one clock all instances share. */
 export async function takeLeases(
@@ -19,13 +19,13 @@ export async function takeLeases(
      on conflict (name) do update
        set holder = excluded.holder, epoch = lease.epoch + 1, expires_at = excluded.expires_at
        where lease.expires_at < clock_timestamp()
-     returning name, epoch, position`,
+     returning name, epoch`,
     [names, holder, lastsMs],
   );
   return rows;
 }
 
-/** Prolongs leases and stores their positions. Returns the names still held; the others have a new holder. */
+/** Prolongs leases. Returns the names still held; the others have a new holder. */
 export async function renewLeases(
   sql: Sql,
   leases: readonly Lease[],
@@ -33,12 +33,11 @@ export async function renewLeases(
 ): Promise<Set<string>> {
   const { rows } = await sql.query<{ name: string }>(
     `with mine as (
-       select lease.name, held.position from work.leases lease
-       join unnest($1::text[], $2::bigint[], $3::bigint[]) as held (name, epoch, position)
-         on held.name = lease.name and held.epoch = lease.epoch
-       where lease.holder = $4 order by lease.name for no key update of lease
+       select lease.name from work.leases lease
+       join unnest($1::text[], $2::bigint[]) as held (name, epoch) on held.name = lease.name and held.epoch = lease.epoch
+       where lease.holder = $3 order by lease.name for no key update of lease
      )
-     update work.leases lease set expires_at = clock_timestamp() + $5 * interval '1 ms', position = mine.position
+     update work.leases lease set expires_at = clock_timestamp() + $4 * interval '1 ms'
      from mine where lease.name = mine.name returning lease.name`,
     [...columns(leases), holder, lastsMs],
   );
@@ -48,9 +47,9 @@ export async function renewLeases(
 /** Gives leases up, so that another instance need not wait for them to expire. */
 export async function releaseLeases(sql: Sql, leases: readonly Lease[], holder: string): Promise<void> {
   await sql.query(
-    `update work.leases lease set expires_at = '-infinity', position = held.position
-     from unnest($1::text[], $2::bigint[], $3::bigint[]) as held (name, epoch, position)
-     where lease.name = held.name and lease.epoch = held.epoch and lease.holder = $4`,
+    `update work.leases lease set expires_at = '-infinity'
+     from unnest($1::text[], $2::bigint[]) as held (name, epoch)
+     where lease.name = held.name and lease.epoch = held.epoch and lease.holder = $3`,
     [...columns(leases), holder],
   );
 }
@@ -58,5 +57,4 @@ export async function releaseLeases(sql: Sql, leases: readonly Lease[], holder: 
 const columns = (leases: readonly Lease[]): unknown[][] => [
   leases.map((lease) => lease.name),
   leases.map((lease) => lease.epoch),
-  leases.map((lease) => lease.position),
 ];

@@ -36,6 +36,30 @@ const isPlain = ({ failed, givenUp, timers = [], next }: Ending): boolean =>
   !failed && !givenUp && timers.length === 0 && (next === undefined || next.how === "go on");
 
 /**
+ * How claims end: a lane with nothing to do is gone, one with items that are due is ready, any other waits, for its next item or to be tried
+ * again. Over a common table expression `ended (process, key, workspace, due_at, retry_at)` of locked lanes; $2 is now.
+ */
+const lettingGo = `
+  gone as (
+    delete from work.lanes lane using ended
+    where lane.process = ended.process and lane.key = ended.key and ended.due_at is null
+  ),
+  waiting as (
+    update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
+      retry_at = ended.retry_at, due_at = greatest(ended.due_at, ended.retry_at)
+    from ended where lane.process = ended.process and lane.key = ended.key
+      and (ended.due_at > $2 or (ended.due_at is not null and ended.retry_at is not null))
+  ),
+  woken as (
+    select process, key, workspace from ended where due_at <= $2 and retry_at is null
+  ),
+  ${givingTurns},
+  ready as (
+    update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
+    from turns where lane.process = turns.process and lane.key = turns.key
+  )`;
+
+/**
  * Almost all there are: items that are done, and lanes that go on. One statement. A lane that was woken since its claim is left to the steps
  * below, which look at it again under its lock. Answers the claims it has recorded.
  */
@@ -66,23 +90,10 @@ async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Pro
        select process, key, workspace, (
          select min(due_at) from work.items item
          where item.process = mine.process and item.key = mine.key and item.id <> all(mine.done)
-       ) as due_at
+       ) as due_at, null::timestamptz as retry_at
        from mine where release
      ),
-     gone as (
-       delete from work.lanes lane using ended
-       where lane.process = ended.process and lane.key = ended.key and ended.due_at is null
-     ),
-     waiting as (
-       update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null, due_at = ended.due_at
-       from ended where lane.process = ended.process and lane.key = ended.key and ended.due_at > $2
-     ),
-     woken as (select process, key, workspace from ended where due_at <= $2),
-     ${givingTurns},
-     ready as (
-       update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
-       from turns where lane.process = turns.process and lane.key = turns.key
-     )
+     ${lettingGo}
      select claim from mine`,
     [JSON.stringify(given), now],
   );
@@ -218,7 +229,7 @@ async function setAside(tx: Sql, released: readonly Released[], now: Date): Prom
   );
 }
 
-/** Ends the claims that are left: a lane with nothing to do is gone, one with items that are due is ready, any other waits for its next one. */
+/** Ends the claims that are left. */
 async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<void> {
   if (released.length === 0) return;
   const ended = JSON.stringify(
@@ -232,22 +243,8 @@ async function goOn(tx: Sql, released: readonly Released[], now: Date): Promise<
        from json_to_recordset($1::json) as given (process text, key text, claim uuid, "retryAt" timestamptz)
        join work.lanes lane using (process, key, claim)
      ),
-     gone as (
-       delete from work.lanes lane using ended
-       where lane.process = ended.process and lane.key = ended.key and ended.due_at is null
-     ),
-     waiting as (
-       update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
-         retry_at = ended.retry_at, due_at = greatest(ended.due_at, ended.retry_at)
-       from ended where lane.process = ended.process and lane.key = ended.key
-         and (ended.due_at > $2 or (ended.due_at is not null and ended.retry_at is not null))
-     ),
-     woken as (
-       select process, key, workspace from ended where due_at <= $2 and retry_at is null
-     ),
-     ${givingTurns}
-     update work.lanes lane set state = 'ready', turn = turns.turn, claim = null, holder = null, claimed_until = null
-     from turns where lane.process = turns.process and lane.key = turns.key`,
+     ${lettingGo}
+     select 1`,
     [ended, now],
   );
 }

@@ -5,9 +5,10 @@ import type { Process, ProcessContext, SetAside, Timer } from "#src/processes/pr
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Endings } from "./endingBatches.ts";
-import type { Next, TimerChange } from "./endings.ts";
+import type { Ending, Next, TimerChange } from "./endings.ts";
 import { type Item, isEventItem } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
+import { isEvent } from "./parked.ts";
 import type { RecentEvents } from "./recentEvents.ts";
 
 export type LaneRunOptions = {
@@ -130,7 +131,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       attempt,
       signal,
     };
-    if (!("stream" in subject)) return (await process.onTimer?.(subject, context)) || undefined;
+    if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
     process.keyOf(subject);
     return (await process.on[subject.type]?.(subject, context)) || undefined;
   }
@@ -151,9 +152,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     const describe = { process: process.name, key: lane.key, ...placeOf(item) };
     if (failures < maxFailures || process.givingUp === "never") {
       log.warn({ ...describe, err: error, tries }, "process failed, retrying");
-      const at = new Date(clock.now().getTime() + backoff(passing ? Math.min(tries, 4) : failures));
-      await release({ how: "retry", at }, { failed: { id: item.id, tries, failures } });
-      onTimer(at);
+      await retryLater({ id: item.id, tries, failures }, passing ? pauseOf(tries) : backoff(failures));
       return false;
     }
     log.error({ ...describe, err: error, tries }, "gave up and parked the item");
@@ -174,8 +173,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
         await process.givingUp(known, error);
       } catch (failure) {
         if (isPassing(failure)) {
-          const at = new Date(clock.now().getTime() + backoff(Math.min(tries, 4)));
-          return release({ how: "retry", at }, { failed: { id: item.id, tries, failures: maxFailures - 1 } });
+          return retryLater({ id: item.id, tries, failures: maxFailures - 1 }, pauseOf(tries));
         }
         log.error({ err: failure, process: process.name }, "the process's last resort failed");
         words.push(`the last resort failed: ${asError(failure).message}`);
@@ -188,7 +186,16 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     );
   }
 
-  async function release(next: Next, more: object = {}): Promise<void> {
+  /** What passes by itself is waited for 6.4 s at a time at most. */
+  const pauseOf = (tries: number): number => backoff(Math.min(tries, 4));
+
+  async function retryLater(failed: NonNullable<Ending["failed"]>, pauseMs: number): Promise<void> {
+    const at = new Date(clock.now().getTime() + pauseMs);
+    await release({ how: "retry", at }, { failed });
+    onTimer(at);
+  }
+
+  async function release(next: Next, more: Omit<Ending, "lane" | "next"> = {}): Promise<void> {
     ending = true;
     released = await endings.add({ lane, next, ...more });
   }

@@ -126,14 +126,6 @@ export async function bringBackLanes(sql: Sql, now: Date): Promise<boolean> {
   return rows[0]!.count >= page;
 }
 
-/** When the next waiting lane is due; undefined if none waits. */
-export async function nextDue(sql: Sql): Promise<Date | undefined> {
-  const { rows } = await sql.query<{ due: Date | null }>(
-    "select min(due_at) as due from work.lanes where state = 'waiting' and due_at < 'infinity'",
-  );
-  return rows[0]!.due ?? undefined;
-}
-
 /** Gives claimed lanes back as they are, so that another instance need not wait for their claims to run out. */
 export async function giveBackLanes(sql: Sql, lanes: readonly Claimed[]): Promise<void> {
   await sql.query(
@@ -148,7 +140,7 @@ export async function giveBackLanes(sql: Sql, lanes: readonly Claimed[]): Promis
   );
 }
 
-export const columnsOf = (lanes: readonly (LaneId & { claim: string })[]): string[][] => [
+const columnsOf = (lanes: readonly Claimed[]): string[][] => [
   lanes.map(({ process }) => process),
   lanes.map(({ key }) => key),
   lanes.map(({ claim }) => claim),

@@ -40,11 +40,10 @@ export async function plan(options: PlannerOptions, held: Held): Promise<void> {
     } catch (error) {
       if (!held.signal.aborted && !(error instanceof PlanMoved))
         log.error({ err: error }, "the event log cannot be planned, retrying");
-      round.abort();
-      await pause(backoff(++failures), held.signal);
-    } finally {
-      round.abort();
     }
+    // What still reads, beside the one that failed, ends.
+    round.abort();
+    await pause(backoff(++failures), held.signal);
   }
 }
 

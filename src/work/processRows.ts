@@ -6,13 +6,18 @@ import type { Process } from "#src/processes/process.ts";
  * happens from now on (`head`); one that was renamed or merged goes on where the slowest of those before stood.
  */
 export async function planned(sql: Sql, processes: readonly Process[], head: number): Promise<Map<string, number>> {
-  for (const { name, begins = "with the log", formerly = [] } of processes) {
-    await sql.query(
-      `insert into work.processes (name, planned)
-       select $1, coalesce((select min(planned) from work.processes where name = any($2)), $3) on conflict do nothing`,
-      [name, formerly, begins === "now" ? head : 0],
-    );
-  }
+  const wanted = processes.map(({ name, begins = "with the log", formerly = [] }) => ({
+    name,
+    formerly,
+    beginning: begins === "now" ? head : 0,
+  }));
+  await sql.query(
+    `insert into work.processes (name, planned)
+     select name, coalesce((select min(planned) from work.processes before where before.name = any(wanted.formerly)), beginning)
+     from json_to_recordset($1::json) as wanted (name text, formerly text[], beginning bigint) order by name
+     on conflict do nothing`,
+    [JSON.stringify(wanted)],
+  );
   return storedPlanned(sql, processes);
 }
 

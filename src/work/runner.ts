@@ -72,7 +72,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
       );
     if (stopping.signal.aborted) return;
     worker.start();
-    keeper ??= keepLeases({
+    keeper = keepLeases({
       ...{ database, clock, log, holder: instanceId, names: [plannerLease], lastsMs: plannerLeaseMs },
       work: (held) =>
         plan(

@@ -129,27 +129,22 @@ export function createWorker(options: WorkerOptions): Worker {
     if (inMs >= pollEveryMs || stopping.signal.aborted) return;
     const timer = setTimeout(() => {
       timers.delete(timer);
-      void bringBack();
+      void bringBackDue();
     }, Math.max(0, inMs) + 1);
     timers.add(timer);
   }
 
-  async function bringBack(): Promise<void> {
+  /** Lanes that are due, and items to be tried again, a page at a time. */
+  async function bringBack(page: () => Promise<boolean>): Promise<void> {
     try {
-      while (await bringBackLanes(database, clock.now())) wake();
+      while (await page()) wake();
     } catch (error) {
       log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
     }
     wake();
   }
-
-  async function retryParked(): Promise<void> {
-    try {
-      while (await bringBackParked(database)) wake();
-    } catch (error) {
-      log.warn({ reason: asError(error).message }, "cannot look for what is due, retrying");
-    }
-  }
+  const bringBackDue = () => bringBack(() => bringBackLanes(database, clock.now()));
+  const bringBackRetried = () => bringBack(() => bringBackParked(database));
 
   async function extend(): Promise<void> {
     const entries = [...running.values()];
@@ -184,14 +179,13 @@ export function createWorker(options: WorkerOptions): Worker {
       }, ms);
       timers.add(timer);
     };
-    rounds.push(round());
+    void round();
   };
-  const rounds: Promise<void>[] = [];
 
   return {
     start() {
-      every(pollEveryMs, bringBack);
-      every(parkedEveryMs, retryParked);
+      every(pollEveryMs, bringBackDue);
+      every(parkedEveryMs, bringBackRetried);
       every(extendEveryMs, extend);
     },
     async stop(graceMs) {
