@@ -56,21 +56,21 @@ export async function finishUnsent(
   const draftId = idOf(event.stream);
   const { state: draft } = await deps.drafts.load(draftId);
   const { state: thread } = await loadThread(deps, draft.threadId);
-  const attemptId = thread.claims[draftId]?.attemptId ?? draft.attemptId;
+  const claimedBy = thread.claims[draftId]?.attemptId;
+  const attemptId = claimedBy ?? draft.attemptId;
   const held = { threadId: draft.threadId, attemptId, reservation: draft.reservation };
   if (because !== "unconfirmed") return giveBack(deps, { draftId, draft: held, because }, cause);
-  await setNeedsReview(deps, { draftId, draft }, cause);
+  await setNeedsReview(deps, { draft, claimedBy }, cause);
   await giveBack(deps, { draftId, draft: { ...held, reservation: null }, because }, cause);
 }
 
 /** Runs once, while the claim still exists, so that a repeated event does not undo what a person answered. */
 async function setNeedsReview(
   deps: Dependencies,
-  { draftId, draft }: { draftId: string; draft: Draft },
+  { draft, claimedBy }: { draft: Draft; claimedBy: string | undefined },
   cause: Cause,
 ): Promise<void> {
-  const { state: thread } = await loadThread(deps, draft.threadId);
-  if (thread.claims[draftId]?.attemptId !== draft.attemptId) return;
+  if (claimedBy !== draft.attemptId) return;
   const because = "it is unknown whether a reply was sent";
   const command = { type: "UpdateThread", needsReview: true, because } as const;
   await onThread(deps, { threadId: draft.threadId, command }, cause);

@@ -1,4 +1,5 @@
 import type { Cause } from "#src/commands/handle.ts";
+import type { Guard } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
 
 /** A timer of a process: one row, due once. Setting it again under the same name moves it. */
@@ -23,7 +24,7 @@ export type ProcessContext = {
 };
 
 /** A stream, and the revision at which it was seen to stand in the way of something. */
-export type Obstacle = { stream: string; revision: number };
+export type Obstacle = Guard;
 
 /**
  * A handler's answer when it cannot go on until something else happens. The event (or timer) stays where it is, and everything behind it under

@@ -7,6 +7,7 @@ import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
 import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
+import type { Loaded } from "../stateCache.ts";
 import { type DomainNames, loadName, type NamesOfDomain, nameId, namesOf, readDomainNames } from "./domainNames.ts";
 
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
@@ -128,10 +129,10 @@ export async function loadDomain(deps: Dependencies, { workspaceId, domainId }: 
 export async function ownDomainOf(
   deps: Pick<Dependencies, "domains">,
   { workspaceId, domainId }: OfDomain,
-): Promise<Domain | undefined> {
+): Promise<Loaded<Domain> | undefined> {
   if (domainId === sandboxDomainId(workspaceId)) return undefined;
-  const { state } = await deps.domains.load(domainId);
-  return state.exists ? state : undefined;
+  const loaded = await deps.domains.load(domainId);
+  return loaded.state.exists ? loaded : undefined;
 }
 
 /** Has the domain's records looked up soon (processes/checkDomains.ts). */

@@ -2,7 +2,7 @@ import { newerWord } from "#streams/draft/staleness.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { absorbThread } from "../threads/threads.ts";
+import { loadWholeThread } from "../threads/threads.ts";
 import { waitUntilFiled } from "./barrier.ts";
 
 /** A draft under way, as far as the look needs it. */
@@ -22,7 +22,8 @@ export async function lookAnew(
 ): Promise<Look> {
   let filedUpTo = await waitUntilFiled(deps, draft.identityId);
   for (;;) {
-    const look = judge(await survivor(deps, draft.threadId, cause), { draftId, draft });
+    const { state: thread } = await loadWholeThread(deps, draft.threadId, cause);
+    const look = judge(thread, { draftId, draft });
     if (look.is !== "good") return look;
     const now = await waitUntilFiled(deps, draft.identityId, filedUpTo);
     if (now === filedUpTo) return look;
@@ -34,12 +35,4 @@ function judge(thread: Thread, { draftId, draft }: { draftId: string; draft: Loo
   const newer = newerWord(thread, draft);
   if (newer !== null) return { is: "stale", newMessageId: newer.messageId };
   return { is: thread.claims[draftId]?.attemptId === draft.attemptId ? "good" : "not claimed" };
-}
-
-/** The thread that an id means now, knowing all that was known on those merged into it. */
-async function survivor(deps: Dependencies, threadId: string, cause: Cause): Promise<Thread> {
-  const { state: thread } = await deps.threads.load(threadId);
-  if (thread.mergedInto === null) return thread;
-  await absorbThread(deps, threadId, cause);
-  return survivor(deps, thread.mergedInto, cause);
 }

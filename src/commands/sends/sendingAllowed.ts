@@ -27,7 +27,11 @@ type Sender = { workspaceId: string; identityId: string };
  */
 export type Standing = { state: SendingState; guards: readonly Guard[]; obstacles: readonly Guard[] };
 
-/** Revisions are read before the judgement: what moved in between is noticed, not missed. */
+/**
+ * What the tails of workspace and identity say about sending right now, and its domain's: in the name of a domain that is not proven to be
+ * the workspace's any more nothing leaves, until it is verified again. Its mail is taken in all the same. Revisions are read before the
+ * judgement: what moved in between is noticed, not missed.
+ */
 export async function sendingStanding(deps: Dependencies, sender: Sender): Promise<Standing> {
   const { workspaceId, identityId } = sender;
   const [workspace, identity] = await Promise.all([
@@ -41,9 +45,10 @@ export async function sendingStanding(deps: Dependencies, sender: Sender): Promi
   if (workspace.state.sendingPaused) return { state: "sending_paused", guards, obstacles: guards };
   if (identity.state.status !== "active") return { state: "identity_disabled", guards, obstacles: [ofIdentity] };
   if (!(await identityWorks(deps, workspaceId, identityId))) return overCap(deps, sender, guards);
-  const domain = await ownDomain(deps, identity.state);
+  const domain = await ownDomainOf(deps, identity.state);
   if (!domain || domain.state.status === "verified") return { state: "allowed", guards, obstacles: [] };
-  return { state: "domain_not_verified", guards, obstacles: [ofIdentity, domain.guard] };
+  const ofDomain = { stream: domainStream(identity.state.domainId), revision: domain.revision };
+  return { state: "domain_not_verified", guards, obstacles: [ofIdentity, ofDomain] };
 }
 
 /** Another plan gives it room again, and so does the end of another identity or domain. */
@@ -65,26 +70,12 @@ async function overCap(deps: Dependencies, { workspaceId, identityId }: Sender, 
   return { state: "identity_over_cap", guards, obstacles: [...guards, ...others] };
 }
 
-/** The domain that an identity is on, with its revision; undefined for the sandbox domain. */
-async function ownDomain(deps: Dependencies, identity: { workspaceId: string; domainId: string }) {
-  if (!(await ownDomainOf(deps, identity))) return undefined;
-  const { state, revision } = await deps.domains.load(identity.domainId);
-  return { state, guard: { stream: domainStream(identity.domainId), revision } };
-}
-
-/**
- * What the tails of workspace and identity say about sending right now, and its domain's: in the name of a domain that is not proven to be
- * the workspace's any more nothing leaves, until it is verified again. Its mail is taken in all the same.
- */
-export const sendingState = async (deps: Dependencies, sender: Sender): Promise<SendingState> =>
-  (await sendingStanding(deps, sender)).state;
-
 /** Throws Rejected sending_paused or identity_not_active. */
 export async function requireSendingAllowed(
   deps: Dependencies,
   draft: { workspaceId: string; identityId: string },
 ): Promise<void> {
-  const state = await sendingState(deps, draft);
+  const { state } = await sendingStanding(deps, draft);
   if (state === "sending_paused") {
     throw new Rejected("sending_paused", "sending is paused for this workspace: set sending_paused to false to send");
   }

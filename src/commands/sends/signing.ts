@@ -8,8 +8,9 @@ import { keyOwner, ownDomainOf } from "../domains/domains.ts";
  */
 export async function signedMail(deps: Dependencies, identityId: string, mime: Buffer): Promise<Buffer> {
   const { state: identity } = await deps.identities.load(identityId);
-  const domain = await ownDomainOf(deps, identity);
-  if (!domain) return mime;
+  const loaded = await ownDomainOf(deps, identity);
+  if (!loaded) return mime;
+  const { state: domain } = loaded;
   const privateKey = deps.keyRing.open(domain.privateKey, keyOwner(domain.workspaceId));
   return signMail(mime, { domain: domain.mailDomain, selector: domain.selector, privateKey });
 }

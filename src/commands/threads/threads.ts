@@ -50,11 +50,18 @@ export async function absorbThread(deps: Dependencies, absorbedId: string, cause
 }
 
 /** The thread an id means today: itself, or what it was merged into. */
-export async function loadThread(deps: Dependencies, threadId: string) {
+export const loadThread = (deps: Dependencies, threadId: string) => followMerges(deps, threadId, async () => {});
+
+/** The same, once it knows all that was known on those merged into it. */
+export const loadWholeThread = (deps: Dependencies, threadId: string, cause: Cause) =>
+  followMerges(deps, threadId, (absorbedId) => absorbThread(deps, absorbedId, cause));
+
+async function followMerges(deps: Dependencies, threadId: string, onMerged: (absorbedId: string) => Promise<void>) {
   let id = threadId;
   for (let merges = 0; merges < maxMerges; merges++) {
     const loaded = await deps.threads.load(id);
     if (loaded.state.mergedInto === null) return { ...loaded, threadId: id };
+    await onMerged(id);
     id = loaded.state.mergedInto;
   }
   throw new Error(`thread ${threadId} was merged more than ${maxMerges} times`);
