@@ -29,15 +29,11 @@ export const backlog: Proof = {
     const beside = composeBeside({
       ownerUrl: world.env.DATABASE_OWNER_URL as string,
       serviceUrl: world.env.DATABASE_URL as string,
-      serviceRole: "",
-      drop: async () => {},
     });
     try {
       const instance = await world.start();
       const client = world.client(instance);
-      const { workspace_id: workspaceId } = await client.ask("GET /v1/workspaces/me").then((me) => ({
-        workspace_id: me.id as string,
-      }));
+      const { id: workspaceId } = await client.ask("GET /v1/workspaces/me");
       const identity = await client.identity({ approval_channel: undefined });
       const single = await another(beside, instance.url);
       const count = async (type: string): Promise<number> =>
@@ -71,11 +67,11 @@ export const backlog: Proof = {
       );
       const seconds = (performance.now() - began) / 1000;
       report.figure("drafts sent a second", Math.round(size / seconds));
-      report.figure("drafts queued again", await count("DraftRequeued"));
+      const again = await count("DraftRequeued");
+      report.figure("drafts queued again", again);
       const copies = relay.mails.length;
       report.figure("mails at the relay", `${copies} of ${size + 2}`);
       if (copies !== size + 2) report.violation(`${size + 2} mails were approved, and the relay took ${copies}`);
-      const again = await count("DraftRequeued");
       if (again > size / 100) report.violation(`${again} drafts were queued again for nothing`);
     } finally {
       await beside.close();

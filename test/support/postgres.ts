@@ -44,12 +44,7 @@ let made = 0;
 export async function createTestDatabase({ readModels = false } = {}): Promise<TestDatabase> {
   const name = `${prefix}_${++made}`;
   await asAdmin(`create database ${name} owner ${owner} template ${await (readModels ? filled() : migrated())}`);
-  return {
-    ownerUrl: withDatabase(adminUrl(), name, owner),
-    serviceUrl: withDatabase(adminUrl(), name, service),
-    serviceRole: service,
-    drop: () => asAdmin(`drop database ${name} with (force)`),
-  };
+  return databaseOf(name);
 }
 
 /** An empty one, without any migration. */
@@ -57,13 +52,15 @@ export async function createBareDatabase(): Promise<TestDatabase> {
   await migrated();
   const name = `${prefix}_${++made}`;
   await asAdmin(`create database ${name} owner ${owner}`);
-  return {
-    ownerUrl: withDatabase(adminUrl(), name, owner),
-    serviceUrl: withDatabase(adminUrl(), name, service),
-    serviceRole: service,
-    drop: () => asAdmin(`drop database ${name} with (force)`),
-  };
+  return databaseOf(name);
 }
+
+const databaseOf = (name: string): TestDatabase => ({
+  ownerUrl: withDatabase(adminUrl(), name, owner),
+  serviceUrl: withDatabase(adminUrl(), name, service),
+  serviceRole: service,
+  drop: () => asAdmin(`drop database ${name} with (force)`),
+});
 
 /** Removes what this process's databases were copied from. Nothing can be created after that. */
 export async function dropTemplates(): Promise<void> {
