@@ -2,7 +2,6 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import { idOf } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
 
 /** A bounce of our own mail, known by the Message-ID it reports, says what became of that mail: whether its own text is shown or held. */
@@ -11,11 +10,11 @@ export const recordBounces = (deps: Dependencies): Process => ({
   categories: ["filing"],
   keyOf: (event) => idOf(event.stream),
   on: {
-    FilingDecided: async (event) => {
+    FilingDecided: async (event, { cause }) => {
       const { bouncedAttemptId: attemptId, deliveryId } = event.data as FilingDecision;
       if (attemptId === null) return;
       const evidence = `a bounce came back (delivery ${deliveryId})`;
-      await reportDelivery(deps, { attemptId, outcome: "bounced", evidence }, causedBy(event, "recordBounces"));
+      await reportDelivery(deps, { attemptId, outcome: "bounced", evidence }, cause);
     },
   },
 });

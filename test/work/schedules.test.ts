@@ -143,7 +143,7 @@ function createSchedule(database: Database, seed: number) {
       return end(hand, { lane, failed, next: { how: "retry", at: new Date(ms + int(1, 50)) } });
     }
     const timer = chance(0.1)
-      ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)) }
+      ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)), payload: {} }
       : undefined;
     const ending = { lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) };
     const held = await recordEndings(database, [ending], now());
