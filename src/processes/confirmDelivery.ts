@@ -8,7 +8,7 @@ import type { Process, ProcessContext } from "./process.ts";
 export function confirmDelivery(deps: Dependencies, { name, isMailbox }: MailProvider): Process {
   async function confirm(event: Recorded, { cause }: ProcessContext): Promise<void> {
     const { state: delivery } = await deps.deliveries.load(idOf(event.stream));
-    if (isMailbox !== true || delivery.started?.provider !== name) return;
+    if (delivery.started?.provider !== name) return;
     const report = { attemptId: idOf(event.stream), outcome: "delivered", evidence: `${name} is the mailbox` } as const;
     await reportDelivery(deps, report, cause);
   }
@@ -16,11 +16,7 @@ export function confirmDelivery(deps: Dependencies, { name, isMailbox }: MailPro
     name: "confirmDelivery",
     categories: ["delivery"],
     keyOf: (event) => idOf(event.stream),
-    on: {
-      DeliveryAccepted: confirm,
-      DeliverySettled: async (event, context) => {
-        if (event.data.outcome === "accepted") await confirm(event, context);
-      },
-    },
+    concerns: ({ type, data }) => isMailbox === true && (type === "DeliveryAccepted" || data.outcome === "accepted"),
+    on: { DeliveryAccepted: confirm, DeliverySettled: confirm },
   };
 }

@@ -38,6 +38,10 @@ export function escalateUnanswered(deps: Dependencies): Process {
     name: "escalateUnanswered",
     categories: ["draft", "identity"],
     keyOf: (event) => idOf(event.stream),
+    concerns: ({ type, data }) =>
+      type !== "IdentityUpdated" ||
+      "secondaryApprovalChannel" in data.changes ||
+      "escalationDelayMinutes" in data.changes,
     on: {
       ...Object.fromEntries(asking.map((type) => [type, onAsking])),
       DraftApproved: onDecided,
@@ -46,8 +50,6 @@ export function escalateUnanswered(deps: Dependencies): Process {
       DraftMarkedStale: onDecided,
       DraftFailed: onDecided,
       IdentityUpdated: async (event, context) => {
-        const { changes } = event.data;
-        if (!("secondaryApprovalChannel" in changes) && !("escalationDelayMinutes" in changes)) return undefined;
         if (!(await context.reached(event.position))) return { waitFor: event.position };
         const workspaceId = event.metadata.workspaceId as string;
         const pending = { identityId: idOf(event.stream), statuses: ["pending"] };

@@ -32,6 +32,9 @@ export type ProcessContext = {
   signal: AbortSignal;
 };
 
+/** What there was in an event's workspace when it happened. Either may be true where that is not known. */
+export type Listeners = { rules: boolean; webhooks: boolean };
+
 /** A stream, and the revision at which it was seen to stand in the way of something. */
 export type Obstacle = Guard;
 
@@ -63,6 +66,8 @@ export type Process = {
   /** Stream categories it listens to. */
   categories: readonly string[];
   keyOf(event: Recorded): string;
+  /** False where an event asks nothing of it: then nothing is planned, and no handler is woken. By default every event of a type in `on` does. */
+  concerns?(event: Recorded<any>, listeners: Listeners): boolean;
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
   /** Where a new process begins (default: with the log). One that tells people of what happens begins now: old news are none. */

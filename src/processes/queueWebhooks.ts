@@ -33,6 +33,7 @@ export function queueWebhooks(
     name: "queueWebhooks",
     categories: ["draft", "thread", "delivery", "domain"],
     keyOf: subjectOf,
+    concerns: (_, { webhooks }) => webhooks,
     on: Object.fromEntries(publishedTypes.map((type) => [type, queue])),
   };
 }

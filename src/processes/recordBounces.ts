@@ -9,12 +9,12 @@ export const recordBounces = (deps: Dependencies): Process => ({
   name: "recordBounces",
   categories: ["filing"],
   keyOf: (event) => idOf(event.stream),
+  concerns: ({ data }) => (data as FilingDecision).bouncedAttemptId !== null,
   on: {
     FilingDecided: async (event, { cause }) => {
-      const { bouncedAttemptId: attemptId, deliveryId } = event.data as FilingDecision;
-      if (attemptId === null) return;
+      const { bouncedAttemptId, deliveryId } = event.data as FilingDecision;
       const evidence = `a bounce came back (delivery ${deliveryId})`;
-      await reportDelivery(deps, { attemptId, outcome: "bounced", evidence }, cause);
+      await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome: "bounced", evidence }, cause);
     },
   },
 });

@@ -3,7 +3,7 @@ import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { reduceStoredSignature } from "#src/commands/identities/signatures.ts";
 import { Rejected } from "#streams/decider.ts";
 import { isReduced } from "#streams/draft/draft.ts";
-import { idOf, type Recorded } from "#streams/event.ts";
+import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /** Where the process says what it did. */
@@ -21,7 +21,6 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
   }
 
   async function reduceDraft(event: Recorded, { cause }: ProcessContext): Promise<void> {
-    if (event.data.htmlRemoved !== undefined) return;
     const draftId = idOf(event.stream);
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.status !== "pending" && draft.status !== "approved") return;
@@ -34,14 +33,14 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
     name: "reduceStoredHtml",
     categories: ["identity", "draft"],
     keyOf: (event) => idOf(event.stream),
+    concerns({ stream, type, data }) {
+      if (categoryOf(stream) === "draft") return data.htmlRemoved === undefined;
+      const { signatureHtml, htmlRemoved } = type === "IdentityCreated" ? data : data.changes;
+      return Boolean(signatureHtml) && !htmlRemoved;
+    },
     on: {
-      IdentityCreated: async (event, context) => {
-        if (event.data.signatureHtml && !event.data.htmlRemoved) await reduceSignature(event, context);
-      },
-      IdentityUpdated: async (event, context) => {
-        const { signatureHtml, htmlRemoved } = event.data.changes;
-        if (signatureHtml && !htmlRemoved) await reduceSignature(event, context);
-      },
+      IdentityCreated: reduceSignature,
+      IdentityUpdated: reduceSignature,
       DraftSubmitted: reduceDraft,
       DraftEdited: reduceDraft,
     },

@@ -12,9 +12,9 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
   name: "refreshDraftContents",
   categories: ["identity"],
   keyOf: (event) => idOf(event.stream),
+  concerns: ({ data }) => Object.keys(data.changes).some((field) => shown.includes(field)),
   on: {
     IdentityUpdated: async (event, { cause, reached }) => {
-      if (!Object.keys(event.data.changes).some((field) => shown.includes(field))) return undefined;
       if (!(await reached(event.position))) return { waitFor: event.position };
       const workspaceId = event.metadata.workspaceId as string;
       const open = await draftIdsOfIdentity(deps.reads, workspaceId, {

@@ -54,12 +54,13 @@ export function releaseHeldMail(deps: Dependencies): Process {
     name: "releaseHeldMail",
     categories: ["filing", "identity", "workspace"],
     keyOf: workspaceOf,
+    concerns({ type, data }) {
+      if (type === "IdentityUpdated") return data.changes.status === "active";
+      return type !== "FilingDecided" || isHeld(data as FilingDecision);
+    },
     on: {
-      FilingDecided: async (event, context) =>
-        isHeld(event.data as FilingDecision) ? onHeld(event, context) : undefined,
-      IdentityUpdated: async (event, context) => {
-        if (event.data.changes.status === "active") await release(placeOf(event), [idOf(event.stream)], context);
-      },
+      FilingDecided: onHeld,
+      IdentityUpdated: (event, context) => release(placeOf(event), [idOf(event.stream)], context),
       IdentityDeleted: onWorkspace,
       PlanSet: onWorkspace,
     },

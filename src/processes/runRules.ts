@@ -113,6 +113,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       if (event.type === "DraftSubmitted") return (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
       return event.type === "DeliveryDelivered" ? (event.data.draftId as string) : idOf(event.stream);
     },
+    // The end of a submission's rules is recorded, whether there are any or not.
+    concerns: ({ type }, { rules }) => rules || type === "DraftSubmitted",
     on: {
       MessageAuthenticated: onReceived,
       DraftSubmitted: submissions.onSubmitted,

@@ -74,7 +74,6 @@ export function sendApproved(deps: Dependencies): Process {
     timers.set({ key: draftId, name: "again", inMs: recheckMs, payload: { kind } });
 
   async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
-    if (!event.data.autoApproved) return;
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.rulesApplied) return;
     await timers.set({ key: idOf(event.stream), name: "rules", inMs: rulesWithinMs });
@@ -108,11 +107,6 @@ export function sendApproved(deps: Dependencies): Process {
     return undefined;
   }
 
-  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
-    const { status } = event.data.changes as { status?: string };
-    return status === "active" ? onMaySendAgain(event, context) : undefined;
-  }
-
   /** What a rule approved was approved by no person. */
   const onApproved = (event: Recorded, context: ProcessContext) => {
     const kind = event.metadata.actor.kind === "rule" ? "auto" : "approval";
@@ -122,11 +116,15 @@ export function sendApproved(deps: Dependencies): Process {
     name: "sendApproved",
     categories: ["draft", "identity", "domain", "workspace"],
     keyOf: (event) => idOf(event.stream),
+    concerns({ type, data }) {
+      if (type === "IdentityUpdated") return data.changes.status === "active";
+      return type !== "DraftSubmitted" || data.autoApproved === true;
+    },
     on: {
       DraftSubmitted: awaitRules,
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
-      IdentityUpdated: onIdentityUpdated,
+      IdentityUpdated: onMaySendAgain,
       IdentityDeleted: onMaySendAgain,
       DomainVerified: onMaySendAgain,
       DomainDeleted: onMaySendAgain,

@@ -4,6 +4,7 @@ import type { Database } from "#src/postgres/database.ts";
 import type { NotYet, Process, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
+import { concerns } from "./concerns.ts";
 import type { Endings } from "./endingBatches.ts";
 import type { Ending, Next, TimerChange } from "./endings.ts";
 import { causeOf, handlerContext, type Projected } from "./handlerContext.ts";
@@ -131,6 +132,8 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     const context = handlerContext(handling, subject);
     if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
     process.keyOf(subject);
+    // What was planned by a release of before may ask nothing of it.
+    if (!concerns(process, subject)) return undefined;
     return (await process.on[subject.type]?.(subject, context)) || undefined;
   }
 

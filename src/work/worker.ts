@@ -63,6 +63,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const running = new Map<string, Running>();
   const recent = createRecentEvents();
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
   let claiming: Promise<void> | undefined;
   let again = false;
   const timers = new Set<NodeJS.Timeout>();

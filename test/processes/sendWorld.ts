@@ -13,9 +13,10 @@ import type { Answer, Obstacle, Process, Timer } from "#src/processes/process.ts
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
+import { concerns } from "#src/work/concerns.ts";
 import { handlerContext } from "#src/work/handlerContext.ts";
 import { Rejected } from "#streams/decider.ts";
-import { categoryOf, type Recorded } from "#streams/event.ts";
+import type { Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
@@ -230,9 +231,6 @@ export function openSendWorld(
     throw new Error(`${name} never came through`);
   }
 
-  const isTold = ({ categories, on }: Process, { stream, type }: Recorded): boolean =>
-    on[type] !== undefined && categories.includes(categoryOf(stream));
-
   /** What was set aside under this event's stream is handed over again. */
   async function wakeAside({ stream }: Recorded): Promise<void> {
     const woken = aside.filter(({ obstacles }) => obstacles.some((obstacle) => obstacle.stream === stream));
@@ -244,7 +242,7 @@ export function openSendWorld(
   async function drain(): Promise<void> {
     for (; position < log.all.length; position++) {
       const event = copyOf(log.all[position] as Recorded);
-      for (const { name } of node.processes.filter((process) => isTold(process, event))) {
+      for (const { name } of node.processes.filter((process) => concerns(process, event))) {
         for (let n = 0; n < deliveries; n++)
           await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
       }

@@ -1,5 +1,6 @@
 import { systemClock } from "#src/clock.ts";
 import type { Answer, Process, ProcessContext, Timer } from "#src/processes/process.ts";
+import { concerns } from "#src/work/concerns.ts";
 import { type Handling, handlerContext } from "#src/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
 
@@ -24,9 +25,11 @@ export const contextOf = (
     subject,
   );
 
-/** Hands an event over, as the runner does: nothing happens where the process does not listen to its type. */
+/** Hands an event over, as the runner does: nothing happens where it does not concern the process. */
 export const tell = (process: Process, event: Recorded<any>, more: More = {}): Answer | undefined =>
-  process.on[event.type]?.(structuredClone(event), contextOf(process, event, more));
+  concerns(process, event)
+    ? process.on[event.type]!(structuredClone(event), contextOf(process, event, more))
+    : undefined;
 
 /** Hands a timer over that is due. */
 export const fire = (process: Process, timer: Timer, more: More = {}): Answer | undefined =>
