@@ -77,7 +77,7 @@ export function compose(
     ids,
     blobs: postgresBlobs(database),
     reads: database.reads,
-    projected: (position) => waitFor.projected(position),
+    projected: waitFor.projected,
     parser,
     resolver,
     authenticator,
