@@ -25,18 +25,19 @@ const { values, positionals } = parseArgs({
     repetitions: { type: "string" },
     seconds: { type: "string" },
     threads: { type: "string" },
+    mails: { type: "string" },
     "event-store": { type: "string" },
   },
 });
 const eventStore = values["event-store"];
 const names = positionals.length > 0 ? positionals : eventStore ? onAnyLog : Object.keys(benches);
 const unknown = names.filter((name) => !(name in benches));
-const numbers = [values.repetitions, values.seconds, values.threads].every(
+const numbers = [values.repetitions, values.seconds, values.threads, values.mails].every(
   (value) => value === undefined || Number(value) > 0,
 );
 const misplaced = eventStore ? names.filter((name) => !onAnyLog.includes(name)) : [];
 if (unknown.length > 0 || misplaced.length > 0 || !numbers) {
-  const options = "[--repetitions N] [--seconds N] [--threads N] [--event-store stand-in|URL]";
+  const options = "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--event-store stand-in|URL]";
   console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] ${options}`);
   console.error(`--event-store goes with ${onAnyLog.join(", ")}`);
   process.exit(2);
@@ -77,8 +78,9 @@ async function runAll(on: BenchServer): Promise<void> {
     console.log(`\n${bench.title}`);
     const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
     const threads = values.threads === undefined ? undefined : Number(values.threads);
+    const mails = values.mails === undefined ? undefined : Math.round(Number(values.mails));
     const repetitions = Math.round(Number(values.repetitions ?? bench.repetitions));
-    const summary = await bench.run({ server: on, repetitions, seconds, threads });
+    const summary = await bench.run({ server: on, repetitions, seconds, threads, mails });
     console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions, ...summary }));
   }
 }

@@ -113,13 +113,10 @@ export async function sendAll(port: number, mails: readonly Buffer[], recipients
   }
 }
 
-/** Waits until this many mails have been filed: they are in their threads and can be read there. */
+/** How many mails are in their threads and can be read there. */
+export const filed = (instance: BenchInstance): Promise<number> =>
+  instance.count("select count(*) from read.inbound where filed_position is not null or disposition = 'duplicate'");
+
+/** Waits until so many are. */
 export const untilFiled = (instance: BenchInstance, count: number): Promise<true> =>
-  until(
-    `${count} mails filed`,
-    async () =>
-      (await instance.count(
-        "select count(*) from read.inbound where filed_position is not null or disposition = 'duplicate'",
-      )) >= count,
-    300_000,
-  ).then(() => true);
+  until(`${count} mails filed`, async () => (await filed(instance)) >= count, 300_000).then(() => true);
