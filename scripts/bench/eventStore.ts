@@ -14,13 +14,9 @@ export type BenchEventStore = {
 export async function openEventStore(where: string): Promise<BenchEventStore> {
   if (where !== "stand-in") return { url: where, async stop() {} };
   const file = fileURLToPath(new URL("standIn.ts", import.meta.url));
-  const child = spawn(
-    process.execPath,
-    [...(process.env.STAND_IN_NODE_OPTIONS?.split(" ") ?? []), "--import", import.meta.resolve("tsx"), file],
-    {
-      stdio: ["pipe", "pipe", "inherit"],
-    },
-  );
+  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), file], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   const url = await new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout }).once("line", resolve);

@@ -27,6 +27,7 @@ const { values, positionals } = parseArgs({
     threads: { type: "string" },
     mails: { type: "string" },
     "event-store": { type: "string" },
+    profile: { type: "string" },
   },
 });
 const eventStore = values["event-store"];
@@ -37,7 +38,8 @@ const numbers = [values.repetitions, values.seconds, values.threads, values.mail
 );
 const misplaced = eventStore ? names.filter((name) => !onAnyLog.includes(name)) : [];
 if (unknown.length > 0 || misplaced.length > 0 || !numbers) {
-  const options = "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--event-store stand-in|URL]";
+  const options =
+    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--event-store stand-in|URL] [--profile FOLDER]";
   console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] ${options}`);
   console.error(`--event-store goes with ${onAnyLog.join(", ")}`);
   process.exit(2);
@@ -58,7 +60,7 @@ await runUntilStopped({
       console.log(
         `the log is in EventStoreDB: ${eventStore === "stand-in" ? "the tests' stand-in" : "the server named"}`,
       );
-    server = await startServer(createLogger("warn"), eventStore);
+    server = await startServer(createLogger("warn"), { eventStore, profileInto: values.profile });
     runAll(server).then(
       () => end("done"),
       (error) => {

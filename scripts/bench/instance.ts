@@ -30,14 +30,17 @@ export type Cpu = { service: number; postgres: number; eventStore?: number };
 export async function startBenchInstance(server: BenchServer): Promise<BenchInstance> {
   const urls = await server.database({ migrated: false });
   const dataDir = await mkdtemp(join(tmpdir(), "countersign-bench-"));
-  const instance = await startInstance({
-    DATA_DIR: dataDir,
-    DATABASE_URL: urls.serviceUrl,
-    DATABASE_OWNER_URL: urls.ownerUrl,
-    LOG_LEVEL: "info",
-    NOTIFY_THROTTLE_SECONDS: "0",
-    ...(server.eventStore && { EVENT_STORE_URL: server.eventStore.url }),
-  });
+  const instance = await startInstance(
+    {
+      DATA_DIR: dataDir,
+      DATABASE_URL: urls.serviceUrl,
+      DATABASE_OWNER_URL: urls.ownerUrl,
+      LOG_LEVEL: "info",
+      NOTIFY_THROTTLE_SECONDS: "0",
+      ...(server.eventStore && { EVENT_STORE_URL: server.eventStore.url }),
+    },
+    server.profileInto === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${server.profileInto}`],
+  );
   const pool = new pg.Pool({ connectionString: urls.ownerUrl, options: "-c countersign.workspace=*", max: 1 });
   pool.on("error", () => {});
   const stop = async (): Promise<void> => {

@@ -18,6 +18,8 @@ export type BenchServer = {
   pid(): number;
   /** Where the service has its log; absent: in this PostgreSQL. */
   eventStore?: BenchEventStore;
+  /** A folder for CPU profiles of the service. */
+  profileInto?: string;
   /** Work to be done before the server stops, unless it was done early. */
   beforeEnd(work: () => Promise<void>): void;
   endEarly(work: () => Promise<void>): Promise<void>;
@@ -25,7 +27,10 @@ export type BenchServer = {
 };
 
 /** `eventStore`: where the service has its log if not in this PostgreSQL, `stand-in` or a URL. */
-export async function startServer(logger: Logger, eventStore?: string): Promise<BenchServer> {
+export async function startServer(
+  logger: Logger,
+  { eventStore, profileInto }: { eventStore?: string; profileInto?: string } = {},
+): Promise<BenchServer> {
   const directory = await mkdtemp(join(tmpdir(), "countersign-bench-"));
   const postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
   const databaseOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
@@ -52,6 +57,7 @@ export async function startServer(logger: Logger, eventStore?: string): Promise<
     admin,
     pid: postgres.pid,
     ...(log && { eventStore: log }),
+    ...(profileInto !== undefined && { profileInto }),
     beforeEnd: (work) => void ends.add(work),
     endEarly,
     async database({ migrated } = { migrated: true }) {
