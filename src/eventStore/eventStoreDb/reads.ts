@@ -1,6 +1,7 @@
 import { ErrorType } from "@eventstore/db-client";
 import type { Recorded } from "#streams/event.ts";
 import { Unavailable } from "../eventStore.ts";
+import { sharingAnswers } from "../sharedAnswers.ts";
 import type { Calls } from "./calls.ts";
 import type { LogRecord } from "./events.ts";
 import { accessDenied, failureType, persist, unavailable } from "./failures.ts";
@@ -22,11 +23,16 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
   const persistently = <T>(what: string, attempt: (budgetMs: number) => Promise<T>): Promise<T> =>
     persist({ what, timeoutMs, closed, attempt, verdict: (error) => verdict(what, error) });
 
-  const page = (name: string, from: number | "end", count: number): Promise<Recorded[]> =>
-    persistently(`reading ${name}`, async (budgetMs) => {
-      const answers = await calls.read(readStreamRequest(name, from, count), budgetMs).catch(emptyWhereMissing);
-      return recordsIn(answers).map((record) => ownEvent(name, record));
-    });
+  const shared = sharingAnswers();
+
+  /** The same array for all who asked at once. */
+  const page = (name: string, from: number | "end", count: number): Promise<readonly Recorded[]> =>
+    shared(`${name} ${from} ${count}`, () =>
+      persistently(`reading ${name}`, async (budgetMs) => {
+        const answers = await calls.read(readStreamRequest(name, from, count), budgetMs).catch(emptyWhereMissing);
+        return recordsIn(answers).map((record) => ownEvent(name, record));
+      }),
+    );
 
   return {
     async stream(name, fromRevision, maxCount) {
@@ -41,10 +47,12 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
     },
     last: async (name) => (await page(name, "end", 1))[0],
     head: () =>
-      persistently("reading the end of the log", async (budgetMs) => {
-        const answers = await calls.read(readLogRequest("end", 1), budgetMs);
-        return firstPosition(answers) ?? 0;
-      }),
+      shared("the end of the log", () =>
+        persistently("reading the end of the log", async (budgetMs) => {
+          const answers = await calls.read(readLogRequest("end", 1), budgetMs);
+          return firstPosition(answers) ?? 0;
+        }),
+      ),
     async log(position, maxCount) {
       const records = recordsIn(await calls.read(readLogRequest(position, maxCount), timeoutMs));
       return { records: records.filter((record) => record !== undefined), atEnd: records.length < maxCount };
