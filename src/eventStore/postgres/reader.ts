@@ -3,6 +3,7 @@ import pg from "pg";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
 import { Unavailable } from "../eventStore.ts";
+import { sharingAnswers } from "../sharedAnswers.ts";
 import { pauses } from "./recovery.ts";
 
 export type ReaderOptions = { connectionString: string; timeoutMs: number; connections: number };
@@ -74,8 +75,13 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
     }
   }
 
-  /** Reading changes nothing, so it is simply tried again. */
-  async function askForSure(query: Ask): Promise<Row[]> {
+  const shared = sharingAnswers();
+
+  /** Reading changes nothing, so it is simply tried again. The same rows for all who asked at once. */
+  const askForSure = (query: Ask): Promise<readonly Row[]> =>
+    shared(`${query.name} ${JSON.stringify(query.values)}`, () => askUntilAnswered(query));
+
+  async function askUntilAnswered(query: Ask): Promise<Row[]> {
     const deadline = performance.now() + timeoutMs;
     for (const pause = pauses(); ; await sleep(pause.next())) {
       try {
