@@ -14,7 +14,7 @@ import { categoryOf, type Recorded } from "#streams/event.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { inFull } from "#test/support/full.ts";
 import { subscribeContract } from "./contract/subscribe.ts";
-import { errorOf } from "./contract/support.ts";
+import { appendOneByOne, errorOf, newStream } from "./contract/support.ts";
 
 const categories = ["draft", "thread", "inbox"];
 
@@ -362,6 +362,18 @@ describe("The shared log", function () {
       await store.close();
       server.stop();
     });
+
+    it("leaves it to the store to judge a position that somebody stored", async () => {
+      const abort = new AbortController();
+      const other = store.subscribe({ after: 0, signal: abort.signal })[Symbol.asyncIterator]();
+      await other.next();
+      const [one] = await appendOneByOne(store, [newStream(), newStream()]);
+      while ((await other.next()).value.position <= one!.position);
+      const reading = store.subscribe({ after: one!.position + 1, signal: abort.signal })[Symbol.asyncIterator]();
+      expect(await errorOf(reading.next())).to.be.instanceOf(LogRewound);
+      abort.abort();
+    });
+
     subscribeContract(() => ({ store, dispose: async () => {} }));
   });
 });
