@@ -176,7 +176,13 @@ export function openSendWorld(
         barrierTimeoutMs: 5_000,
       },
     };
-    const delivery = { instanceId: "test", retrySeconds: [5, 30], confirmSeconds: 900, handOverSeconds };
+    const delivery = {
+      instanceId: "test",
+      connections: 10,
+      retrySeconds: [5, 30],
+      confirmSeconds: 900,
+      handOverSeconds,
+    };
     const node: Node = {
       ...deps,
       faulty,
