@@ -112,10 +112,13 @@ export function openSendWorld(
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = beginning?.position ?? 0;
 
+  let through: MailProvider | undefined;
+
   const provider = (node: () => Node): MailProvider => ({
     name: "outbox",
-    async connect() {
+    async connect(caller) {
       await onConnecting();
+      if (through) return through.connect(caller);
       if (answers[0] === "no connection" || answers[0] === "credentials") {
         const Refusal = answers.shift() === "credentials" ? CredentialsRefused : Unavailable;
         throw new Refusal("no connection");
@@ -394,6 +397,10 @@ export function openSendWorld(
     },
     onAnswer(work: () => unknown) {
       beforeAnswering = work;
+    },
+    /** Hands over through this one, whose hand-overs are not in `hands`. */
+    sendThrough(other: MailProvider) {
+      through = other;
     },
     onConnect(work: () => unknown) {
       onConnecting = work;

@@ -26,6 +26,8 @@ export type SmtpRelay = {
   readonly commands: readonly string[];
   /** The most connections that were open at once: neither refused nor told goodbye. */
   readonly mostAtOnce: number;
+  /** How many connections there were, without those. */
+  readonly connections: number;
   /** How many were refused for being too many. */
   readonly refusedConnections: number;
   /** Bytes of content that came after a 354, whether or not the mail was finished. */
@@ -60,6 +62,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
   let mostAtOnce = 0;
   const open = new Set<Socket>();
   let refusedConnections = 0;
+  let connections = 0;
   let armed = faults.map((fault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
 
   /** The fault of this stage, if one is left. */
@@ -191,6 +194,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
     }
     sockets.add(socket.setNoDelay(true));
     open.add(socket);
+    connections += 1;
     mostAtOnce = Math.max(mostAtOnce, open.size);
     socket.on("close", () => {
       sockets.delete(socket);
@@ -217,6 +221,9 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
     commands,
     get mostAtOnce() {
       return mostAtOnce;
+    },
+    get connections() {
+      return connections;
     },
     get refusedConnections() {
       return refusedConnections;
