@@ -85,7 +85,7 @@ describe("sends that cannot go on", function () {
     await approveAll(drafts);
     await until(async () => (await lanes("sendApproved")) >= 24);
     await approveAll([goodId]);
-    await until(async () => (await workspace.ask(`GET /v1/drafts/${goodId}`)).json.status === "sent", 20_000);
+    await until(async () => (await workspace.ask(`GET /v1/drafts/${goodId}`)).json.status === "sent", 45_000);
     expect(await count("DraftSent")).to.equal(before + 1);
     stuck = false;
     await until(async () => (await count("DraftSent")) === before + 31);
