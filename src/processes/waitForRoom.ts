@@ -1,5 +1,4 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { traced } from "./cause.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import type { Acting, Timer } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
@@ -32,11 +31,11 @@ export const waitOf = ({ name, payload }: Timer): Wait | undefined =>
  * tries of its schedule, and in at most twice its time.
  */
 export function waiting(deps: Dependencies, { provider, retrySeconds }: DeliverySettings) {
-  async function setTimer(draftId: string, wait: Wait, { cause, timers }: Acting): Promise<void> {
+  async function setTimer(draftId: string, wait: Wait, { timers }: Acting): Promise<void> {
     const now = deps.clock.now().getTime();
     const later = now + Math.min(latestMs, Math.max(soonestMs, (now - wait.since) / 4));
     const dueAt = new Date(Math.min(later, wait.giveUpAt ?? later));
-    await timers.set({ key: draftId, name: timerName, dueAt, payload: { ...traced(cause), wait } });
+    await timers.set({ key: draftId, name: timerName, dueAt, payload: { wait } });
   }
 
   const isOver = ({ giveUpAt }: Wait) => giveUpAt !== null && deps.clock.now().getTime() >= giveUpAt;

@@ -7,8 +7,8 @@ import { pauses } from "./recovery.ts";
 
 export type ReaderOptions = { connectionString: string; timeoutMs: number; connections: number };
 
-/** A stretch of the log, in order, and how far it reaches: over what was left out by category too. `bytes`: what its events take. */
-export type Page = { events: Recorded[]; position: number; bytes: number };
+/** A stretch of the log, in order, and how far it reaches: over what was left out by category too. */
+export type Page = { events: Recorded[]; position: number };
 export type PageRequest = { after: number; upTo: number; categories: readonly string[] | undefined; limit: number };
 
 export type Reader = {
@@ -100,7 +100,7 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
       const events = rows.map(recorded);
       const bytes = Number(rows.at(-1)?.[8] ?? 0);
       const cut = rows.length === limit || bytes >= maxPageBytes;
-      return { events, position: cut ? events.at(-1)!.position : upTo, bytes };
+      return { events, position: cut ? events.at(-1)!.position : upTo };
     },
     // A query that hangs is not waited for longer than for its answer.
     close: () => Promise.race([pool.end(), sleep(timeoutMs, undefined, { ref: false })]),
