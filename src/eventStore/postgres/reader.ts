@@ -3,7 +3,6 @@ import pg from "pg";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
 import { Unavailable } from "../eventStore.ts";
-import { gathered } from "./gathered.ts";
 import { pauses } from "./recovery.ts";
 
 export type ReaderOptions = { connectionString: string; timeoutMs: number; connections: number };
@@ -38,15 +37,7 @@ type Ask = { name: string; text: string; values: unknown[]; query_timeout?: numb
 
 const columns = "event_id, stream_id, revision, position, type, schema_version, data, metadata";
 const readStream = `select ${columns} from es.events where stream_id = $1 and revision >= $2::bigint order by revision limit $3`;
-/** Each row begins with the place of its question. */
-const readNewer = `select (n - 1)::integer, ${columns} from unnest($1::text[], $2::bigint[]) with ordinality as asked (stream, first, n)
-  cross join lateral (
-    select ${columns} from es.events where stream_id = asked.stream and revision >= asked.first order by revision limit $3
-  ) newer order by n, revision`;
-const readLasts = `select (n - 1)::integer, ${columns} from unnest($1::text[]) with ordinality as asked (stream, n)
-  cross join lateral (
-    select ${columns} from es.events where stream_id = asked.stream order by revision desc limit 1
-  ) last`;
+const readLast = `select ${columns} from es.events where stream_id = $1 order by revision desc limit 1`;
 export const readHead = "select coalesce(max(position), 0) from es.events";
 const readPage = (where: string): string => `select ${columns}, bytes_so_far from (
     select ${columns}, bytes, sum(bytes) over (order by position rows unbounded preceding) as bytes_so_far
@@ -54,13 +45,6 @@ const readPage = (where: string): string => `select ${columns}, bytes_so_far fro
   ) page where bytes_so_far - bytes < $4`;
 const readPageOfAll = readPage("");
 const readPageOfCategories = readPage("and split_part(stream_id, '-', 1) = any ($5)");
-
-/**
- * What a stream has beyond what is known of it is almost always nothing, or a few events: such questions are asked together. One that has
- * more is asked again, alone.
- */
-const fewEvents = 20;
-const together = { atOnce: 2, most: 64 };
 
 /** A page is cut behind the event that makes it this large, so that five hundred of the largest events are not in memory at once. */
 const maxPageBytes = 8_000_000;
@@ -102,32 +86,10 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
     }
   }
 
-  /** The rows of each question, in their order. */
-  async function askTogether(query: Ask, questions: number): Promise<Row[][]> {
-    const answers: Row[][] = Array.from({ length: questions }, () => []);
-    for (const [n, ...row] of (await askForSure(query)) as unknown as [number, ...Row][]) answers[n]!.push(row);
-    return answers;
-  }
-  const newer = gathered<{ stream: string; first: number }, Row[]>((asked) => {
-    const values = [asked.map(({ stream }) => stream), asked.map(({ first }) => first), fewEvents];
-    return askTogether({ name: "newer", text: readNewer, values }, asked.length);
-  }, together);
-  const last = gathered<string, Row[]>(
-    (streams) => askTogether({ name: "lasts", text: readLasts, values: [streams] }, streams.length),
-    together,
-  );
-
   return {
-    async stream(stream, fromRevision, maxCount) {
-      if (fromRevision > 0) {
-        const few = await newer({ stream, first: fromRevision });
-        if (few.length < fewEvents) return few.slice(0, maxCount).map(recorded);
-      }
-      return (await askForSure({ name: "stream", text: readStream, values: [stream, fromRevision, maxCount] })).map(
-        recorded,
-      );
-    },
-    last: async (stream) => (await last(stream)).map(recorded)[0],
+    stream: async (stream, fromRevision, maxCount) =>
+      (await askForSure({ name: "stream", text: readStream, values: [stream, fromRevision, maxCount] })).map(recorded),
+    last: async (stream) => (await askForSure({ name: "last", text: readLast, values: [stream] })).map(recorded)[0],
     head: async () => Number((await askForSure({ name: "head", text: readHead, values: [] }))[0]?.[0]),
     async page({ after, upTo, categories, limit }) {
       const values = [after, upTo, limit, maxPageBytes];
