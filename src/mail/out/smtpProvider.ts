@@ -10,7 +10,7 @@ import { handOverBySmtp } from "./smtpHandOver.ts";
 export type SmtpTimeouts = {
   /** From the name's resolution to a connection that is greeted, encrypted and signed in. */
   readyMs: number;
-  /** MAIL, RCPT and DATA together, up to the server's go-ahead. */
+  /** MAIL, RCPT and DATA together, up to the server's go-ahead; for each recipient, whom a relay may look up elsewhere first. */
   envelopeMs: number;
   /** Without a byte of content taken. */
   contentMs: number;
