@@ -28,6 +28,7 @@ import { tellApprovers } from "./tellApprovers.ts";
 export type ProcessSettings = {
   provider: MailProvider;
   instanceId: string;
+  smtpConnections: number;
   smtpRetrySeconds: readonly number[];
   deliveryConfirmSeconds: number;
   handOverSeconds: number;
@@ -59,6 +60,7 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
   deliver(deps, {
     provider: settings.provider,
     instanceId: settings.instanceId,
+    connections: settings.smtpConnections,
     retrySeconds: settings.smtpRetrySeconds,
     confirmSeconds: settings.deliveryConfirmSeconds,
     handOverSeconds: settings.handOverSeconds,
