@@ -52,6 +52,11 @@ export const settings = Type.Object({
     default: [...roles],
     description: "What this instance does; several instances may share a role.",
   }),
+  START_PAUSED: OneOf(["true", "false"], {
+    default: "false",
+    description:
+      "With true the start pauses the whole installation: nothing leaves until the operator resumes it (npm run processes -- resume). For a restore.",
+  }),
   LOG_LEVEL: OneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
     default: "info",
     description: "The lowest level of log lines that are written.",

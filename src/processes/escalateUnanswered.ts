@@ -2,6 +2,7 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { requireNotPaused } from "#src/commands/installation.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
@@ -27,6 +28,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
     const due = new Date((await pendingSince(draftId)) + delay * 60_000);
     if (due > deps.clock.now())
       return timers.set({ key: draftId, name: timerName, dueAt: due, payload: traced(cause) });
+    await requireNotPaused(deps);
     const escalate = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
     await deps.drafts.handle(draftId, escalate, cause);
   }

@@ -3,6 +3,7 @@ import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { requireNotPaused } from "#src/commands/installation.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
@@ -34,6 +35,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     if (escalated !== null && escalated !== draft.version) return;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+    // Before the request is on record: a pause of days leaves one, and no token that nobody got.
+    await requireNotPaused(deps);
     const again = retrySeconds[tries];
     const question = { channels, draftId, draft, slot, lastTry: again === undefined };
     const done = await askApprovers(deps, question, cause);

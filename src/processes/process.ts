@@ -28,7 +28,7 @@ export type Obstacle = Guard;
 
 /**
  * A handler's answer when it cannot go on until something else happens. The event (or timer) stays where it is, and everything behind it under
- * its key; it is handed over again after the next event of any of these streams (workspace, identity or domain), or of its key.
+ * its key; it is handed over again after the next event of any of these streams (installation, workspace, identity or domain), or of its key.
  */
 export type SetAside = { setAside: readonly Obstacle[] };
 

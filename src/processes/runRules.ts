@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageById } from "#projections/messages/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
+import { PausedByOperator } from "#src/commands/installation.ts";
 import { type About, aboutDraft, aboutMessage } from "#src/commands/rules/ruleFacts.ts";
 import { carryOut, caughtUp, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
@@ -48,7 +49,15 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   }
 
   async function tellPeople({ key, runId, tries }: Telling, { cause, timers }: Acting): Promise<void> {
-    const complete = await carryOut(deps, { provider, runId, part: "notices" }, cause);
+    const payload = { ...traced(cause), kind: "notices", runId };
+    let complete: boolean;
+    try {
+      complete = await carryOut(deps, { provider, runId, part: "notices" }, cause);
+    } catch (error) {
+      if (!(error instanceof PausedByOperator) || key === runId) throw error;
+      // Under a key of its own, so that the other rules about this message or draft go on.
+      return timers.set({ key: runId, name: "notices", dueAt: deps.clock.now(), payload: { ...payload, tries } });
+    }
     const again = retrySeconds[tries];
     if (complete || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
@@ -56,7 +65,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       key,
       name: `notices:${runId}`,
       dueAt: due,
-      payload: { ...traced(cause), kind: "notices", runId, tries: tries + 1 },
+      payload: { ...payload, tries: tries + 1 },
     });
   }
 

@@ -21,7 +21,7 @@ export type PlannerOptions = {
 };
 
 /** Streams of these categories are what a lane can be set aside under. */
-const obstacleCategories = ["workspace", "identity", "domain"];
+const obstacleCategories = ["installation", "workspace", "identity", "domain"];
 
 /** How often the stored plan is looked at. */
 const lookEveryMs = 1_000;
