@@ -10,6 +10,7 @@ import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { causedBy, causeOfTimer, traced } from "./cause.ts";
+import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /** Seconds before each further try to reach the approvers. */
@@ -21,6 +22,8 @@ type Asking = {
   tries: number;
   /** The version that nobody decided about in time, if that is why; null otherwise. */
   escalated: number | null;
+  /** When that happened which is asked about (ISO 8601). Timers of before do not say it. */
+  happenedAt?: string;
 };
 
 /**
@@ -28,7 +31,11 @@ type Asking = {
  * those of the secondary channel once it escalated; and to the new approver after a change of the channel.
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
-  async function ask({ draftId, slot, tries, escalated }: Asking, cause: Cause, { timers }: ProcessContext) {
+  async function ask(
+    { draftId, slot, tries, escalated, happenedAt }: Asking,
+    cause: Cause,
+    { timers }: ProcessContext,
+  ) {
     const { state: draft, position } = await deps.drafts.load(draftId);
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot))) return;
     // A version that came after the escalation has its own time to be decided about.
@@ -38,7 +45,14 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.
     await requireNotPaused(deps);
     const again = retrySeconds[tries];
-    const question = { channels, draftId, draft, slot, lastTry: again === undefined };
+    const question = {
+      channels,
+      draftId,
+      draft,
+      slot,
+      lastTry: again === undefined,
+      late: isOldNews(deps, happenedAt),
+    };
     const done = await askApprovers(deps, question, cause);
     if (done || again === undefined) return;
     const due = new Date(deps.clock.now().getTime() + again * 1000);
@@ -46,19 +60,25 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       key: draftId,
       name: `retry ${slot}`,
       dueAt: due,
-      payload: { ...traced(cause), slot, escalated, tries: tries + 1 },
+      payload: { ...traced(cause), slot, escalated, happenedAt, tries: tries + 1 },
     });
   }
 
   const onDraft = (event: Recorded, context: ProcessContext) =>
     ask(
-      { draftId: idOf(event.stream), slot: "primary", tries: 0, escalated: null },
+      { draftId: idOf(event.stream), slot: "primary", tries: 0, escalated: null, happenedAt: event.metadata.at },
       causedBy(event, "notifyApprovers"),
       context,
     );
   const onEscalated = (event: Recorded, context: ProcessContext) =>
     ask(
-      { draftId: idOf(event.stream), slot: "secondary", tries: 0, escalated: event.data.version as number },
+      {
+        draftId: idOf(event.stream),
+        slot: "secondary",
+        tries: 0,
+        escalated: event.data.version as number,
+        happenedAt: event.metadata.at,
+      },
       causedBy(event, "notifyApprovers"),
       context,
     );
@@ -77,7 +97,11 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;
-        await ask({ draftId, slot, tries: 0, escalated }, causedBy(event, "notifyApprovers"), context);
+        await ask(
+          { draftId, slot, tries: 0, escalated, happenedAt: event.metadata.at },
+          causedBy(event, "notifyApprovers"),
+          context,
+        );
       }
     }
   }
@@ -95,8 +119,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       IdentityUpdated: onIdentityUpdated,
     },
     onTimer: ({ key, payload }, context) => {
-      const { slot = "primary", escalated = null, tries } = payload as Partial<Asking> & { tries: number };
-      return ask({ draftId: key, slot, escalated, tries }, causeOfTimer(payload, "notifyApprovers"), context);
+      const { slot = "primary", escalated = null, tries, happenedAt } = payload as Partial<Asking> & { tries: number };
+      return ask(
+        { draftId: key, slot, escalated, tries, happenedAt },
+        causeOfTimer(payload, "notifyApprovers"),
+        context,
+      );
     },
   };
 }

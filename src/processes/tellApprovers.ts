@@ -13,6 +13,7 @@ import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
+import { isOldNews } from "./oldNews.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
 /** Seconds before each further try to reach an approver; then it gives up: the API and the history have the same news. */
@@ -20,7 +21,15 @@ const retrySeconds = [5, 30, 120, 600];
 /** For the Message-ID of a mail that belongs to no thread. */
 const noThread = "00000000-0000-0000-0000-000000000000";
 
-type News = { identityId: string; threadId: string; eventId: string; to: string; subject: string; text: string };
+type News = {
+  identityId: string;
+  threadId: string;
+  eventId: string;
+  happenedAt?: string;
+  to: string;
+  subject: string;
+  text: string;
+};
 
 /**
  * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later
@@ -28,7 +37,8 @@ type News = { identityId: string; threadId: string; eventId: string; to: string;
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   async function tell(news: News, tries: number, { timers }: ProcessContext): Promise<void> {
-    const { identityId, threadId, eventId, to, subject, text } = news;
+    const { identityId, threadId, eventId, happenedAt, to, subject, text } = news;
+    if (isOldNews(deps, happenedAt)) return;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
     const body = html`<p>${text}</p>`.toString();
     const failure = await sendNotice(deps, provider, { origin, to, subject, text, html: body });
@@ -48,7 +58,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       const subject = `About a reply from ${shortLine(identity.emailAddress, 100)}`;
       const text = `${happened}\n\nDraft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
-        await tell({ identityId, threadId, eventId: event.id, to, subject, text }, 0, context);
+        await tell({ identityId, threadId, ...about(event), to, subject, text }, 0, context);
       }
     };
   };
@@ -64,7 +74,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, check it: drafts from this address may now be approved elsewhere.`;
     const subject = `Approval settings of ${address} changed`;
     for (const to of mailboxesOf(before)) {
-      await tell({ identityId, threadId: noThread, eventId: event.id, to, subject, text }, 0, context);
+      await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
     }
   }
 
@@ -80,7 +90,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       for (const to of identity.requireHumanApproval ? [] : mailboxesOf(identity)) {
         if (told.has(to)) continue;
         told.add(to);
-        await tell({ identityId, threadId: noThread, eventId: event.id, to, subject, text }, 0, context);
+        await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
       }
     }
   }
@@ -106,6 +116,8 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     onTimer: (timer, context) => tell(timer.payload.news as News, timer.payload.tries as number, context),
   };
 }
+
+const about = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),
