@@ -49,6 +49,12 @@ export type Process = {
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
   /** Where a new process begins (default: with the log). One that tells people of what happens begins now: old news are none. */
   begins?: "with the log" | "now";
+  /**
+   * It acts on what happens now, and must not on what happened long ago: it tells people or programs outside and the log does not say whom it
+   * has told, or it goes by what is set up now. So it passes over what lies between a backup and the end of the log when a restored database
+   * is rewound. All others look again: their streams say what is left to do.
+   */
+  onlyNews?: true;
   /** What it was called before, or what it was made of: it goes on where the slowest of those stood. */
   formerly?: readonly string[];
   /** A handler that has not ended after so many seconds is given up (default 300). */

@@ -29,6 +29,7 @@ export function queueWebhooks(
 
   return {
     name: "queueWebhooks",
+    onlyNews: true,
     categories: ["draft", "thread", "delivery", "domain"],
     keyOf: subjectOf,
     on: Object.fromEntries(publishedTypes.map((type) => [type, queue])),

@@ -130,6 +130,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
 
   return {
     name,
+    // A rule that was made since must not be run on what happened before it.
+    onlyNews: true,
     categories: ["thread", "draft", "delivery"],
     keyOf(event) {
       if (event.type === "MessageAuthenticated") return event.data.messageId as string;

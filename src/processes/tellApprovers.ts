@@ -97,6 +97,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
 
   return {
     name: "tellApprovers",
+    onlyNews: true,
     categories: ["draft", "identity", "workspace"],
     keyOf: (event) => idOf(event.stream),
     on: {

@@ -21,7 +21,7 @@ export type PlannerOptions = {
 };
 
 /** Streams of these categories are what a lane can be set aside under. */
-const obstacleCategories = ["installation", "workspace", "identity", "domain"];
+export const obstacleCategories = ["installation", "workspace", "identity", "domain"];
 
 /** How often the stored plan is looked at. */
 const lookEveryMs = 1_000;
@@ -126,7 +126,8 @@ async function watch({
   }
 }
 
-function workOf(process: Process, events: readonly Recorded[], after: number): Planned[] {
+/** What a process has to do about these events, as far as it has not got to them. */
+export function workOf(process: Process, events: readonly Recorded[], after: number): Planned[] {
   return events.flatMap((event) =>
     event.position > after && process.categories.includes(categoryOf(event.stream)) && process.on[event.type]
       ? [{ process: process.name, key: keyOf(process, event), event }]
@@ -143,7 +144,8 @@ function keyOf(process: Process, event: Recorded): string {
   }
 }
 
-function movedStreams(events: readonly Recorded[]): Map<string, number> {
+/** Streams among these that a lane may be set aside under, with their newest revisions. */
+export function movedStreams(events: readonly Recorded[]): Map<string, number> {
   return new Map(
     events
       .filter(({ stream }) => obstacleCategories.includes(categoryOf(stream)))

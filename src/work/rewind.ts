@@ -1,0 +1,89 @@
+import type { Clock } from "#src/clock.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Database } from "#src/postgres/database.ts";
+import type { Process } from "#src/processes/process.ts";
+import { StartError } from "#src/startError.ts";
+import { type Lease, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "#src/subscriptions/leases.ts";
+import { writePlan } from "./plan.ts";
+import { movedStreams, obstacleCategories, workOf } from "./planner.ts";
+import { plannerLease } from "./plannerLease.ts";
+import { planned } from "./processRows.ts";
+
+export type RewindOptions = {
+  store: EventStore;
+  database: Database;
+  clock: Clock;
+  /** For the lease: different for every run. */
+  holder: string;
+  processes: readonly Process[];
+  /** Whether a process passes over what lies between, as its declaration says or the operator. */
+  skips: (process: Process) => boolean;
+};
+
+/** Milliseconds: from one page of the log to the next it may take that long. */
+const lastsMs = 30_000;
+
+/** What lies between where a process stood and the end of the log: how many events it listens to. */
+export type Between = { process: string; stood: number; events: number; skipped: boolean };
+
+/**
+ * Where the database is older than the event log, which a restore leaves behind: brings every process to the end of the log, as the planner
+ * would, but without anything to do for those that skip. What the others have to do is in their lanes; an instance does it. `act` false: only
+ * counts. Cut off, it goes on where it was. Throws StartError while an instance plans, or if the log is older than the database.
+ */
+export async function rewind(options: RewindOptions, { act }: { act: boolean }): Promise<Between[]> {
+  const { store, database, processes, holder } = options;
+  const [lease] = await takeLeases(database, [plannerLease], { holder, lastsMs });
+  if (!lease) throw new StartError("An instance plans: stop every instance that has the role `processes` first.");
+  try {
+    const head = await store.head();
+    const stood = await planned(database, processes, head);
+    if (Math.max(0, ...stood.values()) > head)
+      throw new StartError(
+        "The event log is older than this database: restore a backup of PostgreSQL that is not newer.",
+      );
+    return await goThrough(options, { act, head, stood, lease });
+  } finally {
+    await releaseLeases(database, [lease], holder);
+  }
+}
+
+type Way = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };
+
+async function goThrough(
+  { store, database, clock, processes, holder, skips }: RewindOptions,
+  { act, head, stood, lease }: Way,
+): Promise<Between[]> {
+  const between = new Map<string, Between>(
+    processes.map((process) => {
+      const { name } = process;
+      return [name, { process: name, stood: stood.get(name)!, events: 0, skipped: skips(process) }];
+    }),
+  );
+  const categories = [...new Set([...processes.flatMap((process) => process.categories), ...obstacleCategories])];
+  const done = new AbortController();
+  let renewedAt = clock.monotonic();
+  const slowest = Math.min(...stood.values());
+  if (slowest >= head) return [...between.values()];
+  for await (const { events, position } of store.subscribe({ after: slowest, categories, signal: done.signal })) {
+    const behind = processes.filter(({ name }) => stood.get(name)! < position);
+    const work = behind.map((process) => ({ process, of: workOf(process, events, stood.get(process.name)!) }));
+    for (const { process, of } of work) between.get(process.name)!.events += of.length;
+    if (clock.monotonic() - renewedAt > renewEveryMs) {
+      renewedAt = clock.monotonic();
+      await renewLeases(database, [lease], { holder, lastsMs });
+    }
+    if (act && behind.length > 0) {
+      const plan = {
+        planned: work.filter(({ process }) => !skips(process)).flatMap(({ of }) => of),
+        from: new Map(behind.map(({ name }) => [name, stood.get(name)!])),
+        ...{ position, moved: movedStreams(events), now: clock.now() },
+      };
+      await writePlan(database, plan, { lease, holder });
+    }
+    for (const { name } of behind) stood.set(name, position);
+    if (position >= head) break;
+  }
+  done.abort();
+  return [...between.values()];
+}
