@@ -72,9 +72,9 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
-      const { host, port, publicUrl } = config;
+      const { host, port, publicUrl, trustProxy } = config;
       http = await startHttp({
-        ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
@@ -92,8 +92,8 @@ export async function startService(
       });
     }
     if (receivesMail) {
-      const { smtpInPort: port, smtpInHost: host } = config;
-      smtp = await createSmtpReceiver({ reception: reception(deps), port, host, logger });
+      const { smtpInPort: port, smtpInHost: host, smtpInProxy: proxied } = config;
+      smtp = await createSmtpReceiver({ reception: reception(deps), port, host, proxied, logger });
     }
   } catch (error) {
     await stop();

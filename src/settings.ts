@@ -48,6 +48,11 @@ export const settings = Type.Object({
       description: "The address at which people reach the service; links in mail begin with it.",
     }),
   ),
+  TRUST_PROXY: Whole(0, 10, {
+    default: 0,
+    description:
+      "How many reverse proxies stand in front of HTTP: so many of the last entries of X-Forwarded-For are believed. Only if nobody can reach the service past them.",
+  }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
     description: "What this instance does; several instances may share a role.",
@@ -105,6 +110,11 @@ export const settings = Type.Object({
   SMTP_IN_PORT: Whole(...port, {
     default: 2525,
     description: "The port that the mail receiver listens on; 0 turns it off.",
+  }),
+  SMTP_IN_PROXY: OneOf(["true", "false"], {
+    default: "false",
+    description:
+      "With true every connection for mail begins with a line of the PROXY protocol (version 1) that names its sender. Only if nobody can reach the port past the proxy.",
   }),
   INBOUND_MX_HOST: HostName({
     default: "localhost",
