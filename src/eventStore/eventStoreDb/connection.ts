@@ -30,7 +30,8 @@ export function connect(connectionString: string): Connection {
   }
 }
 
-function credentialsIn(url: string): Connection["credentials"] | undefined {
+/** The user and the password of a server's URL, if it has both. */
+export function credentialsIn(url: string): Connection["credentials"] | undefined {
   const [, username, password] = /^[^:]+:\/\/([^:@/]+):([^@]+)@/.exec(url) ?? [];
   if (!username || !password) return undefined;
   return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
