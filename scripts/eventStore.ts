@@ -15,6 +15,8 @@ async function run(args: string[]): Promise<void> {
     throw new Misuse(command === undefined ? "Give a command." : "Wrong arguments.");
   const { EVENT_STORE_URL: serviceUrl, EVENT_STORE_ADMIN_URL: adminUrl } = process.env;
   if (!serviceUrl || !adminUrl) throw new StartError("EVENT_STORE_URL and EVENT_STORE_ADMIN_URL have to be set.");
+  if (/[?&]tls=false(&|$)/i.test(serviceUrl))
+    return console.log("tls=false: a server without TLS has no users and no rights");
   const { user, created, rights } = await prepareServiceUser({ adminUrl, serviceUrl }).catch((error: Error) => {
     throw new StartError(`The user could not be prepared: ${error.message}.`);
   });

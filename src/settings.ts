@@ -51,7 +51,7 @@ export const settings = Type.Object({
   TRUST_PROXY: Whole(0, 10, {
     default: 0,
     description:
-      "How many reverse proxies stand in front of HTTP: so many of the last entries of X-Forwarded-For are believed. Only if nobody can reach the service past them.",
+      "How many reverse proxies stand in front of HTTP, so that as many of the last entries of X-Forwarded-For are believed; only for a service that nobody reaches past them.",
   }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
@@ -60,7 +60,7 @@ export const settings = Type.Object({
   START_PAUSED: OneOf(["true", "false"], {
     default: "false",
     description:
-      "With true the start pauses the whole installation: nothing leaves until the operator resumes it (npm run processes -- resume). For a restore.",
+      "With true the start pauses the whole installation: nothing leaves until the operator resumes it, for use after a restore.",
   }),
   LOG_LEVEL: OneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
     default: "info",
@@ -114,7 +114,7 @@ export const settings = Type.Object({
   SMTP_IN_PROXY: OneOf(["true", "false"], {
     default: "false",
     description:
-      "With true every connection for mail begins with a line of the PROXY protocol (version 1) that names its sender. Only if nobody can reach the port past the proxy.",
+      "With true every connection for mail begins with a line of the PROXY protocol (version 1) that names its sender; only for a port that nobody reaches past the proxy.",
   }),
   INBOUND_MX_HOST: HostName({
     default: "localhost",
