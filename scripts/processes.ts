@@ -138,7 +138,11 @@ const rewindProcesses =
     const processes = allProcesses(deps, settings);
     const skips = ({ name, onlyNews }: Process) => onlyNews === true && !(webhooks && name === "queueWebhooks");
     const options = { store, database, clock: deps.clock, processes, holder, skips };
-    const between = await rewind(options, { act: yes });
+    const { between, logIsOlder } = await rewind(options, { act: yes });
+    if (logIsOlder)
+      console.log(
+        "the event log is older than this database: what it lost is dropped, and the read models are made anew at the next start",
+      );
     const found = between.filter(({ events }) => events > 0);
     if (found.length > 0) console.table(found.map(shown));
     else console.log("the processes have nothing to do about what lies between");

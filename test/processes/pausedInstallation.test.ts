@@ -77,6 +77,8 @@ describe("an installation that the operator has paused", function () {
 
     await until(async () => (await aside("runRules")) === 1 && (await aside("sendApproved")) === 1);
     await until(async () => (await aside("notifyApprovers")) > 0);
+    // What a rule tells people waits by itself: the rules of the drafts that answer its message go on.
+    await until(async () => (await happened("DraftRulesApplied")) === 2);
     await until(async () => (await count("work.webhook_deliveries where status = 'pending'")) === 2);
     expect([await caught(), told(), await happened("ApproversAsked")]).to.deep.equal([[], [], 0]);
 

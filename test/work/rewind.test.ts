@@ -15,6 +15,7 @@ describe("rewinding a database that is older than the event log", function () {
   const processes = [named("looks"), named("tells", { onlyNews: true })];
   const rewound = ({ act = true, skips = ({ onlyNews }: Process): boolean => onlyNews ?? false } = {}) =>
     rewind({ ...table, clock: systemClock, processes, holder: "the operator", skips }, { act });
+  const between = async (options?: Parameters<typeof rewound>[0]) => (await rewound(options)).between;
   const stood = async () => (await table.rows("select name, planned from work.processes order by name")) as object[];
 
   /** As a backup has it: both processes have seen the first event, then more happens. */
@@ -31,7 +32,7 @@ describe("rewinding a database that is older than the event log", function () {
   it("tells nobody outside what lies between, and has everything else looked at, each once", async () => {
     const head = await restored();
     const events = { events: 2, stood: head - 2 };
-    expect(await rewound()).to.deep.equal([
+    expect(await between()).to.deep.equal([
       { process: "looks", ...events, skipped: false },
       { process: "tells", ...events, skipped: true },
     ]);
@@ -39,7 +40,7 @@ describe("rewinding a database that is older than the event log", function () {
       { name: "looks", planned: head },
       { name: "tells", planned: head },
     ]);
-    expect((await rewound()).map((each) => each.events)).to.deep.equal([0, 0]);
+    expect((await between()).map((each) => each.events)).to.deep.equal([0, 0]);
     await table.happen("toy-1", 4);
     await table.run(processes).idle();
     expect(seen.sort()).to.deep.equal(["looks 1", "looks 2", "looks 3", "looks 4", "tells 1", "tells 4"]);
@@ -48,7 +49,7 @@ describe("rewinding a database that is older than the event log", function () {
   it("only says what it would do where it is not told to act, and does it again for all where nothing is skipped", async () => {
     await restored();
     const before = await stood();
-    expect((await rewound({ act: false })).map((each) => each.events)).to.deep.equal([2, 2]);
+    expect((await between({ act: false })).map((each) => each.events)).to.deep.equal([2, 2]);
     expect([await stood(), await table.rows("select * from work.items")]).to.deep.equal([before, []]);
     await rewound({ skips: () => false });
     await table.run(processes).idle();
@@ -77,14 +78,36 @@ describe("rewinding a database that is older than the event log", function () {
     expect(seen).to.deep.equal(["looks 1"]);
   });
 
-  it("refuses while an instance plans, and where the log is older than the database", async () => {
+  it("refuses while an instance plans, and on a log that has nothing", async () => {
+    expect(await rewound().catch((error) => error.message)).to.include("The event log is empty");
     await restored();
     const running = table.run(processes);
     await running.idle();
     expect(await rewound().catch((error) => error.message)).to.include("An instance plans");
     await running.stop();
-    await table.database.query("update work.processes set planned = planned + 1");
-    expect(await rewound().catch((error) => error.message)).to.include("The event log is older");
+    expect((await rewound()).logIsOlder).to.equal(false);
     expect(await table.rows("select 1 from work.leases where expires_at > now()")).to.deep.equal([]);
+  });
+
+  it("goes back to the end of a log that is older, and drops what was to be done about lost events alone", async () => {
+    const head = await restored();
+    await rewound();
+    await table.database.query("update work.processes set planned = planned + 1 where name = 'looks'");
+    await table.database.query(
+      `insert into work.items (process, key, position, stream, revision, due_at) values ('looks', 'toy-9', $1, 'toy-9', 0, '-infinity')`,
+      [head + 1],
+    );
+    await table.database.query(
+      "insert into work.checkpoints (name, version, position, tables) values ('ahead', 3, $1, '{}')",
+      [head + 1],
+    );
+    const before = await stood();
+    expect([(await rewound({ act: false })).logIsOlder, await stood()]).to.deep.equal([true, before]);
+    expect((await rewound()).logIsOlder).to.equal(true);
+    expect((await stood()).map((row) => (row as { planned: number }).planned)).to.deep.equal([head, head]);
+    const checkpoints = await table.rows("select version, position from work.checkpoints where name = 'ahead'");
+    expect(checkpoints).to.deep.equal([{ version: 0, position: 0 }]);
+    await table.run(processes).idle();
+    expect(seen.sort()).to.deep.equal(["looks 1", "looks 2", "looks 3", "tells 1"]);
   });
 });
