@@ -105,6 +105,7 @@ describe("rewinding a database that is older than the event log", function () {
     expect([(await rewound({ act: false })).logIsOlder, await stood()]).to.deep.equal([true, before]);
     expect((await rewound()).logIsOlder).to.equal(true);
     expect((await stood()).map((row) => (row as { planned: number }).planned)).to.deep.equal([head, head]);
+    expect(await table.rows(`select key from work.items where position > ${head}`)).to.deep.equal([]);
     const checkpoints = await table.rows("select version, position from work.checkpoints where name = 'ahead'");
     expect(checkpoints).to.deep.equal([{ version: 0, position: 0 }]);
     await table.run(processes).idle();
