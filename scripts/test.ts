@@ -1,5 +1,5 @@
-import { chmod, mkdtemp } from "node:fs/promises";
-import { availableParallelism, tmpdir } from "node:os";
+import { chmod } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import pg from "pg";
@@ -7,8 +7,9 @@ import { type EmbeddedPostgres, startEmbeddedPostgres } from "#src/embeddedPostg
 import { runUntilStopped } from "#src/lifecycle.ts";
 import { createLogger } from "#src/logger.ts";
 import { childBundle } from "./support/childProcess.ts";
+import { makeRunDirectory } from "./support/runDirectory.ts";
 import { failureReport, type TestFailure } from "./support/testFailure.ts";
-import { removeRun, runPrefix } from "./support/testLeftovers.ts";
+import { removeRun } from "./support/testLeftovers.ts";
 import { keepDurations, testFiles } from "./support/testOrder.ts";
 import { type FileResult, openLane } from "./testLane.ts";
 
@@ -43,7 +44,7 @@ await runUntilStopped({
   logger,
   endWithParent: true,
   async start(end) {
-    const run = await mkdtemp(join(tmpdir(), runPrefix));
+    const run = await makeRunDirectory();
     directory = run;
     // Where the tests are run as root, PostgreSQL is not.
     await chmod(run, 0o755);
@@ -92,7 +93,8 @@ async function openServer(run: string, lane: number): Promise<void> {
   servers[lane] = server;
   const admin = new pg.Client({ connectionString: server.adminUrl });
   await admin.connect();
-  for (const setting of ["fsync", "full_page_writes"]) await admin.query(`alter system set ${setting} = off`);
+  for (const setting of ["fsync = off", "full_page_writes = off", "max_wal_size = '128MB'"])
+    await admin.query(`alter system set ${setting}`);
   await admin.query("select pg_reload_conf()");
   await admin.end();
 }

@@ -10,6 +10,7 @@ import type { EventStore } from "./eventStore/eventStore.ts";
 import { createEventStoreDbStore } from "./eventStore/eventStoreDb/store.ts";
 import { measured } from "./eventStore/measured.ts";
 import { createPostgresEventStore } from "./eventStore/postgres/store.ts";
+import { sharingLog } from "./eventStore/sharedLog.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
@@ -55,7 +56,7 @@ export function compose(
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
   });
-  const unmeasured = upcasting(createStore(config, urls, logger));
+  const unmeasured = sharingLog(upcasting(createStore(config, urls, logger)));
   const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));
   const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
@@ -77,7 +78,7 @@ export function compose(
     ids,
     blobs: postgresBlobs(database),
     reads: database.reads,
-    projected: (position) => waitFor.projected(position),
+    projected: waitFor.projected,
     parser,
     resolver,
     authenticator,

@@ -61,14 +61,16 @@ export async function startService(
       await projectionRunner.start();
     }
     if (has("processes")) {
-      const { clock } = deps;
+      const { clock, projected } = deps;
       const { deliveries, sender } = composition.webhooks;
       webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
       webhooks.start();
       const queued = { deliveries, onQueued: webhooks.wake };
       const onReduced: Says = (what, sentence) => logger.info(what, sentence);
       const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, onReduced, ...config });
-      processRunner = createProcessRunner({ store, database, clock, logger, instanceId, processes, alone });
+      processRunner = createProcessRunner({
+        ...{ store, database, clock, logger, instanceId, processes, projected, alone },
+      });
       processRunner.start();
     }
     if (has("api")) {

@@ -16,17 +16,32 @@ const benches: Record<string, () => Promise<{ bench: Bench }>> = {
   rules: () => import("./rules.ts"),
 };
 
+/** Those that drive a whole service, wherever its log is. The others measure PostgreSQL's. */
+const onAnyLog = ["inbound", "main-job", "rules"];
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { repetitions: { type: "string" }, seconds: { type: "string" }, threads: { type: "string" } },
+  options: {
+    repetitions: { type: "string" },
+    seconds: { type: "string" },
+    threads: { type: "string" },
+    mails: { type: "string" },
+    "event-store": { type: "string" },
+    profile: { type: "string" },
+  },
 });
-const names = positionals.length > 0 ? positionals : Object.keys(benches);
+const eventStore = values["event-store"];
+const names = positionals.length > 0 ? positionals : eventStore ? onAnyLog : Object.keys(benches);
 const unknown = names.filter((name) => !(name in benches));
-const numbers = [values.repetitions, values.seconds, values.threads].every(
+const numbers = [values.repetitions, values.seconds, values.threads, values.mails].every(
   (value) => value === undefined || Number(value) > 0,
 );
-if (unknown.length > 0 || !numbers) {
-  console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] [--repetitions N] [--seconds N] [--threads N]`);
+const misplaced = eventStore ? names.filter((name) => !onAnyLog.includes(name)) : [];
+if (unknown.length > 0 || misplaced.length > 0 || !numbers) {
+  const options =
+    "[--repetitions N] [--seconds N] [--threads N] [--mails N] [--event-store stand-in|URL] [--profile FOLDER]";
+  console.error(`npm run bench -- [${Object.keys(benches).join(" | ")}] ${options}`);
+  console.error(`--event-store goes with ${onAnyLog.join(", ")}`);
   process.exit(2);
 }
 
@@ -41,7 +56,11 @@ await runUntilStopped({
     console.log(
       `${cpus().length} x ${cpu?.model.trim()}, ${gigabytes} GB, Node ${process.version}; PostgreSQL on the same machine`,
     );
-    server = await startServer(createLogger("warn"));
+    if (eventStore)
+      console.log(
+        `the log is in EventStoreDB: ${eventStore === "stand-in" ? "the tests' stand-in" : "the server named"}`,
+      );
+    server = await startServer(createLogger("warn"), { eventStore, profileInto: values.profile });
     runAll(server).then(
       () => end("done"),
       (error) => {
@@ -61,8 +80,9 @@ async function runAll(on: BenchServer): Promise<void> {
     console.log(`\n${bench.title}`);
     const seconds = values.seconds === undefined ? undefined : Number(values.seconds);
     const threads = values.threads === undefined ? undefined : Number(values.threads);
+    const mails = values.mails === undefined ? undefined : Math.round(Number(values.mails));
     const repetitions = Math.round(Number(values.repetitions ?? bench.repetitions));
-    const summary = await bench.run({ server: on, repetitions, seconds, threads });
+    const summary = await bench.run({ server: on, repetitions, seconds, threads, mails });
     console.log(JSON.stringify({ bench: name, date: new Date().toISOString(), repetitions, ...summary }));
   }
 }

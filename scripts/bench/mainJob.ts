@@ -1,56 +1,74 @@
 import type { Bench } from "./bench.ts";
 import { mails } from "./corpus.ts";
-import { sendAll, startBenchInstance, untilFiled } from "./instance.ts";
+import { type Cpu, filed, sendAll, startBenchInstance, timed, untilFiled } from "./instance.ts";
 import { answerThreads } from "./job.ts";
-import { goal, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
+import { figure, goal, progress, progressDone, round, spreadOf, spreadText } from "./measure.ts";
 
-const mailCount = 500;
+const usualMails = 500;
 const mostReplies = 150;
 
 /** The whole job over sockets: mail in, drafts over REST, approved, sent into the outbox; and the memory that takes. */
 export const bench: Bench = {
   title: "main-job: mail in, draft, approval, reply out, by one service process",
   repetitions: 3,
-  async run({ server, repetitions }) {
+  async run({ server, repetitions, mails: mailCount = usualMails }) {
     const corpus = await mails(mailCount);
     const instance = await startBenchInstance(server);
+    const filedBefore = await filed(instance);
     const idle = instance.memory();
     let peak = idle;
     const watch = setInterval(() => {
       const now = instance.memory();
       if (now !== undefined) peak = Math.max(peak ?? 0, now);
     }, 50);
-    const mailRates: number[] = [];
-    const replyRates: number[] = [];
+    const mailsIn: Timed[] = [];
+    const repliesOut: Timed[] = [];
     try {
       for (let repetition = 1; repetition <= repetitions; repetition++) {
         const identity = await instance.client.identity();
         progress(`round ${repetition} of ${repetitions}: ${corpus.mails.length} mails in`);
-        let began = performance.now();
-        await sendAll(instance.smtpPort, corpus.mails, [identity.email_address]);
-        await untilFiled(instance, repetition * corpus.mails.length);
-        mailRates.push((corpus.mails.length / (performance.now() - began)) * 1_000);
+        mailsIn.push(
+          await timed(instance, async () => {
+            await sendAll(instance.smtpPort, corpus.mails, [identity.email_address]);
+            await untilFiled(instance, filedBefore + repetition * corpus.mails.length);
+            return corpus.mails.length;
+          }),
+        );
         progress(`round ${repetition} of ${repetitions}: replies`);
-        began = performance.now();
-        const replies = await answerThreads(instance, identity.id, mostReplies);
-        replyRates.push((replies / (performance.now() - began)) * 1_000);
+        repliesOut.push(await timed(instance, () => answerThreads(instance, identity.id, mostReplies)));
       }
       progressDone();
     } finally {
       clearInterval(watch);
       await instance.stop();
     }
-    const mailsIn = spreadOf(mailRates);
-    const repliesOut = spreadOf(replyRates);
     console.log(`  ${corpus.source}`);
-    console.log(`  mails in, filed       ${spreadText(mailsIn, "/s")}`);
-    console.log(`  replies approved, out ${spreadText(repliesOut, "/s")}`);
+    say("mails in, filed", mailsIn);
+    say("replies approved, out", repliesOut);
     if (peak !== undefined) goal("most resident memory of the Node process, MB", peak, { atMost: 300 });
     return {
-      mails_per_s: round(mailsIn.median, 1),
-      replies_per_s: round(repliesOut.median, 1),
+      mails_per_s: round(spreadOf(mailsIn.map(({ rate }) => rate)).median, 1),
+      replies_per_s: round(spreadOf(repliesOut.map(({ rate }) => rate)).median, 1),
+      cpu_ms_per_mail: cpuOf(mailsIn),
+      cpu_ms_per_reply: cpuOf(repliesOut),
       rss_idle_mb: idle === undefined ? null : round(idle),
       rss_peak_mb: peak === undefined ? null : round(peak),
     };
   },
 };
+
+type Timed = Awaited<ReturnType<typeof timed>>;
+
+function say(what: string, rounds: readonly Timed[]): void {
+  const cpu = Object.entries(cpuOf(rounds)).map(([name, ms]) => `${name} ${figure(ms)}`);
+  const rates = spreadText(spreadOf(rounds.map(({ rate }) => rate)), "/s");
+  console.log(`  ${what.padEnd(21)} ${rates.padEnd(28)} CPU ms each: ${cpu.join(", ")}`);
+}
+
+/** Medians, in milliseconds for each of what was done. */
+function cpuOf(rounds: readonly Timed[]): Record<string, number> {
+  const names = Object.keys(rounds[0]?.cpu ?? {}) as (keyof Cpu)[];
+  return Object.fromEntries(
+    names.map((name) => [name, round(spreadOf(rounds.map(({ cpu }) => cpu[name]!)).median, 2)]),
+  );
+}

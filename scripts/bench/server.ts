@@ -6,6 +6,7 @@ import type { Logger } from "pino";
 import { startEmbeddedPostgres } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { prepareDatabase } from "#src/postgres/prepare.ts";
+import { type BenchEventStore, openEventStore } from "./eventStore.ts";
 
 /** A PostgreSQL of this run alone, with the settings the embedded one has in service, gone afterwards. */
 export type BenchServer = {
@@ -13,17 +14,28 @@ export type BenchServer = {
   database(options?: { migrated: boolean }): Promise<DatabaseUrls>;
   /** As the superuser. */
   admin(sql: string): Promise<Record<string, unknown>[]>;
+  /** Of the postmaster. */
+  pid(): number;
+  /** Where the service has its log; absent: in this PostgreSQL. */
+  eventStore?: BenchEventStore;
+  /** A folder for CPU profiles of the service. */
+  profileInto?: string;
   /** Work to be done before the server stops, unless it was done early. */
   beforeEnd(work: () => Promise<void>): void;
   endEarly(work: () => Promise<void>): Promise<void>;
   stop(): Promise<void>;
 };
 
-export async function startServer(logger: Logger): Promise<BenchServer> {
+/** `eventStore`: where the service has its log if not in this PostgreSQL, `stand-in` or a URL. */
+export async function startServer(
+  logger: Logger,
+  { eventStore, profileInto }: { eventStore?: string; profileInto?: string } = {},
+): Promise<BenchServer> {
   const directory = await mkdtemp(join(tmpdir(), "countersign-bench-"));
   const postgres = await startEmbeddedPostgres({ dataDir: join(directory, "data"), logger });
   const databaseOf = (url: string, name: string): string => Object.assign(new URL(url), { pathname: `/${name}` }).href;
   const owner = new URL(postgres.ownerUrl).username;
+  const log = eventStore === undefined ? undefined : await openEventStore(eventStore);
   const ends = new Set<() => Promise<void>>();
   let made = 0;
 
@@ -43,6 +55,9 @@ export async function startServer(logger: Logger): Promise<BenchServer> {
 
   return {
     admin,
+    pid: postgres.pid,
+    ...(log && { eventStore: log }),
+    ...(profileInto !== undefined && { profileInto }),
     beforeEnd: (work) => void ends.add(work),
     endEarly,
     async database({ migrated } = { migrated: true }) {
@@ -57,6 +72,7 @@ export async function startServer(logger: Logger): Promise<BenchServer> {
     },
     async stop() {
       await Promise.allSettled([...ends].map(endEarly));
+      await log?.stop();
       await postgres.stop();
       for (const path of [directory, postgres.directory]) await rm(path, { recursive: true, force: true });
     },

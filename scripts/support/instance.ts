@@ -22,10 +22,16 @@ export type Instance = {
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const startsWithinMs = 120_000;
 
-/** Starts an instance on free ports and waits for its `ready` line. Throws with the end of its log if it does not come up. */
-export async function startInstance(environment: Record<string, string>): Promise<Instance> {
+/**
+ * Starts an instance on free ports and waits for its `ready` line. `flags`: for Node itself. Throws with the end of its log if it does not
+ * come up.
+ */
+export async function startInstance(
+  environment: Record<string, string>,
+  flags: readonly string[] = [],
+): Promise<Instance> {
   const [port, smtpPort] = await Promise.all([freePort(), freePort()]);
-  const child = spawn(process.execPath, await nodeArguments("src/main.ts"), {
+  const child = spawn(process.execPath, [...flags, ...(await nodeArguments("src/main.ts"))], {
     cwd: root,
     env: {
       ...process.env,

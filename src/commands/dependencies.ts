@@ -20,8 +20,8 @@ export type Dependencies = StreamServices & {
   blobs: Blobs;
   /** The read models, for look-ups a stream cannot answer. */
   reads: Reads;
-  /** Waits until the read models have reached a position of the log; false if they did not in time. */
-  projected(position: number): Promise<boolean>;
+  /** Waits until the read models have reached a position of the log; false if they did not within `timeoutMs` (default 5,000). */
+  projected(position: number, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<boolean>;
   parser: Pick<MailParser, "parse">;
   resolver: Resolver;
   authenticator: Pick<MailAuthenticator, "authenticate">;

@@ -107,3 +107,16 @@ export class LogRewound extends Error {
 /** An event stays below this many bytes of JSON data (EventStoreDB refuses appends over 1 MB); larger things go to the blob store. */
 export const maxEventBytes = 512 * 1024;
 export const maxAppendBytes = 1_000_000;
+
+/** About how many characters an event takes as JSON, without writing it out. */
+export const textOf = ({ data, metadata }: Pick<Recorded, "data" | "metadata">): number =>
+  textIn(data) + textIn(metadata);
+
+function textIn(value: unknown): number {
+  if (typeof value === "string") return value.length + 2;
+  if (typeof value !== "object" || value === null) return 5;
+  let size = 2;
+  if (Array.isArray(value)) for (const item of value) size += textIn(item) + 1;
+  else for (const key in value) size += key.length + 4 + textIn((value as Record<string, unknown>)[key]);
+  return size;
+}

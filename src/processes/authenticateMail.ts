@@ -2,7 +2,6 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { authenticateMessage } from "#src/commands/inbound/mailAuthentication.ts";
 import { idOf } from "#streams/event.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
-import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
 
 /** A sender whose DNS does not answer holds a place for 10 s: there have to be more of them than one could fill by the way. */
@@ -17,10 +16,9 @@ export const authenticateMail = (deps: Dependencies): Process => ({
   categories: ["thread"],
   keyOf: (event) => idOf(event.stream),
   on: {
-    MessageReceived: (event) => {
+    MessageReceived: (event, { cause }) => {
       const workspaceId = event.metadata.workspaceId as string;
       const message = event.data as InboundMessage;
-      const cause = causedBy(event, "authenticateMail");
       return authenticateMessage(deps, { workspaceId, threadId: idOf(event.stream), message }, cause);
     },
   },

@@ -1,25 +1,23 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { checkDomain, loseNames } from "#src/commands/domains/domainChecks.ts";
 import { releaseNames } from "#src/commands/domains/domains.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
 import { idOf } from "#streams/event.ts";
-import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Acting, Process, ProcessContext } from "./process.ts";
+import type { Acting, Process } from "./process.ts";
 
 const timer = "check";
 
 /** A domain's records are looked up at once, then by schedule (streams/domain/schedule.ts), and whenever somebody asks. */
 export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
-  async function check(domainId: string, cause: Cause, context: ProcessContext): Promise<void> {
-    await plan(domainId, await checkDomain(deps, domainId, cause), { ...context, cause });
+  async function check(domainId: string, acting: Acting): Promise<void> {
+    await plan(domainId, await checkDomain(deps, domainId, acting.cause), acting);
   }
 
-  async function plan(domainId: string, domain: Domain, { cause, timers }: Acting): Promise<void> {
+  async function plan(domainId: string, domain: Domain, { timers }: Acting): Promise<void> {
     const next = nextCheckAt(domain, intervals);
     if (next === null) await timers.cancel(domainId, timer);
-    else await timers.set({ key: domainId, name: timer, dueAt: next, payload: traced(cause) });
+    else await timers.set({ key: domainId, name: timer, dueAt: next });
   }
 
   const load = async (domainId: string): Promise<Domain> => (await deps.domains.load(domainId)).state;
@@ -31,24 +29,23 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
     on: {
       DomainAdded: async (event, context) => {
         const domain = await load(idOf(event.stream));
-        const cause = causedBy(event, "checkDomains");
         // The event was delivered again: its first check is recorded, but the time of the next one may be missing.
-        if (domain.attempts > 0) await plan(idOf(event.stream), domain, { ...context, cause });
-        else await check(idOf(event.stream), cause, context);
+        if (domain.attempts > 0) await plan(idOf(event.stream), domain, context);
+        else await check(idOf(event.stream), context);
       },
-      DomainCheckRequested: (event, context) => check(idOf(event.stream), causedBy(event, "checkDomains"), context),
-      DomainLost: async (event) => {
+      DomainCheckRequested: (event, context) => check(idOf(event.stream), context),
+      DomainLost: async (event, { cause }) => {
         const domain = await load(idOf(event.stream));
         // Verified again meanwhile: then its names are its own again.
         if (domain.status === "verified") return;
-        await loseNames(deps, { domainId: idOf(event.stream), names: domain }, causedBy(event, "checkDomains"));
+        await loseNames(deps, { domainId: idOf(event.stream), names: domain }, cause);
       },
-      DomainDeleted: async (event, { timers }) => {
+      DomainDeleted: async (event, { cause, timers }) => {
         const domainId = idOf(event.stream);
         await timers.cancel(domainId, timer);
-        await releaseNames(deps, { domainId, names: await load(domainId) }, causedBy(event, "checkDomains"));
+        await releaseNames(deps, { domainId, names: await load(domainId) }, cause);
       },
     },
-    onTimer: (due, context) => check(due.key, causeOfTimer(due.payload, "checkDomains"), context),
+    onTimer: (due, context) => check(due.key, context),
   };
 }

@@ -4,7 +4,6 @@ import { endStale } from "#src/commands/sends/queueSend.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishSent, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
@@ -109,7 +108,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     const ended = await deps.store.readLast(deliveryStream(draft.attemptId));
     const dueAt = new Date(Date.parse(ended?.metadata.at as string) + seconds * 1000);
     if (dueAt <= deps.clock.now()) return again(sending, draft.tries + 1, acting);
-    await acting.timers.set({ key: draftId, name: "retry", dueAt, payload: traced(acting.cause) });
+    await acting.timers.set({ key: draftId, name: "retry", dueAt });
     return undefined;
   }
 
@@ -123,10 +122,10 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     const { state: delivery } = await deps.deliveries.load(attemptId);
     if (delivery.started === null) return undefined;
     const { draftId } = delivery.started;
-    const cause = causedBy(event, "deliver");
+    const { cause } = context;
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.attemptId !== attemptId) return undefined;
-    if (draft.status === "sending") return advance(draftId, { ...context, cause });
+    if (draft.status === "sending") return advance(draftId, context);
     if (delivery.phase === "accepted") await endAccepted(deps, { draftId, attemptId, delivery }, cause);
     return undefined;
   }
@@ -136,28 +135,21 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     const { draftId, attemptId, quotaStream, replaces } = event.data;
     const { state: draft } = await deps.drafts.load(draftId);
     if (draft.attemptId === attemptId) return;
-    const dueAt = new Date(deps.clock.now().getTime() + claimAloneMs);
     const claim = { attemptId, quotaStream, replaces, threadId: idOf(event.stream) };
-    await timers.set({
-      key: draftId,
-      name: attemptId,
-      dueAt,
-      payload: { ...traced(causedBy(event, "deliver")), claim },
-    });
+    await timers.set({ key: draftId, name: attemptId, inMs: claimAloneMs, payload: { claim } });
   }
 
   async function onQueued(event: Recorded<any>, context: ProcessContext): Promise<SetAside | undefined> {
     const draftId = idOf(event.stream);
     await context.timers.cancel(draftId, event.data.attemptId);
-    return advance(draftId, { ...context, cause: causedBy(event, "deliver") });
+    return advance(draftId, context);
   }
 
   async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
     const draftId = timer.key;
-    const cause = causeOfTimer(timer.payload, "deliver");
     const claim = claimOf(timer);
-    if (claim && !(await recoverClaim(deps, { draftId, claim }, cause))) return undefined;
-    return advance(draftId, { ...context, cause });
+    if (claim && !(await recoverClaim(deps, { draftId, claim }, context.cause))) return undefined;
+    return advance(draftId, context);
   }
 
   /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
@@ -187,15 +179,12 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
       DraftQueued: onQueued,
       DraftRequeued: onQueued,
       DeliverySettled: onSettled,
-      DraftSent: (event) => finishSent(deps, event, causedBy(event, "deliver")),
-      DraftMarkedStale: (event) => finishUnsent(deps, { event, because: "stale" }, causedBy(event, "deliver")),
-      DraftFailed: (event) => finishUnsent(deps, { event, because: event.data.code }, causedBy(event, "deliver")),
+      DraftSent: (event, { cause }) => finishSent(deps, event, cause),
+      DraftMarkedStale: (event, { cause }) => finishUnsent(deps, { event, because: "stale" }, cause),
+      DraftFailed: (event, { cause }) => finishUnsent(deps, { event, because: event.data.code }, cause),
     },
     onTimer,
-    async givingUp(subject) {
-      if ("key" in subject) return giveUp(subject.key, causeOfTimer(subject.payload, "deliver"));
-      await giveUp(draftIdOf(subject), causedBy(subject, "deliver"));
-    },
+    givingUp: (_, { key: draftId, cause }) => giveUp(draftId, cause),
   };
 }
 

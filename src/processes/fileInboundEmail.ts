@@ -1,7 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { idOf } from "#streams/event.ts";
-import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
 
 /** Every mail received is filed into its thread, in order per identity. Never given up: only infrastructure can be in the way. */
@@ -10,7 +9,7 @@ export const fileInboundEmail = (deps: Dependencies): Process => ({
   categories: ["inbox"],
   keyOf: (event) => idOf(event.stream),
   on: {
-    MailReceived: (event) => fileInbox(deps, idOf(event.stream), causedBy(event, "fileInboundEmail")),
+    MailReceived: (event, { cause }) => fileInbox(deps, idOf(event.stream), cause),
   },
   givingUp: "never",
 });

@@ -3,20 +3,19 @@ import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { causedBy } from "./cause.ts";
-import type { Process } from "./process.ts";
+import type { Process, ProcessContext } from "./process.ts";
 
 /**
  * A thread's status follows its drafts. Commands note it themselves, so that it shows at once; this makes up for those that were cut
  * off in between. An older note changes nothing.
  */
 export function noteDrafts(deps: Dependencies): Process {
-  async function note(event: Recorded<DraftEvent>): Promise<void> {
+  async function note(event: Recorded<DraftEvent>, { cause }: ProcessContext): Promise<void> {
     const outcome = outcomeAfter(event);
     if (outcome === null) return;
     const draftId = idOf(event.stream);
     const { threadId } = (await deps.drafts.load(draftId)).state;
-    await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, causedBy(event, "noteDrafts"));
+    await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
   }
   return {
     name: "noteDrafts",

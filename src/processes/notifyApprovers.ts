@@ -2,19 +2,14 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import type { Cause } from "#src/commands/handle.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
-import { causedBy, causeOfTimer, traced } from "./cause.ts";
 import { isOldNews } from "./oldNews.ts";
-import type { Process, ProcessContext } from "./process.ts";
-
-/** Seconds before each further try to reach the approvers. */
-const retrySeconds = [5, 30, 120, 600];
+import { reachAgainAfter } from "./peopleRetries.ts";
+import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
 type Asking = {
   draftId: string;
@@ -33,62 +28,44 @@ type Asking = {
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
     { draftId, slot, tries, escalated, happenedAt }: Asking,
-    cause: Cause,
-    { timers }: ProcessContext,
-  ) {
+    { cause, timers, reached }: ProcessContext,
+  ): Promise<WaitFor | undefined> {
     const { state: draft, position } = await deps.drafts.load(draftId);
-    if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot))) return;
+    if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(cause.causationId, slot)))
+      return undefined;
     // A version that came after the escalation has its own time to be decided about.
-    if (escalated !== null && escalated !== draft.version) return;
+    if (escalated !== null && escalated !== draft.version) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.
-    if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+    if (!(await reached(position))) return { waitFor: position };
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.
     await requireNotPaused(deps);
-    const again = retrySeconds[tries];
-    const question = {
-      channels,
-      draftId,
-      draft,
-      slot,
-      lastTry: again === undefined,
-      late: isOldNews(deps, happenedAt),
-    };
+    const inMs = reachAgainAfter(tries);
+    const lastTry = inMs === undefined;
+    const question = { channels, draftId, draft, slot, lastTry, late: isOldNews(deps, happenedAt) };
     const done = await askApprovers(deps, question, cause);
-    if (done || again === undefined) return;
-    const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set({
-      key: draftId,
-      name: `retry ${slot}`,
-      dueAt: due,
-      payload: { ...traced(cause), slot, escalated, happenedAt, tries: tries + 1 },
-    });
+    if (done || inMs === undefined) return undefined;
+    const payload = { slot, escalated, happenedAt, tries: tries + 1 };
+    await timers.set({ key: draftId, name: `retry ${slot}`, inMs, payload });
+    return undefined;
   }
 
+  const first = { tries: 0, escalated: null } as const;
   const onDraft = (event: Recorded, context: ProcessContext) =>
-    ask(
-      { draftId: idOf(event.stream), slot: "primary", tries: 0, escalated: null, happenedAt: event.metadata.at },
-      causedBy(event, "notifyApprovers"),
+    ask({ ...first, draftId: idOf(event.stream), slot: "primary", happenedAt: event.metadata.at }, context);
+  const onEscalated = (event: Recorded, context: ProcessContext) => {
+    const escalated = event.data.version as number;
+    return ask(
+      { ...first, draftId: idOf(event.stream), slot: "secondary", escalated, happenedAt: event.metadata.at },
       context,
     );
-  const onEscalated = (event: Recorded, context: ProcessContext) =>
-    ask(
-      {
-        draftId: idOf(event.stream),
-        slot: "secondary",
-        tries: 0,
-        escalated: event.data.version as number,
-        happenedAt: event.metadata.at,
-      },
-      causedBy(event, "notifyApprovers"),
-      context,
-    );
+  };
 
   /** Those who were asked before cannot decide any more: without this the drafts would wait for ever. */
-  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<void> {
+  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { changes } = event.data as { changes: Partial<IdentitySettings> };
     const slots = changedSlots(changes);
-    if (slots.length === 0) return;
-    if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
+    if (slots.length === 0) return undefined;
+    if (!(await context.reached(event.position))) return { waitFor: event.position };
     const identityId = idOf(event.stream);
     const workspaceId = event.metadata.workspaceId as string;
     const { state: identity } = await deps.identities.load(identityId);
@@ -97,13 +74,12 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;
-        await ask(
-          { draftId, slot, tries: 0, escalated, happenedAt: event.metadata.at },
-          causedBy(event, "notifyApprovers"),
-          context,
-        );
+        const asking = { ...first, draftId, slot, escalated, happenedAt: event.metadata.at };
+        const waiting = await ask(asking, context);
+        if (waiting) return waiting;
       }
     }
+    return undefined;
   }
 
   return {
@@ -120,11 +96,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     },
     onTimer: ({ key, payload }, context) => {
       const { slot = "primary", escalated = null, tries, happenedAt } = payload as Partial<Asking> & { tries: number };
-      return ask(
-        { draftId: key, slot, escalated, tries, happenedAt },
-        causeOfTimer(payload, "notifyApprovers"),
-        context,
-      );
+      return ask({ draftId: key, slot, escalated, tries, happenedAt }, context);
     },
   };
 }

@@ -1,8 +1,8 @@
 import { PausedByOperator } from "#src/commands/installation.ts";
-import type { Process, SetAside } from "./process.ts";
+import type { Answer, NotYet, Process } from "./process.ts";
 
 /** A handler as the process has it, however many arguments it takes. */
-type Handler<Given extends unknown[]> = (...given: Given) => Promise<SetAside | undefined> | Promise<void>;
+type Handler<Given extends unknown[]> = (...given: Given) => Answer;
 
 /** The process with everything set aside that is about to leave while the operator lets nothing leave. It goes on with the resumption. */
 export const setAsideWhilePaused = (process: Process): Process => ({
@@ -13,7 +13,7 @@ export const setAsideWhilePaused = (process: Process): Process => ({
 
 const setAside =
   <Given extends unknown[]>(handle: Handler<Given>) =>
-  async (...given: Given): Promise<SetAside | undefined> => {
+  async (...given: Given): Promise<NotYet | undefined> => {
     try {
       return (await handle(...given)) ?? undefined;
     } catch (error) {

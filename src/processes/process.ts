@@ -5,23 +5,35 @@ import type { Recorded } from "#streams/event.ts";
 /** A timer of a process: one row, due once. Setting it again under the same name moves it. */
 export type Timer = { key: string; name: string; dueAt: Date; payload: Record<string, unknown> };
 
-/** A timer on its way in: one without a payload has an empty one. */
-export type NewTimer = Omit<Timer, "payload"> & Partial<Pick<Timer, "payload">>;
+/** A timer on its way in, due at a time or so many milliseconds from now: one without a payload has an empty one. */
+export type NewTimer = Pick<Timer, "key" | "name"> &
+  Partial<Pick<Timer, "payload">> &
+  ({ dueAt: Date } | { inMs: number });
 
 /** What a rule acts with: for which cause, and the timers it may set. */
-export type Acting = Pick<ProcessContext, "timers"> & { cause: Cause };
+export type Acting = Pick<ProcessContext, "timers" | "cause">;
 
 /** What a handler gets beside its event. Timers set or cancelled here are durable before the event counts as handled. */
 export type ProcessContext = {
+  /** Why it acts: because of the event, or of what the timer was set for. The actor is the process. */
+  cause: Cause;
+  /** The same, because of another event than the one it is told of. */
+  because(event: Recorded): ProcessContext;
+  /** Timers carry the cause they were set for. */
   timers: {
     set(timer: NewTimer): Promise<void>;
     cancel(key: string, name: string): Promise<void>;
   };
+  /** Whether the read models have reached a position of the log, now or within moments. If not, the answer is `{ waitFor: position }`. */
+  reached(position: number): Promise<boolean>;
   /** 1 on the first try of this event. */
   attempt: number;
   /** Aborted when this instance loses the partition or shuts down. */
   signal: AbortSignal;
 };
+
+/** What there was in an event's workspace when it happened. Either may be true where that is not known. */
+export type Listeners = { rules: boolean; webhooks: boolean };
 
 /** A stream, and the revision at which it was seen to stand in the way of something. */
 export type Obstacle = Guard;
@@ -32,8 +44,17 @@ export type Obstacle = Guard;
  */
 export type SetAside = { setAside: readonly Obstacle[] };
 
+/** A handler's answer when the read models have to reach a position first. Everything waits as it is, without a place at work, and is handed over again then. */
+export type WaitFor = { waitFor: number };
+
+/** A handler's answer when it is to be asked again in so many milliseconds. It is no failure; everything behind it under its key waits. */
+export type Again = { againInMs: number };
+
+/** Why a handler is not done yet. */
+export type NotYet = SetAside | WaitFor | Again;
+
 /** What a handler answers: nothing if it is done. */
-export type Answer = Promise<SetAside | undefined> | Promise<void>;
+export type Answer = Promise<NotYet | undefined> | Promise<void>;
 
 /**
  * A rule: events in, commands out. At-least-once, in order per key, concurrent across keys; so every handler must be idempotent
@@ -45,6 +66,8 @@ export type Process = {
   /** Stream categories it listens to. */
   categories: readonly string[];
   keyOf(event: Recorded): string;
+  /** False where an event asks nothing of it: then nothing is planned, and no handler is woken. By default every event of a type in `on` does. */
+  concerns?(event: Recorded<any>, listeners: Listeners): boolean;
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
   /** Where a new process begins (default: with the log). One that tells people of what happens begins now: old news are none. */
@@ -67,5 +90,5 @@ export type Process = {
    * (`npm run processes`). "never": retried with backoff for as long as it takes (filing). A function does the rule's own
    * last resort first, then the event is parked.
    */
-  givingUp?: "never" | ((event: Recorded | Timer, error: Error) => Promise<void>);
+  givingUp?: "never" | ((event: Recorded | Timer, given: { key: string; cause: Cause; error: Error }) => Promise<void>);
 };

@@ -2,29 +2,31 @@ import { eventsAt, type FeedRow, payloadOf, publishedTypes, subjectOf } from "#p
 import { type Listener, listeningWebhooks } from "#projections/webhooks/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { NewDelivery, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { Recorded } from "#streams/event.ts";
-import type { Process } from "./process.ts";
+import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
 /** What happens is put down for every webhook that wants to hear of it, in the order of the log for each draft, thread or domain. */
 export function queueWebhooks(
   deps: Dependencies,
   { deliveries, onQueued }: { deliveries: WebhookDeliveries; onQueued: () => void },
 ): Process {
-  async function queue({ position, metadata: { workspaceId } }: Recorded): Promise<void> {
-    if (workspaceId === null) return;
+  async function queue(
+    { position, metadata: { workspaceId } }: Recorded,
+    { reached }: ProcessContext,
+  ): Promise<WaitFor | undefined> {
+    if (workspaceId === null) return undefined;
     // The feed gives events their numbers; what it does not know yet has none.
-    if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+    if (!(await reached(position))) return { waitFor: position };
     const listeners = await listeningWebhooks(deps.reads, workspaceId);
-    if (listeners.length === 0) return;
-    const events = await eventsAt(deps.reads, workspaceId, position);
+    const events = listeners.length === 0 ? [] : await eventsAt(deps.reads, workspaceId, position);
     const news = events.flatMap((event) =>
       listeners.filter((listener) => wants(listener, event)).map((listener) => deliveryOf(listener, event)),
     );
-    if (news.length === 0) return;
+    if (news.length === 0) return undefined;
     await deliveries.add(news);
     onQueued();
+    return undefined;
   }
 
   return {
@@ -32,6 +34,7 @@ export function queueWebhooks(
     onlyNews: true,
     categories: ["draft", "thread", "delivery", "domain"],
     keyOf: subjectOf,
+    concerns: (_, { webhooks }) => webhooks,
     on: Object.fromEntries(publishedTypes.map((type) => [type, queue])),
   };
 }

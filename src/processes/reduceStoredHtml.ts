@@ -3,9 +3,8 @@ import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
 import { reduceStoredSignature } from "#src/commands/identities/signatures.ts";
 import { Rejected } from "#streams/decider.ts";
 import { isReduced } from "#streams/draft/draft.ts";
-import { idOf, type Recorded } from "#streams/event.ts";
-import { causedBy } from "./cause.ts";
-import type { Process } from "./process.ts";
+import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import type { Process, ProcessContext } from "./process.ts";
 
 /** Where the process says what it did. */
 export type Says = (what: { identityId: string } | { draftId: string }, sentence: string) => void;
@@ -15,21 +14,18 @@ export type Says = (what: { identityId: string } | { draftId: string }, sentence
  * that has to be approved. What is on its way, or has ended, stays. Events of today say that they are reduced, and are passed over.
  */
 export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
-  const cause = (event: Recorded) => causedBy(event, "reduceStoredHtml");
-
-  async function reduceSignature(event: Recorded): Promise<void> {
+  async function reduceSignature(event: Recorded, { cause }: ProcessContext): Promise<void> {
     const identityId = idOf(event.stream);
-    const changed = await reduceStoredSignature(deps, identityId, cause(event));
+    const changed = await reduceStoredSignature(deps, identityId, cause);
     if (changed) says({ identityId }, "its signature HTML was reduced to what can be shown");
   }
 
-  async function reduceDraft(event: Recorded): Promise<void> {
-    if (event.data.htmlRemoved !== undefined) return;
+  async function reduceDraft(event: Recorded, { cause }: ProcessContext): Promise<void> {
     const draftId = idOf(event.stream);
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.status !== "pending" && draft.status !== "approved") return;
     if (isReduced(draft)) return;
-    const changed = await refreshContent(deps, { draftId, draft }, cause(event)).catch(unlessDecided);
+    const changed = await refreshContent(deps, { draftId, draft }, cause).catch(unlessDecided);
     if (changed) says({ draftId }, "its HTML was reduced to what can be shown: the new version waits for a decision");
   }
 
@@ -37,14 +33,14 @@ export function reduceStoredHtml(deps: Dependencies, says: Says): Process {
     name: "reduceStoredHtml",
     categories: ["identity", "draft"],
     keyOf: (event) => idOf(event.stream),
+    concerns({ stream, type, data }) {
+      if (categoryOf(stream) === "draft") return data.htmlRemoved === undefined;
+      const { signatureHtml, htmlRemoved } = type === "IdentityCreated" ? data : data.changes;
+      return Boolean(signatureHtml) && !htmlRemoved;
+    },
     on: {
-      IdentityCreated: async (event) => {
-        if (event.data.signatureHtml && !event.data.htmlRemoved) await reduceSignature(event);
-      },
-      IdentityUpdated: async (event) => {
-        const { signatureHtml, htmlRemoved } = event.data.changes;
-        if (signatureHtml && !htmlRemoved) await reduceSignature(event);
-      },
+      IdentityCreated: reduceSignature,
+      IdentityUpdated: reduceSignature,
       DraftSubmitted: reduceDraft,
       DraftEdited: reduceDraft,
     },

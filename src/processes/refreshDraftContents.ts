@@ -1,10 +1,8 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { refreshContent } from "#src/commands/drafts/refreshContent.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { idOf } from "#streams/event.ts";
-import { causedBy } from "./cause.ts";
 import type { Process } from "./process.ts";
 
 const shown = ["displayName", "replyToEmail", "signatureText", "signatureHtml"];
@@ -14,10 +12,10 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
   name: "refreshDraftContents",
   categories: ["identity"],
   keyOf: (event) => idOf(event.stream),
+  concerns: ({ data }) => Object.keys(data.changes).some((field) => shown.includes(field)),
   on: {
-    IdentityUpdated: async (event) => {
-      if (!Object.keys(event.data.changes).some((field) => shown.includes(field))) return;
-      if (!(await deps.projected(event.position))) throw new Unavailable("the read models lag behind");
+    IdentityUpdated: async (event, { cause, reached }) => {
+      if (!(await reached(event.position))) return { waitFor: event.position };
       const workspaceId = event.metadata.workspaceId as string;
       const open = await draftIdsOfIdentity(deps.reads, workspaceId, {
         identityId: idOf(event.stream),
@@ -26,8 +24,9 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
       for (const draftId of open) {
         const { state: draft } = await deps.drafts.load(draftId);
         if (draft.status !== "pending" && draft.status !== "approved") continue;
-        await refreshContent(deps, { draftId, draft }, causedBy(event, "refreshDraftContents")).catch(ignoreDecided);
+        await refreshContent(deps, { draftId, draft }, cause).catch(ignoreDecided);
       }
+      return undefined;
     },
   },
 });

@@ -3,12 +3,10 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
 import { hasInboundRoom } from "#src/commands/plans/quotas.ts";
-import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { isHeld } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Acting, Process, ProcessContext } from "./process.ts";
+import type { Acting, Process, ProcessContext, WaitFor } from "./process.ts";
 
 /**
  * Held mail is released when the identity or the plan allows it: the identity is active again, another plan is set, a new period began, or
@@ -17,76 +15,68 @@ import type { Acting, Process, ProcessContext } from "./process.ts";
 export function releaseHeldMail(deps: Dependencies): Process {
   /** Mail held by the plan waits in one line for the whole workspace: the oldest mail comes first, whichever identity it is for. */
   async function release(
-    workspaceId: string,
+    { workspaceId, position }: Reached,
     identityIds: readonly string[],
-    { cause, timers }: Acting,
-  ): Promise<void> {
-    const left = await releaseHeld(deps, { workspaceId, identityIds }, cause);
-    if (left) await lookAgain(workspaceId, { cause, timers });
+    acting: Acting,
+  ): Promise<undefined> {
+    const left = await releaseHeld(deps, { workspaceId, identityIds }, acting.cause);
+    if (left) await lookAgain({ workspaceId, position }, acting);
   }
 
   /** When the period turns. One that is over already ends by the payment processor's word, which is an event. */
-  async function lookAgain(workspaceId: string, { cause, timers }: Acting): Promise<void> {
+  async function lookAgain({ workspaceId, position }: Reached, { timers }: Acting): Promise<undefined> {
     const { period } = await currentPlan(deps, workspaceId);
     if (period === null || period.end <= deps.clock.now()) return;
-    await timers.set({
-      key: workspaceId,
-      name: "new period",
-      dueAt: period.end,
-      payload: traced({ ...cause, workspaceId }),
-    });
+    await timers.set({ key: workspaceId, name: "new period", dueAt: period.end, payload: { position } });
   }
 
   async function releaseAll(
-    workspaceId: string,
-    { position, beside = [] }: { position: number; beside?: readonly string[] },
-    acting: Acting,
-  ): Promise<void> {
-    if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+    { workspaceId, position, beside = [] }: Reached & { beside?: readonly string[] },
+    context: ProcessContext,
+  ): Promise<WaitFor | undefined> {
+    if (!(await context.reached(position))) return { waitFor: position };
     const held = await heldIdentities(deps.reads, workspaceId);
-    await release(workspaceId, [...new Set([...held, ...beside])], acting);
+    return release({ workspaceId, position }, [...new Set([...held, ...beside])], context);
   }
 
   /** The identity or the plan may have changed while that was decided. */
-  async function onHeld(event: Recorded, context: ProcessContext): Promise<void> {
+  async function onHeld(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { disposition } = event.data as FilingDecision;
-    const [workspaceId, identityId] = [workspaceOf(event), idOf(event.stream)];
-    const acting = { ...context, cause: causedBy(event, "releaseHeldMail") };
-    if (disposition === "held_identity_disabled") return release(workspaceId, [identityId], acting);
-    if (!(await hasInboundRoom(deps, workspaceId))) return lookAgain(workspaceId, acting);
-    await releaseAll(workspaceId, { position: event.position, beside: [identityId] }, acting);
+    const [at, identityId] = [placeOf(event), idOf(event.stream)];
+    if (disposition === "held_identity_disabled") return release(at, [identityId], context);
+    if (!(await hasInboundRoom(deps, at.workspaceId))) return lookAgain(at, context);
+    return releaseAll({ ...at, beside: [identityId] }, context);
   }
 
-  const onWorkspace = (event: Recorded, context: ProcessContext) =>
-    releaseAll(
-      workspaceOf(event),
-      { position: event.position },
-      { ...context, cause: causedBy(event, "releaseHeldMail") },
-    );
+  const onWorkspace = (event: Recorded, context: ProcessContext) => releaseAll(placeOf(event), context);
 
   return {
     name: "releaseHeldMail",
     categories: ["filing", "identity", "workspace"],
     keyOf: workspaceOf,
+    concerns({ type, data }) {
+      if (type === "IdentityUpdated") return data.changes.status === "active";
+      return type !== "FilingDecided" || isHeld(data as FilingDecision);
+    },
     on: {
-      FilingDecided: async (event, context) => {
-        if (isHeld(event.data as FilingDecision)) await onHeld(event, context);
-      },
-      IdentityUpdated: async (event, context) => {
-        if (event.data.changes.status !== "active") return;
-        const acting = { ...context, cause: causedBy(event, "releaseHeldMail") };
-        await release(workspaceOf(event), [idOf(event.stream)], acting);
-      },
+      FilingDecided: onHeld,
+      IdentityUpdated: (event, context) => release(placeOf(event), [idOf(event.stream)], context),
       IdentityDeleted: onWorkspace,
       PlanSet: onWorkspace,
     },
-    async onTimer(timer, context) {
-      const cause = causeOfTimer(timer.payload, "releaseHeldMail");
-      await releaseAll(timer.key, { position: await deps.store.head() }, { ...context, cause });
+    async onTimer({ key: workspaceId, payload }, context) {
+      // One of before does not say what was held when it was set.
+      const position = (payload.position as number | undefined) ?? (await deps.store.head());
+      return releaseAll({ workspaceId, position }, context);
     },
     givingUp: "never",
   };
 }
+
+/** A workspace, and up to where in the log its held mail has to be known. */
+type Reached = { workspaceId: string; position: number };
+
+const placeOf = (event: Recorded): Reached => ({ workspaceId: workspaceOf(event), position: event.position });
 
 const workspaceOf = (event: Recorded): string =>
   categoryOf(event.stream) === "workspace" ? idOf(event.stream) : (event.metadata.workspaceId as string);

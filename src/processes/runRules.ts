@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { messageById } from "#projections/messages/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { PausedByOperator } from "#src/commands/installation.ts";
 import { type About, aboutDraft, aboutMessage } from "#src/commands/rules/ruleFacts.ts";
-import { carryOut, caughtUp, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
+import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -14,19 +13,14 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
-import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Acting, Process, ProcessContext } from "./process.ts";
+import { reachAgainAfter } from "./peopleRetries.ts";
+import type { Acting, Again, Process, ProcessContext, WaitFor } from "./process.ts";
 import { createSubmissions, type Telling } from "./runSubmissionRules.ts";
 
 type Authenticated = Extract<ThreadEvent, { type: "MessageAuthenticated" }>["data"];
 
-const name = "runRules";
-
-/** Seconds before each retry to reach a person whom a rule notifies. */
-const retrySeconds = [5, 30, 120, 600];
-
-/** How long a delivery's rules wait until its draft is known to be sent. */
-const sentWithinMs = 2_000;
+/** A delivery's rules wait until its draft is known to be sent, for as many tries. */
+const sentWithin = { tries: 10, againInMs: 200 };
 
 /**
  * A workspace's rules run on what happens to its mail and drafts. A message's rules come before those of the drafts
@@ -38,41 +32,36 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   async function run(
     event: Recorded,
     { trigger, key, runId, about }: { trigger: TriggerEvent; key: string; runId: string; about: () => Promise<About> },
-    { timers }: Pick<ProcessContext, "timers">,
-  ): Promise<void> {
+    acting: Acting,
+  ): Promise<undefined> {
+    const { cause } = acting;
     const workspaceId = event.metadata.workspaceId as string;
-    const cause = causedBy(event, name);
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
     if ((await evaluateRules(deps, { trigger: at, about }, cause)) === null) return;
     await carryOut(deps, { provider, runId, part: "quick" }, cause);
-    await tellPeople({ key, runId, tries: 0 }, { cause, timers });
+    await tellPeople({ key, runId, tries: 0 }, acting);
   }
 
-  async function tellPeople({ key, runId, tries }: Telling, { cause, timers }: Acting): Promise<void> {
-    const payload = { ...traced(cause), kind: "notices", runId };
+  async function tellPeople({ key, runId, tries }: Telling, { cause, timers }: Acting): Promise<undefined> {
+    const payload = { kind: "notices", runId };
     let complete: boolean;
     try {
       complete = await carryOut(deps, { provider, runId, part: "notices" }, cause);
     } catch (error) {
       if (!(error instanceof PausedByOperator) || key === runId) throw error;
       // Under a key of its own, so that the other rules about this message or draft go on.
-      return timers.set({ key: runId, name: "notices", dueAt: deps.clock.now(), payload: { ...payload, tries } });
+      await timers.set({ key: runId, name: "notices", inMs: 0, payload: { ...payload, tries } });
+      return;
     }
-    const again = retrySeconds[tries];
-    if (complete || again === undefined) return;
-    const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set({
-      key,
-      name: `notices:${runId}`,
-      dueAt: due,
-      payload: { ...payload, tries: tries + 1 },
-    });
+    const inMs = reachAgainAfter(tries);
+    if (complete || inMs === undefined) return;
+    await timers.set({ key, name: `notices:${runId}`, inMs, payload: { ...payload, tries: tries + 1 } });
   }
 
-  async function onReceived(event: Recorded, context: Pick<ProcessContext, "timers">): Promise<void> {
+  async function onReceived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { messageId, classification, contactStatus } = event.data as Authenticated;
-    if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return;
-    await caughtUp(deps, event.position);
+    if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
+    if (!(await context.reached(event.position))) return { waitFor: event.position };
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {
       const message = await messageById(deps.reads, workspaceId, messageId);
@@ -80,13 +69,13 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       return aboutMessage(deps, message);
     };
     const runId = receivedRunId(messageId);
-    await run(event, { trigger: "email.received", key: messageId, runId, about }, context);
+    return run(event, { trigger: "email.received", key: messageId, runId, about }, context);
   }
 
   /** The draft's thread has to know of it first, so that rules find, and may change, what came of it. */
   const onDraft =
     (trigger: TriggerEvent) =>
-    (event: Recorded, context: ProcessContext): Promise<void> =>
+    (event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> =>
       aboutOneDraft(
         event,
         { trigger, draftId: idOf(event.stream), noted: outcomeAfter(event as unknown as DraftEvent) },
@@ -97,39 +86,37 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     event: Recorded,
     { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
-  ): Promise<void> {
-    await caughtUp(deps, event.position);
+  ): Promise<WaitFor | undefined> {
+    if (!(await context.reached(event.position))) return { waitFor: event.position };
     const { state: draft } = await deps.drafts.load(draftId);
     const { threadId } = draft;
     const about = async (): Promise<About> => {
-      const cause = causedBy(event, name);
+      const { cause } = context;
       if (noted) await noteDraft(deps, { threadId, draftId, outcome: noted, draftRevision: event.revision }, cause);
       else await noteSent(deps, draftId, cause);
       return aboutDraft(deps, { trigger, draftId, draft });
     };
     const runId = derivedId("rules", trigger, event.id);
-    await run(event, { trigger, key: draftId, runId, about }, context);
+    return run(event, { trigger, key: draftId, runId, about }, context);
   }
 
   /** The provider may confirm a delivery before the draft is recorded as sent. */
-  async function onDelivered(event: Recorded, context: ProcessContext): Promise<void> {
+  async function onDelivered(event: Recorded, context: ProcessContext): Promise<WaitFor | Again | undefined> {
     const draftId = event.data.draftId as string;
-    const deadline = deps.clock.monotonic() + sentWithinMs;
-    while ((await deps.drafts.load(draftId)).state.status === "sending") {
-      if (deps.clock.monotonic() > deadline || context.signal.aborted) break;
-      await sleep(50);
-    }
-    await aboutOneDraft(event, { trigger: "email.delivered", draftId }, context);
+    const { state: draft } = await deps.drafts.load(draftId);
+    const { tries, againInMs } = sentWithin;
+    if (draft.status === "sending" && context.attempt <= tries) return { againInMs };
+    return aboutOneDraft(event, { trigger: "email.delivered", draftId }, context);
   }
 
   /** An auto-approved draft counts as approved once its own rules have left it so. */
-  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<void> {
+  async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
-    if (draft.autoApproved) await onDraft("draft.approved")(event, context);
+    return draft.autoApproved ? onDraft("draft.approved")(event, context) : undefined;
   }
 
   return {
-    name,
+    name: "runRules",
     // A rule that was made since must not be run on what happened before it.
     onlyNews: true,
     categories: ["thread", "draft", "delivery"],
@@ -138,6 +125,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
       if (event.type === "DraftSubmitted") return (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
       return event.type === "DeliveryDelivered" ? (event.data.draftId as string) : idOf(event.stream);
     },
+    // The end of a submission's rules is recorded, whether there are any or not.
+    concerns: ({ type }, { rules }) => rules || type === "DraftSubmitted",
     on: {
       MessageAuthenticated: onReceived,
       DraftSubmitted: submissions.onSubmitted,
@@ -150,9 +139,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     },
     async onTimer({ key, payload }, context) {
       if (payload.kind !== "notices") return submissions.onTimer(payload, context);
-      const cause = causeOfTimer(payload, name);
       const { runId, tries } = payload as { runId: string; tries: number };
-      await tellPeople({ key, runId, tries }, { ...context, cause });
+      return tellPeople({ key, runId, tries }, context);
     },
   };
 }

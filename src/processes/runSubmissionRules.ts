@@ -4,7 +4,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
-import { carryOut, caughtUp, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
+import { carryOut, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
 import { loadThread, noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -17,10 +17,8 @@ import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decide
 import type { RuleResult } from "#streams/ruleRun/events.ts";
 import { isAboutApproval } from "#streams/ruleRun/plan.ts";
 import { threadStream } from "#streams/thread/events.ts";
-import { causedBy } from "./cause.ts";
-import type { Acting, ProcessContext } from "./process.ts";
+import type { Acting, ProcessContext, WaitFor } from "./process.ts";
 
-type Context = Pick<ProcessContext, "timers">;
 type Mode = "auto" | "manual" | null;
 
 /** Telling people what a run of rules wants them to know: under which key, and how often it was tried before. */
@@ -28,7 +26,7 @@ export type Telling = { key: string; runId: string; tries: number };
 
 /** What the rest of the process does for submissions. */
 type Beside = {
-  onReceived(event: Recorded, context: Context): Promise<void>;
+  onReceived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined>;
   tellPeople(telling: Telling, acting: Acting): Promise<void>;
 };
 
@@ -41,9 +39,10 @@ const lookEveryMs = 500;
  * and their end is recorded on the draft, whether there were any or not: an auto-approved one is not sent before.
  */
 export function createSubmissions(deps: Dependencies, provider: MailProvider, beside: Beside) {
-  async function judge(event: Recorded, until: Date, context: Context): Promise<void> {
+  async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<WaitFor | undefined> {
+    const { cause } = context;
     const draftId = idOf(event.stream);
-    await caughtUp(deps, event.position);
+    if (!(await context.reached(event.position))) return { waitFor: event.position };
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isAuthenticated = await authenticated(draft);
     if (!isAuthenticated && deps.clock.now() < until && (await isAwaited(draft))) {
@@ -54,12 +53,12 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
         dueAt: due,
         payload: { kind: "created", draftId, until },
       });
-      return;
+      return undefined;
     }
-    const cause = causedBy(event, "runRules");
     // The rules of its message, which may ask for a person, still wait for that proof: an automatic approval does not hold without them.
     if (!isAuthenticated && (await messageMaySetMode(draft))) await giveUp(draftId, cause);
-    await ensureReceived(draft, context);
+    const waiting = await ensureReceived(draft, context);
+    if (waiting) return waiting;
     const runId = createdRunId(event.id);
     const { workspaceId, threadId } = draft;
     const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
@@ -77,7 +76,8 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     if (own && fromMessage && !fromMessage.isUsedUp) await takeMode({ draftId, ...fromMessage }, cause);
     const mode = own ? own.mode : await settle({ draftId, draft }, fromMessage, cause);
     await applyRules(deps, { draftId, mode }, cause);
-    if (run) await beside.tellPeople({ key: keyOf(event), runId, tries: 0 }, { ...context, cause });
+    if (run) await beside.tellPeople({ key: keyOf(event), runId, tries: 0 }, context);
+    return undefined;
   }
 
   /** Whether it is known what the message proves, if anything. */
@@ -105,16 +105,16 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   }
 
   /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
-  async function ensureReceived(draft: Draft, context: Context): Promise<void> {
+  async function ensureReceived(draft: Draft, context: ProcessContext): Promise<WaitFor | undefined> {
     const { threadId, basedOnMessageId } = draft;
-    if (basedOnMessageId === null || !(await messageMaySetMode(draft))) return;
+    if (basedOnMessageId === null || !(await messageMaySetMode(draft))) return undefined;
     // Its proof is on the thread that its own was merged into meanwhile.
     const { threadId: current } = await loadThread(deps, threadId);
     const streams = [...new Set([threadId, current])].map((id) => deps.store.read(threadStream(id)));
     const received = (await Promise.all(streams))
       .flat()
       .find((event) => event.type === "MessageAuthenticated" && event.data.messageId === basedOnMessageId);
-    if (received) await beside.onReceived(received, context);
+    return received && beside.onReceived(received, context.because(received));
   }
 
   /** What the draft's own rules decided about its approval, if they did and it could be done. */
@@ -204,12 +204,12 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   const keyOf = (event: Recorded): string => (event.data.basedOnMessageId as string | null) ?? idOf(event.stream);
 
   return {
-    onSubmitted: (event: Recorded, context: Context): Promise<void> =>
+    onSubmitted: (event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> =>
       judge(event, new Date(deps.clock.now().getTime() + proofWithinMs), context),
 
-    async onTimer(payload: Record<string, unknown>, context: Context): Promise<void> {
+    async onTimer(payload: Record<string, unknown>, context: ProcessContext): Promise<WaitFor | undefined> {
       const [event] = await deps.store.read(draftStream(payload.draftId as string), 0, 1);
-      if (event) await judge(event, new Date(payload.until as string), context);
+      return event && judge(event, new Date(payload.until as string), context.because(event));
     },
   };
 }

@@ -1,13 +1,11 @@
 import { heldDraftIds } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { caughtUp } from "#src/commands/rules/ruleRuns.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
-import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
-import { causedBy, causeOfTimer, traced } from "./cause.ts";
-import type { Acting, Process, ProcessContext, SetAside } from "./process.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { Acting, Process, ProcessContext, SetAside, WaitFor } from "./process.ts";
 
 type Kind = "approval" | "auto";
 type Meant = { draftId: string; kind: Kind };
@@ -73,33 +71,20 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.drafts.handle(draftId, { type: "ReturnToPending", because }, cause);
   }
 
-  const again = ({ draftId, kind }: Meant, { cause, timers }: Acting) =>
-    timers.set({
-      key: draftId,
-      name: "again",
-      dueAt: new Date(deps.clock.now().getTime() + recheckMs),
-      payload: { ...traced(cause), kind },
-    });
+  const again = ({ draftId, kind }: Meant, { timers }: Acting) =>
+    timers.set({ key: draftId, name: "again", inMs: recheckMs, payload: { kind } });
 
   async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
-    if (!event.data.autoApproved) return;
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (draft.rulesApplied) return;
-    const due = new Date(deps.clock.now().getTime() + rulesWithinMs);
-    await timers.set({
-      key: idOf(event.stream),
-      name: "rules",
-      dueAt: due,
-      payload: traced(causedBy(event, "sendApproved")),
-    });
+    await timers.set({ key: idOf(event.stream), name: "rules", inMs: rulesWithinMs });
   }
 
   async function onRulesApplied(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     if (!draft.autoApproved) return undefined;
     await context.timers.cancel(idOf(event.stream), "rules");
-    const cause = causedBy(event, "sendApproved");
-    return send({ draftId: idOf(event.stream), kind: "auto" }, { ...context, cause });
+    return send({ draftId: idOf(event.stream), kind: "auto" }, context);
   }
 
   async function giveUpOnRules(draftId: string, cause: Cause): Promise<undefined> {
@@ -111,46 +96,44 @@ export function sendApproved(deps: Dependencies): Process {
    * What nobody approved is asked about again when its identity may send again: then it leaves, or goes to a person. The identity itself may
    * be active again, its domain verified, or the plan may have room for it. If it still may not, the draft stays held.
    */
-  async function onMaySendAgain(event: Recorded, { timers }: ProcessContext): Promise<void> {
-    await caughtUp(deps, event.position);
-    const isWorkspace = categoryOf(event.stream) === "workspace";
-    const workspaceId = isWorkspace ? idOf(event.stream) : (event.metadata.workspaceId as string);
-    const cause = { ...causedBy(event, "sendApproved"), workspaceId };
-    for (const draftId of await heldDraftIds(deps.reads, workspaceId, "identity_not_active")) {
+  async function onMaySendAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    const { workspaceId } = context.cause;
+    for (const draftId of await heldDraftIds(deps.reads, workspaceId as string, "identity_not_active")) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.held === "identity_not_active" && draft.sendRequested) {
-        await again({ draftId, kind: "auto" }, { cause, timers });
+        await again({ draftId, kind: "auto" }, context);
       }
     }
-  }
-
-  async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<void> {
-    if ((event.data.changes as { status?: string }).status === "active") await onMaySendAgain(event, context);
+    return undefined;
   }
 
   /** What a rule approved was approved by no person. */
   const onApproved = (event: Recorded, context: ProcessContext) => {
     const kind = event.metadata.actor.kind === "rule" ? "auto" : "approval";
-    return send({ draftId: idOf(event.stream), kind }, { ...context, cause: causedBy(event, "sendApproved") });
+    return send({ draftId: idOf(event.stream), kind }, context);
   };
   return {
     name: "sendApproved",
     categories: ["draft", "identity", "domain", "workspace"],
     keyOf: (event) => idOf(event.stream),
+    concerns({ type, data }) {
+      if (type === "IdentityUpdated") return data.changes.status === "active";
+      return type !== "DraftSubmitted" || data.autoApproved === true;
+    },
     on: {
       DraftSubmitted: awaitRules,
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
-      IdentityUpdated: onIdentityUpdated,
+      IdentityUpdated: onMaySendAgain,
       IdentityDeleted: onMaySendAgain,
       DomainVerified: onMaySendAgain,
       DomainDeleted: onMaySendAgain,
       PlanSet: onMaySendAgain,
     },
     onTimer({ key, name, payload }, context) {
-      const cause = causeOfTimer(payload, "sendApproved");
-      if (name === "rules") return giveUpOnRules(key, cause);
-      return send({ draftId: key, kind: payload.kind as Kind }, { ...context, cause });
+      if (name === "rules") return giveUpOnRules(key, context.cause);
+      return send({ draftId: key, kind: payload.kind as Kind }, context);
     },
   };
 }

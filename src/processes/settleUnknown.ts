@@ -1,6 +1,5 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
-import { traced } from "./cause.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import type { Acting } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
@@ -19,11 +18,10 @@ export async function settleUnknown(
   const found = await settings.provider.lookUp?.(attemptId);
   // Nothing follows "unknown" on that stream before it is settled: the time of its last event is when the outcome became unknown.
   const lost = await deps.store.readLast(deliveryStream(attemptId));
-  const now = deps.clock.now().getTime();
-  const waitedMs = now - Date.parse(lost?.metadata.at as string);
+  const waitedMs = deps.clock.now().getTime() - Date.parse(lost?.metadata.at as string);
   if (!found && waitedMs < confirmMs) {
-    const dueAt = new Date(now + Math.min(lookEveryMs, Math.max(200, confirmMs - waitedMs)));
-    await acting.timers.set({ key: draftId, name: "settle", dueAt, payload: traced(acting.cause) });
+    const inMs = Math.min(lookEveryMs, Math.max(200, confirmMs - waitedMs));
+    await acting.timers.set({ key: draftId, name: "settle", inMs });
     return undefined;
   }
   const evidence = found ? `the provider's log says ${found}` : `no evidence within ${settings.confirmSeconds} s`;

@@ -2,7 +2,6 @@ import { livingIdentities } from "#projections/identities/queries.ts";
 import { sendNotice } from "#src/commands/approvals/notices.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
-import { caughtUp } from "#src/commands/rules/ruleRuns.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -14,10 +13,9 @@ import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.t
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
 import { isOldNews } from "./oldNews.ts";
-import type { Process, ProcessContext } from "./process.ts";
+import { reachAgainAfter } from "./peopleRetries.ts";
+import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
-/** Seconds before each further try to reach an approver; then it gives up: the API and the history have the same news. */
-const retrySeconds = [5, 30, 120, 600];
 /** For the Message-ID of a mail that belongs to no thread. */
 const noThread = "00000000-0000-0000-0000-000000000000";
 
@@ -42,10 +40,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
     const body = html`<p>${text}</p>`.toString();
     const failure = await sendNotice(deps, provider, { origin, to, subject, text, html: body });
-    const again = retrySeconds[tries];
-    if (failure === null || again === undefined) return;
-    const due = new Date(deps.clock.now().getTime() + again * 1000);
-    await timers.set({ key: identityId, name: origin.attemptId, dueAt: due, payload: { news, tries: tries + 1 } });
+    const inMs = reachAgainAfter(tries);
+    if (failure === null || inMs === undefined) return;
+    await timers.set({ key: identityId, name: origin.attemptId, inMs, payload: { news, tries: tries + 1 } });
   }
 
   const aboutDraft = (textOf: (data: Record<string, unknown>) => string | null) => {
@@ -79,8 +76,8 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
   }
 
   /** Tells each mailbox once, however many identities it approves for, except identities that require human approval themselves. */
-  async function onWaived(event: Recorded, context: ProcessContext): Promise<void> {
-    await caughtUp(deps, event.position);
+  async function onWaived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+    if (!(await context.reached(event.position))) return { waitFor: event.position };
     const told = new Set<string>();
     const subject = "Human approval is no longer required";
     const text =
@@ -93,6 +90,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
         await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
       }
     }
+    return undefined;
   }
 
   return {

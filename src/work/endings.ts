@@ -1,11 +1,11 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
-import type { NewTimer, Obstacle } from "#src/processes/process.ts";
+import type { Obstacle, Timer } from "#src/processes/process.ts";
 import type { Claimed, LaneId } from "./lanes.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
 import { givingTurns } from "./turns.ts";
 
 /** What a handler has done with timers. */
-export type TimerChange = { set: NewTimer } | { cancel: LaneId["key"]; name: string };
+export type TimerChange = { set: Timer } | { cancel: LaneId["key"]; name: string };
 
 /** How a lane goes on: at once if there is more to do, after a pause, or when an obstacle has ended. */
 export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
@@ -163,8 +163,8 @@ async function countTries(tx: Sql, failed: readonly { id: number; tries: number;
 }
 
 /** A timer set again is another item: what is said about the one before does not touch it. */
-async function setTimer(tx: Sql, { process, workspace }: Claimed, timer: NewTimer): Promise<void> {
-  const { key, name, dueAt, payload = {} } = timer;
+async function setTimer(tx: Sql, { process, workspace }: Claimed, timer: Timer): Promise<void> {
+  const { key, name, dueAt, payload } = timer;
   await tx.query(
     `insert into work.items as item (process, key, timer, due_at, payload) values ($1, $2, $3, $4, $5)
      on conflict (process, key, timer) where timer is not null and parked is null do update

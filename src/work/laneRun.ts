@@ -1,11 +1,13 @@
 import type { Clock } from "#src/clock.ts";
 import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process, ProcessContext, SetAside, Timer } from "#src/processes/process.ts";
+import type { NotYet, Process, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
+import { concerns } from "./concerns.ts";
 import type { Endings } from "./endingBatches.ts";
 import type { Ending, Next, TimerChange } from "./endings.ts";
+import { causeOf, handlerContext, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
 import { isEvent } from "./parked.ts";
@@ -29,6 +31,9 @@ export type LaneRunOptions = {
   isFresh: () => boolean;
   /** Told of every timer that was stored. */
   onTimer: (dueAt: Date) => void;
+  projected: Projected;
+  /** Told when the lane is let go until the read models have reached a position. */
+  onWaiting: (position: number) => void;
   /** A run of the same lane that has to end first. */
   after?: Promise<void>;
 };
@@ -48,6 +53,8 @@ const maxFailures = 5;
 const turnMs = 1_000;
 /** A handler that has not ended after this long is given up, unless its process says otherwise. */
 const longestRunSeconds = 300;
+/** A lane that waits for read models is looked at again after this long, whoever was to wake it, in milliseconds. */
+export const longestWaitMs = 10_000;
 
 /** Works on the items of one claimed lane in order, until there are no more, its turn is over or one fails. */
 export function createLaneRun(options: LaneRunOptions): LaneRun {
@@ -92,7 +99,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
         (process.longestRunSeconds ?? longestRunSeconds) * 1000,
         handle(found, { attempt: item.tries + 1, timers }),
       );
-      if (answer) return await setAside(answer, timers);
+      if (answer) return await notYet(item, answer, timers);
     } catch (thrown) {
       return failed(item, found, asError(thrown));
     }
@@ -118,26 +125,28 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   async function handle(
     subject: Recorded | Timer,
     { attempt, timers }: { attempt: number; timers: TimerChange[] },
-  ): Promise<SetAside | undefined> {
-    const context: ProcessContext = {
-      timers: {
-        async set(timer) {
-          timers.push({ set: timer });
-        },
-        async cancel(key, name) {
-          timers.push({ cancel: key, name });
-        },
-      },
-      attempt,
-      signal,
-    };
+  ): Promise<NotYet | undefined> {
+    const { projected } = options;
+    const onTimer = (change: TimerChange) => void timers.push(change);
+    const handling = { process: process.name, clock, projected, attempt, signal, onTimer };
+    const context = handlerContext(handling, subject);
     if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
     process.keyOf(subject);
+    // What was planned by a release of before may ask nothing of it.
+    if (!concerns(process, subject)) return undefined;
     return (await process.on[subject.type]?.(subject, context)) || undefined;
   }
 
-  async function setAside({ setAside: obstacles }: SetAside, timers: readonly TimerChange[]): Promise<false> {
-    await release({ how: "set aside", obstacles }, { timers });
+  /** Neither done nor failed: the item stays where it is, and the place goes to other lanes. */
+  async function notYet(item: Item, answer: NotYet, timers: readonly TimerChange[]): Promise<false> {
+    if ("setAside" in answer) {
+      await release({ how: "set aside", obstacles: answer.setAside }, { timers });
+    } else if ("waitFor" in answer) {
+      await release({ how: "retry", at: inMs(longestWaitMs) }, { timers });
+      if (released) options.onWaiting(answer.waitFor);
+    } else {
+      await retryLater({ ...item, tries: item.tries + 1 }, answer.againInMs, timers);
+    }
     return false;
   }
 
@@ -170,7 +179,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     const known = subject ?? ({ key: lane.key, name: "unknown", dueAt: clock.now(), payload: {} } satisfies Timer);
     if (typeof process.givingUp === "function") {
       try {
-        await process.givingUp(known, error);
+        await process.givingUp(known, { key: lane.key, cause: causeOf(process.name, known), error });
       } catch (failure) {
         if (isPassing(failure)) {
           return retryLater({ id: item.id, tries, failures: maxFailures - 1 }, pauseOf(tries));
@@ -189,11 +198,17 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   /** What passes by itself is waited for 6.4 s at a time at most. */
   const pauseOf = (tries: number): number => backoff(Math.min(tries, 4));
 
-  async function retryLater(failed: NonNullable<Ending["failed"]>, pauseMs: number): Promise<void> {
-    const at = new Date(clock.now().getTime() + pauseMs);
-    await release({ how: "retry", at }, { failed });
+  async function retryLater(
+    { id, tries, failures }: Pick<Item, "id" | "tries" | "failures">,
+    pauseMs: number,
+    timers: readonly TimerChange[] = [],
+  ): Promise<void> {
+    const at = inMs(pauseMs);
+    await release({ how: "retry", at }, { failed: { id, tries, failures }, timers });
     onTimer(at);
   }
+
+  const inMs = (milliseconds: number): Date => new Date(clock.now().getTime() + milliseconds);
 
   async function release(next: Next, more: Omit<Ending, "lane" | "next"> = {}): Promise<void> {
     ending = true;

@@ -98,6 +98,15 @@ export async function freeClaims(sql: Sql): Promise<void> {
 /** How many lanes are brought back at once: a page, so that ten thousand that are due hold nobody up. */
 const page = 500;
 
+/** Makes the lanes ready that are locked in a common table expression `woken`. */
+const bringingBack = `
+  ${givingTurns},
+  brought as (
+    update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, retry_at = null,
+      obstacles = null, claim = null, holder = null
+    from turns where lane.process = turns.process and lane.key = turns.key returning 1
+  )`;
+
 /** Makes lanes ready whose time has come, or whose holder is gone. True if there may be more. */
 export async function bringBackLanes(sql: Sql, now: Date): Promise<boolean> {
   const { rows } = await sql.query<{ count: number }>(
@@ -114,16 +123,25 @@ export async function bringBackLanes(sql: Sql, now: Date): Promise<boolean> {
        where (lane.state = 'waiting' and lane.due_at <= $1) or (lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
        order by lane.process, lane.key for no key update of lane skip locked
      ),
-     ${givingTurns},
-     brought as (
-       update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, retry_at = null,
-         obstacles = null, claim = null, holder = null
-       from turns where lane.process = turns.process and lane.key = turns.key returning 1
-     )
+     ${bringingBack}
      select count(*) from brought`,
     [now],
   );
   return rows[0]!.count >= page;
+}
+
+/** Makes lanes ready that wait for read models, which are there. */
+export async function endWaits(sql: Sql, lanes: readonly LaneId[]): Promise<void> {
+  await sql.query(
+    `with woken as (
+       select process, key, workspace from work.lanes
+       where (process, key) in (select * from unnest($1::text[], $2::text[])) and state = 'waiting' and retry_at is not null
+       order by process, key for no key update
+     ),
+     ${bringingBack}
+     select count(*) from brought`,
+    [lanes.map(({ process }) => process), lanes.map(({ key }) => key)],
+  );
 }
 
 /** Gives claimed lanes back as they are, so that another instance need not wait for their claims to run out. */

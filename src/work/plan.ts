@@ -1,6 +1,7 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Lease } from "#src/subscriptions/leases.ts";
 import type { Recorded } from "#streams/event.ts";
+import { type ListenerChanges, storeListeners } from "./listeners.ts";
 import { givingTurns, storingTurnsAfterLanes, turnsOfWoken } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. */
@@ -14,6 +15,8 @@ export type Plan = {
   position: number;
   /** Streams that went on, with their newest revisions: lanes set aside under them are ready again. */
   moved: ReadonlyMap<string, number>;
+  /** Rules and webhooks that came or went. */
+  listeners: ListenerChanges;
   now: Date;
 };
 
@@ -31,10 +34,13 @@ export async function writePlan(
   plan: Plan,
   { lease, holder }: { lease: Pick<Lease, "name" | "epoch">; holder: string },
 ): Promise<void> {
-  if (plan.moved.size === 0) return addWork(database, plan, { lease, holder });
+  const { moved, listeners } = plan;
+  const listenersChanged = listeners.began.size > 0 || listeners.ended.length > 0;
+  if (moved.size === 0 && !listenersChanged) return addWork(database, plan, { lease, holder });
   await database.transaction(async (tx) => {
     await addWork(tx, plan, { lease, holder });
-    await endObstacles(tx, plan);
+    if (listenersChanged) await storeListeners(tx, listeners);
+    if (moved.size > 0) await endObstacles(tx, plan);
   });
 }
 

@@ -5,6 +5,8 @@ import type { Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
 import { type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
+import { mayConcern } from "./concerns.ts";
+import { anyListeners, type KnownListeners, listenersReader, loadListeners } from "./listeners.ts";
 import { PlanMoved, type Planned, writePlan } from "./plan.ts";
 import { planned, storedPlanned } from "./processRows.ts";
 
@@ -50,8 +52,10 @@ export async function plan(options: PlannerOptions, held: Held): Promise<void> {
 type Planning = PlannerOptions & { onProgress: () => void };
 
 async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
-  const { database, store, processes, clock, holder, onPlanned, onProgress } = options;
+  const { database, store, clock, holder, onPlanned, onProgress } = options;
+  const processes = [...options.processes, listenersReader];
   const stood = await planned(database, processes, await store.head());
+  const listeners = await loadListeners(database);
   let writing: Promise<unknown> = Promise.resolve();
 
   const furthest = Math.max(0, ...stood.values());
@@ -66,9 +70,10 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const those = [...group].filter(({ name }) => stood.get(name)! < batch.position);
       if (those.length === 0) return;
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
-      const work = those.flatMap((process) => workOf(process, batch.events, stood.get(process.name)!));
+      const work = workOf(batch.events, from, { processes: those, listeners });
       const moved = movedStreams(batch.events);
-      const plan = { planned: work, from, position: batch.position, moved, now: clock.now() };
+      const { position } = batch;
+      const plan = { planned: work, from, position, moved, listeners: listeners.changes(), now: clock.now() };
       await writePlan(database, plan, { lease: held, holder });
       for (const name of from.keys()) stood.set(name, batch.position);
       onPlanned(work.map(({ event }) => event));
@@ -126,13 +131,24 @@ async function watch({
   }
 }
 
-/** What a process has to do about these events, as far as it has not got to them. */
-export function workOf(process: Process, events: readonly Recorded[], after: number): Planned[] {
-  return events.flatMap((event) =>
-    event.position > after && process.categories.includes(categoryOf(event.stream)) && process.on[event.type]
-      ? [{ process: process.name, key: keyOf(process, event), event }]
-      : [],
-  );
+/**
+ * What these processes, which stand at `from`, have to do about events. Who listens is known of those that come after what the listeners'
+ * reader has read, if it is one of them; of any other, anybody may.
+ */
+export function workOf(
+  events: readonly Recorded[],
+  from: ReadonlyMap<string, number>,
+  { processes, listeners }: { processes: readonly Process[]; listeners: KnownListeners },
+): Planned[] {
+  const read = from.get(listenersReader.name) ?? Number.POSITIVE_INFINITY;
+  return events.flatMap((event) => {
+    const isNext = event.position > read;
+    if (isNext) listeners.follow(event);
+    const listening = isNext ? listeners.to(event) : anyListeners;
+    return processes
+      .filter((process) => event.position > from.get(process.name)! && mayConcern(process, event, listening))
+      .map((process) => ({ process: process.name, key: keyOf(process, event), event }));
+  });
 }
 
 /** An event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */

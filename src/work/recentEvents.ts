@@ -1,3 +1,4 @@
+import { textOf } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
 
 /** Events that were planned a moment ago, by their positions: whoever handles them here need not read them from the log again. */
@@ -7,7 +8,7 @@ export type RecentEvents = {
 };
 
 const mostEvents = 1_000;
-/** Characters of their data, which may be a draft's whole text. */
+/** Characters of what they hold, which may be a draft's whole text. */
 const mostText = 8_000_000;
 
 /** Keeps the newest, as many as are let. */
@@ -24,7 +25,7 @@ export function createRecentEvents(): RecentEvents {
     add(events) {
       for (const event of events) {
         forget(event.position);
-        const size = JSON.stringify(event.data).length;
+        const size = textOf(event);
         kept.set(event.position, { event, size });
         text += size;
       }

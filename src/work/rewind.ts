@@ -4,6 +4,7 @@ import type { Database, Sql } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { type Lease, releaseLeases, renewEveryMs, renewLeases, takeLeases } from "#src/subscriptions/leases.ts";
+import { listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
 import { movedStreams, obstacleCategories, workOf } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
@@ -41,12 +42,14 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
   if (!lease) throw new StartError("An instance plans: stop every instance that has the role `processes` first.");
   try {
     const head = await store.head();
-    const stood = await planned(database, processes, head);
+    const readers = [...processes, listenersReader];
+    const before = await planned(database, readers, head);
     if (head === 0) throw new StartError("The event log is empty: is this the right one?");
-    const logIsOlder = Math.max(0, ...stood.values()) > head;
+    const logIsOlder = Math.max(0, ...before.values()) > head;
     if (act && logIsOlder) await goBack(database, head);
-    const within = new Map([...stood].map(([name, position]) => [name, Math.min(position, head)]));
-    return { between: await goThrough(options, { act, head, stood: within, lease }), logIsOlder };
+    const now = await planned(database, readers, head);
+    const stood = new Map([...now].map(([name, position]) => [name, Math.min(position, head)]));
+    return { between: await goThrough(options, { act, head, stood, lease }), logIsOlder };
   } finally {
     await releaseLeases(database, [lease], holder);
   }
@@ -55,6 +58,9 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
 /** To the end of a log that has lost events. What is left is judged by its streams, so everything that was set aside is looked at again. */
 async function goBack(database: Database, head: number): Promise<void> {
   const steps: [sql: string, ...values: unknown[]][] = [
+    // Who listens is read anew: what came and went in lost events is not known one by one.
+    ["delete from work.listeners"],
+    ["update work.processes set planned = 0 where name = $1", listenersReader.name],
     ["update work.processes set planned = $1 where planned > $1", head],
     ["delete from work.items where position > $1", head],
     ["delete from work.parked where position > $1", head],
@@ -74,36 +80,35 @@ async function goBack(database: Database, head: number): Promise<void> {
 
 type Way = { act: boolean; head: number; stood: Map<string, number>; lease: Lease };
 
-async function goThrough(
-  { store, database, clock, processes, holder, skips }: RewindOptions,
-  { act, head, stood, lease }: Way,
-): Promise<Between[]> {
+async function goThrough(options: RewindOptions, { act, head, stood, lease }: Way): Promise<Between[]> {
+  const { store, database, clock, processes, holder, skips } = options;
+  const readers = [...processes, listenersReader];
+  const skipped = new Set(processes.filter(skips).map(({ name }) => name));
   const between = new Map<string, Between>(
-    processes.map((process) => {
-      const { name } = process;
-      return [name, { process: name, stood: stood.get(name)!, events: 0, skipped: skips(process) }];
-    }),
+    processes.map(({ name }) => [
+      name,
+      { process: name, stood: stood.get(name)!, events: 0, skipped: skipped.has(name) },
+    ]),
   );
-  const categories = [...new Set([...processes.flatMap((process) => process.categories), ...obstacleCategories])];
+  const categories = [...new Set([...readers.flatMap((reader) => reader.categories), ...obstacleCategories])];
+  const listeners = await loadListeners(database);
   const done = new AbortController();
   let renewedAt = clock.monotonic();
   const slowest = Math.min(...stood.values());
   if (slowest >= head) return [...between.values()];
   for await (const { events, position } of store.subscribe({ after: slowest, categories, signal: done.signal })) {
-    const behind = processes.filter(({ name }) => stood.get(name)! < position);
-    const work = behind.map((process) => ({ process, of: workOf(process, events, stood.get(process.name)!) }));
-    for (const { process, of } of work) between.get(process.name)!.events += of.length;
+    const behind = readers.filter(({ name }) => stood.get(name)! < position);
+    const from = new Map(behind.map(({ name }) => [name, stood.get(name)!]));
+    const work = workOf(events, from, { processes: behind, listeners });
+    for (const { process } of work) between.get(process)!.events += 1;
     if (clock.monotonic() - renewedAt > renewEveryMs) {
       renewedAt = clock.monotonic();
       await renewLeases(database, [lease], { holder, lastsMs });
     }
     if (act && behind.length > 0) {
-      const plan = {
-        planned: work.filter(({ process }) => !skips(process)).flatMap(({ of }) => of),
-        from: new Map(behind.map(({ name }) => [name, stood.get(name)!])),
-        ...{ position, moved: movedStreams(events), now: clock.now() },
-      };
-      await writePlan(database, plan, { lease, holder });
+      const left = work.filter(({ process }) => !skipped.has(process));
+      const plan = { planned: left, from, position, moved: movedStreams(events), listeners: listeners.changes() };
+      await writePlan(database, { ...plan, now: clock.now() }, { lease, holder });
     }
     for (const { name } of behind) stood.set(name, position);
     if (position >= head) break;

@@ -4,6 +4,7 @@ import type { Database } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
 import { keepLeases, type LeaseKeeper } from "#src/subscriptions/leaseKeeper.ts";
 import { asError, type Backoff, backoffMs, type Log, pause } from "#src/subscriptions/retrying.ts";
+import type { Projected } from "./handlerContext.ts";
 import { freeClaims } from "./lanes.ts";
 import { plan } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
@@ -19,6 +20,7 @@ export type ProcessRunnerOptions = {
   /** Different for every running instance. */
   instanceId: string;
   processes: readonly Process[];
+  projected: Projected;
   /** Lanes of one process at work at once in this instance (default 32). */
   concurrency?: number;
   backoff?: Backoff;
@@ -41,10 +43,12 @@ const graceMs = 10_000;
 
 /** Plans the log while this instance is the one that does, and works on what is planned, together with every other instance. */
 export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunner {
-  const { store, database, clock, logger: log, instanceId, processes } = options;
+  const { store, database, clock, logger: log, instanceId, processes, projected } = options;
   const { concurrency = 32, backoff = backoffMs } = options;
   const stopping = new AbortController();
-  const worker = createWorker({ store, database, clock, log, holder: instanceId, processes, concurrency, backoff });
+  const worker = createWorker({
+    ...{ store, database, clock, log, holder: instanceId, processes, projected, concurrency, backoff },
+  });
   let keeper: LeaseKeeper | undefined;
 
   const planner = { store, database, clock, log, holder: instanceId, processes, backoff };

@@ -6,13 +6,15 @@ import type { Process } from "#src/processes/process.ts";
 import { asError, type Backoff, type Log } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import { createEndings } from "./endingBatches.ts";
+import type { Projected } from "./handlerContext.ts";
 import type { Item } from "./items.ts";
-import { createLaneRun, type LaneRun } from "./laneRun.ts";
+import { createLaneRun, type LaneRun, longestWaitMs } from "./laneRun.ts";
 import {
   bringBackLanes,
   type Claimed,
   claimLanes,
   claimMs,
+  endWaits,
   extendClaims,
   extendEveryMs,
   giveBackLanes,
@@ -33,6 +35,7 @@ export type WorkerOptions = {
   /** Lanes of one process at work at once, unless the process says otherwise. */
   concurrency: number;
   backoff: Backoff;
+  projected: Projected;
 };
 
 export type Worker = {
@@ -60,6 +63,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const running = new Map<string, Running>();
   const recent = createRecentEvents();
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal);
   let claiming: Promise<void> | undefined;
   let again = false;
   const timers = new Set<NodeJS.Timeout>();
@@ -114,6 +118,7 @@ export function createWorker(options: WorkerOptions): Worker {
       signal: controller.signal,
       isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
       onTimer: wakeAt,
+      onWaiting: (position) => void bringBackWhenReached(lane, position),
       after: before?.run.ended,
     });
     running.set(id, entry);
@@ -145,6 +150,20 @@ export function createWorker(options: WorkerOptions): Worker {
   }
   const bringBackDue = () => bringBack(() => bringBackLanes(database, clock.now()));
   const bringBackRetried = () => bringBack(() => bringBackParked(database));
+
+  /** Lanes whose read models are there, brought back together. */
+  const reached: LaneId[] = [];
+
+  async function bringBackWhenReached(lane: LaneId, position: number): Promise<void> {
+    if (!(await options.projected(position, { timeoutMs: longestWaitMs, signal: stopping.signal }))) return;
+    reached.push(lane);
+    if (reached.length > 1) return;
+    await new Promise((resolve) => setImmediate(resolve));
+    await bringBack(async () => {
+      await endWaits(database, reached.splice(0));
+      return false;
+    });
+  }
 
   async function extend(): Promise<void> {
     const entries = [...running.values()];

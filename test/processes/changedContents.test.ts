@@ -9,7 +9,7 @@ import { Rejected } from "#streams/decider.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { tell } from "#test/support/processContext.ts";
 import { expectSound } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
 
@@ -47,7 +47,7 @@ describe("a send after its identity changed", () => {
       of: () => ({ query: async () => ({ rows: [{ id: draftId }], rowCount: 1 }) }),
     } as never;
     const changed = made.log.all.filter(({ type }) => type === "IdentityUpdated").at(-1) as Recorded;
-    await refreshDraftContents({ ...on, reads }).on.IdentityUpdated!(changed, processContext());
+    await tell(refreshDraftContents({ ...on, reads }), changed);
   };
 
   const orders: [string, (made: SendWorld, draftId: string, ifVersion: number | null) => Promise<Ended>][] = [

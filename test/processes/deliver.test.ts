@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { Obstacle, SetAside } from "#src/processes/process.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { causeOf } from "#src/work/handlerContext.ts";
+import { tell } from "#test/support/processContext.ts";
 import { expectSound, first, isHandingOver, later, unknown } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from "./sendWorld.ts";
 
@@ -27,13 +28,13 @@ const hindrances = Object.entries(hinder);
 async function customerWrites(world: SendWorld, filed = true): Promise<void> {
   await world.acknowledge(2, [first]);
   const event = world.log.all.at(-1)!;
-  if (filed) await world.node.processes[0]!.on.MailReceived!(structuredClone(event) as any, processContext());
+  if (filed) await tell(world.node.processes[0]!, event);
 }
 
 const deliverOn = (world: SendWorld, node = world.node) => {
   const event = world.log.all.findLast(({ type }) => type === "DraftQueued" || type === "DraftRequeued")!;
   const process = node.processes.find(({ name }) => name === "deliver")!;
-  return process.on[event.type]!(structuredClone(event), processContext());
+  return tell(process, event)!;
 };
 
 describe("the look right before a hand-over", () => {
@@ -352,7 +353,8 @@ describe("a hand-over that was begun", () => {
       }
       const { givingUp } = world.node.processes.find(({ name }) => name === "deliver")!;
       if (typeof givingUp !== "function") throw new Error("it would just be parked");
-      for (let times = 0; times < 2; times++) await givingUp(event, new Error("again and again"));
+      const given = { key: draftId, cause: causeOf("deliver", event), error: new Error("again and again") };
+      for (let times = 0; times < 2; times++) await givingUp(event, given);
       await world.run();
       expect((await world.state.draft(draftId)).failureCode).to.equal(started ? "unconfirmed" : "internal");
       expect(count(world, "DeliveryUnknown")).to.equal(started ? 1 : 0);

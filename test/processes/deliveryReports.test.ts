@@ -4,10 +4,8 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { confirmDelivery } from "#src/processes/confirmDelivery.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
-
-const context = processContext();
 
 async function sent(world: SendWorld): Promise<{ draftId: string; attemptId: string }> {
   const draftId = await world.submit();
@@ -46,7 +44,7 @@ describe("reports of what became of a mail", () => {
   const unknown = { kind: "unknown", message: "the connection was lost" } as const;
   const conclude = async (world: SendWorld) => {
     const process = world.node.processes.find(({ name }) => name === "deliver")!;
-    for (const event of world.log.all) await process.on[event.type]?.(structuredClone(event), context);
+    for (const event of world.log.all) await tell(process, event);
   };
 
   it("settle what nobody knew: the draft is sent", async () => {
@@ -77,7 +75,7 @@ describe("reports of what became of a mail", () => {
       const { attemptId } = await sent(world);
       const provider = { name: "outbox", ...(isMailbox && { isMailbox }) } as MailProvider;
       const process = confirmDelivery(world.node, provider);
-      for (const event of [...world.log.all]) await process.on[event.type]?.(structuredClone(event), context);
+      for (const event of [...world.log.all]) await tell(process, event);
       const delivered = typesOn(world, deliveryStream(attemptId)).includes("DeliveryDelivered");
       expect(delivered).to.equal(isMailbox === true);
     }

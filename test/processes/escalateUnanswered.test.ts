@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { fire } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId, type SendWorld } from "./sendWorld.ts";
 
 const minute = 60_000;
@@ -86,7 +86,7 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
     const timer = timerOf(world, draftId);
     world.sleepThrough(30 * minute);
     const others = [world.createNode(), world.createNode()].map((node) => escalateUnanswered(node));
-    await Promise.all(others.map((process) => process.onTimer!(timer, processContext())));
+    await Promise.all(others.map((process) => fire(process, timer)));
     expect(escalations(world)).to.deep.equal([1]);
   });
 
@@ -96,12 +96,11 @@ describe("escalation of a draft that nobody decides about [d7 escalation]", () =
         const { world, draftId } = await waiting();
         const timer = timerOf(world, draftId);
         world.sleepThrough(30 * minute);
-        const failed = await escalateUnanswered(world.createNode({ at: 1, when, how })).onTimer!(
-          timer,
-          processContext(),
+        const failed = await Promise.resolve(
+          fire(escalateUnanswered(world.createNode({ at: 1, when, how })), timer),
         ).catch((error: unknown) => error);
         expect(failed instanceof Crashed || failed instanceof Unavailable).to.equal(true);
-        await escalateUnanswered(world.createNode()).onTimer!(timer, processContext());
+        await fire(escalateUnanswered(world.createNode()), timer);
         expect(escalations(world)).to.deep.equal([1]);
       });
     }

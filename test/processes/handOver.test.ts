@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { tell } from "#test/support/processContext.ts";
 import { accepted, expectSound, first, later, requireHuman, send, unknown } from "./sendChecks.ts";
 import { cause, createSendWorld, identityId, refusal, workspaceId } from "./sendWorld.ts";
 
@@ -215,9 +215,7 @@ describe("the hand-over", () => {
       const { world, draftId } = await queued();
       const other = same ? world.node : world.createNode();
       const event = world.log.all.find(({ type }) => type === "DraftQueued")!;
-      const context = processContext();
-      const deliver = (node: typeof other) =>
-        node.processes.find(({ name }) => name === "deliver")!.on.DraftQueued!(event, context);
+      const deliver = (node: typeof other) => tell(node.processes.find(({ name }) => name === "deliver")!, event);
       await Promise.all([deliver(world.node), deliver(other)]);
       await world.run();
       await expectSound(world, [draftId], ["sent"]);

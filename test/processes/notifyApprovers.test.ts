@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { fire, tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const minute = 60_000;
@@ -30,17 +30,16 @@ async function world(failures = 0) {
   const channels: Channels = { email: channel, telegram: channel, slack: channel };
   const process = notifyApprovers(made.node, channels);
   const timers: Timer[] = [];
-  const context = processContext(timers);
   return {
     ...made,
     asked,
     timers,
     async tellAll() {
       for (const event of [...made.log.all]) {
-        if (event.stream.startsWith("draft-")) await process.on[event.type]?.(structuredClone(event), context);
+        if (event.stream.startsWith("draft-")) await tell(process, event, { timers });
       }
     },
-    fire: (timer: Timer) => process.onTimer!(timer, context),
+    fire: (timer: Timer) => fire(process, timer, { timers }),
   };
 }
 

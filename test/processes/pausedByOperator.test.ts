@@ -4,7 +4,7 @@ import { PausedByOperator, pauseInstallation, resumeInstallation } from "#src/co
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { setAsideWhilePaused } from "#src/processes/pausedByOperator.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { fire } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const minute = 60_000;
@@ -52,11 +52,11 @@ describe("while the operator lets nothing leave", () => {
     world.sleepThrough(31 * minute);
     const process = setAsideWhilePaused(escalateUnanswered(world.node));
     const due = { key: draftId, name: "escalate", dueAt: world.clock.now(), payload: { ...cause } };
-    const answer = await process.onTimer!(due, processContext());
+    const answer = await fire(process, due, { clock: world.clock });
     expect(answer).to.deep.equal({ setAside: [{ stream: "installation-main", revision: 0 }] });
     expect((await world.state.draft(draftId)).escalatedVersion).to.equal(0);
     await resumeInstallation(world.elsewhere(), null, cause);
-    await process.onTimer!(due, processContext());
+    await fire(process, due, { clock: world.clock });
     expect((await world.state.draft(draftId)).escalatedVersion).to.equal(1);
   });
 });

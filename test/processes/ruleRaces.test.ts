@@ -6,13 +6,13 @@ import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
 import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
-import { causedBy } from "#src/processes/cause.ts";
-import type { NewTimer, Timer } from "#src/processes/process.ts";
+import type { Timer } from "#src/processes/process.ts";
 import { runRules } from "#src/processes/runRules.ts";
+import { causeOf } from "#src/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
 import { operator } from "#test/support/cause.ts";
 import { until } from "#test/support/inProcess.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { fire, tell } from "#test/support/processContext.ts";
 import { useRules, when } from "./rulesWorld.ts";
 
 describe("rules under repetition", function () {
@@ -44,8 +44,6 @@ describe("rules under repetition", function () {
     });
   };
 
-  const context = processContext();
-
   it("run once, on four instances at the same moment [races]", async () => {
     const { rule, mail: receive, draft, becomes, settled, get } = await rules.world();
     const { thread, message } = await receive();
@@ -59,8 +57,8 @@ describe("rules under repetition", function () {
       { type: "skip_approval" },
       { type: "set_priority", priority: "high" },
     ]);
-    await Promise.all(instances(4).map((process) => process.on.MessageAuthenticated?.(authenticated!, context)));
-    await Promise.all(instances(4).map((process) => process.on.DraftSubmitted?.(event!, context)));
+    await Promise.all(instances(4).map((process) => tell(process, authenticated!)));
+    await Promise.all(instances(4).map((process) => tell(process, event!)));
     await becomes(submitted.id, "sent");
     for (const each of [received, created]) {
       const { id, actions } = await settled(each);
@@ -84,7 +82,7 @@ describe("rules under repetition", function () {
     const { thread } = await receive();
     await settled(received);
     const [authenticated] = await rules.eventsOf(`thread-${thread.id}`, "MessageAuthenticated");
-    for (const process of instances(2)) await process.on.MessageAuthenticated?.(authenticated!, context);
+    for (const process of instances(2)) await tell(process, authenticated!);
     await settled(received);
     const told = (await rules.service.outbox.newest(200)).filter((caught) => caught.envelope.to.includes(to));
     expect(told).to.have.length(1);
@@ -105,11 +103,7 @@ describe("rules under repetition", function () {
     const connect = () => (away ? Promise.reject(new Error("the relay is away")) : working.connect());
     const process = runRules(rules.service.deps, { ...working, connect });
     const set: Timer[] = [];
-    const timers = {
-      ...context.timers,
-      set: async ({ payload = {}, ...timer }: NewTimer) => void set.push({ ...timer, payload }),
-    };
-    await process.on.MessageAuthenticated?.(authenticated!, { ...context, timers });
+    await tell(process, authenticated!, { timers: set });
     await rules.service.caughtUp();
     const outcomes = async () =>
       (await evaluations(told))[0].actions.map((action: any) => [action.outcome, action.reason]);
@@ -119,7 +113,7 @@ describe("rules under repetition", function () {
     ]);
     expect(set).to.have.length(1);
     away = false;
-    for (const timer of [set[0]!, set[0]!]) await process.onTimer?.(timer, { ...context, timers });
+    for (const timer of [set[0]!, set[0]!]) await fire(process, timer);
     await rules.service.caughtUp();
     expect(await outcomes()).to.deep.equal([
       ["done", null],
@@ -155,9 +149,9 @@ describe("rules under repetition", function () {
     const evaluation = await settled(noted);
     const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
     const { about, trigger } = await lookAlike(submitted.id, event!, id);
-    const run = await evaluateRules(rules.service.deps, { trigger, about }, causedBy(event!, "test"));
+    const run = await evaluateRules(rules.service.deps, { trigger, about }, causeOf("test", event!));
     expect(run?.evaluated?.results[0]?.actions[0]?.suppressed).to.contain("has already run on this chain of events");
-    const other = { ...causedBy(event!, "test"), correlationId: randomUUID() };
+    const other = { ...causeOf("test", event!), correlationId: randomUUID() };
     const anew = { ...trigger, runId: randomUUID() };
     const free = await evaluateRules(rules.service.deps, { trigger: anew, about }, other);
     expect(free?.evaluated?.results[0]?.actions[0]?.suppressed, "of another cause").to.equal(null);

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { editDraft, rejectDraft } from "#src/commands/drafts/drafts.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { tell } from "#test/support/processContext.ts";
 import { expectSound, first, send } from "./sendChecks.ts";
 import { cause, createSendWorld, refusal, workspaceId } from "./sendWorld.ts";
 
@@ -96,7 +97,7 @@ describe("the send path", () => {
     await reached;
     await send(world, draftId);
     await world.acknowledge(2, [first]);
-    await world.node.processes[0]!.on.MailReceived!(world.log.all.at(-1)!, {} as never);
+    await tell(world.node.processes[0]!, world.log.all.at(-1)!);
     release();
     expect(await slow).to.equal("invalid_status");
     expect((await world.state.draft(draftId)).status).to.equal("sending");

@@ -9,12 +9,14 @@ import { deliver } from "#src/processes/deliver.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { fileInboundEmail } from "#src/processes/fileInboundEmail.ts";
 import { noteDrafts } from "#src/processes/noteDrafts.ts";
-import type { Answer, NewTimer, Obstacle, Process, Timer } from "#src/processes/process.ts";
+import type { Answer, Obstacle, Process, Timer } from "#src/processes/process.ts";
 import { releaseHeldMail } from "#src/processes/releaseHeldMail.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { sendApproved } from "#src/processes/sendApproved.ts";
+import { concerns } from "#src/work/concerns.ts";
+import { handlerContext } from "#src/work/handlerContext.ts";
 import { Rejected } from "#streams/decider.ts";
-import { categoryOf, type Recorded } from "#streams/event.ts";
+import type { Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
@@ -199,24 +201,25 @@ export function openSendWorld(
   let node = createNode();
 
   const { signal } = new AbortController();
-  const contextOf = (process: Process) => ({
-    timers: {
-      async set({ key, name, dueAt, payload = {} }: NewTimer) {
-        timers.set(`${process.name}/${key}/${name}`, { process: process.name, timer: { key, name, dueAt, payload } });
+  const contextFor = ({ name: process }: Process, subject: Recorded | Timer) =>
+    handlerContext(
+      {
+        ...{ process, clock, signal, attempt: 1, projected: async () => true },
+        onTimer(change) {
+          if ("set" in change)
+            timers.set(`${process}/${change.set.key}/${change.set.name}`, { process, timer: change.set });
+          else timers.delete(`${process}/${change.cancel}/${change.name}`);
+        },
       },
-      async cancel(key: string, name: string) {
-        timers.delete(`${process.name}/${key}/${name}`);
-      },
-    },
-    attempt: 1,
-    signal,
-  });
+      subject,
+    );
 
   /** Runs a handler the way the service does: infrastructure is tried again, an instance that died is replaced. */
   async function work(name: string, run: Work): Promise<void> {
     for (let tries = 0; tries < 20; tries++) {
       try {
         const answer = await run(node.processes.find((process) => process.name === name) as Process);
+        if (answer && !("setAside" in answer)) throw new Error(`nothing answers ${JSON.stringify(answer)} here`);
         if (answer) aside.push({ name, run, obstacles: answer.setAside });
         return;
       } catch (error) {
@@ -227,9 +230,6 @@ export function openSendWorld(
     }
     throw new Error(`${name} never came through`);
   }
-
-  const isTold = ({ categories, on }: Process, { stream, type }: Recorded): boolean =>
-    on[type] !== undefined && categories.includes(categoryOf(stream));
 
   /** What was set aside under this event's stream is handed over again. */
   async function wakeAside({ stream }: Recorded): Promise<void> {
@@ -242,9 +242,9 @@ export function openSendWorld(
   async function drain(): Promise<void> {
     for (; position < log.all.length; position++) {
       const event = copyOf(log.all[position] as Recorded);
-      for (const { name } of node.processes.filter((process) => isTold(process, event))) {
+      for (const { name } of node.processes.filter((process) => concerns(process, event))) {
         for (let n = 0; n < deliveries; n++)
-          await work(name, (process) => process.on[event.type]?.(event, contextOf(process)));
+          await work(name, (process) => process.on[event.type]?.(event, contextFor(process, event)));
       }
       await wakeAside(event);
     }
@@ -254,7 +254,7 @@ export function openSendWorld(
     for (const [key, { process: name, timer }] of [...timers]) {
       if (timer.dueAt.getTime() > ms) continue;
       timers.delete(key);
-      await work(name, (process) => process.onTimer?.(timer, contextOf(process)));
+      await work(name, (process) => process.onTimer?.(timer, contextFor(process, timer)));
     }
   }
 

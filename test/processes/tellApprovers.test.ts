@@ -3,7 +3,7 @@ import type { OutgoingMail } from "#src/mail/mailProvider.ts";
 import type { Timer } from "#src/processes/process.ts";
 import { tellApprovers } from "#src/processes/tellApprovers.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
-import { processContext } from "#test/support/processContext.ts";
+import { fire, tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const channel = (to: string) => ({ type: "email" as const, config: { to } });
@@ -32,18 +32,17 @@ function rule(world: Awaited<ReturnType<typeof createSendWorld>>, failures = 0) 
     }),
     close: async () => {},
   });
-  const context = processContext(timers);
   return {
     sent,
     timers,
     async tellAll() {
       for (const event of world.log.all) {
         if (process.categories.some((category) => event.stream.startsWith(`${category}-`))) {
-          await process.on[event.type]?.(event, context);
+          await tell(process, event, { timers });
         }
       }
     },
-    fire: (timer: Timer) => process.onTimer?.(timer, context),
+    fire: (timer: Timer) => fire(process, timer, { timers }),
   };
 }
 

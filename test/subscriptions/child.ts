@@ -34,7 +34,7 @@ if (what === "projections") {
       },
     },
   };
-  createProcessRunner({ ...common, clock: systemClock, processes: [toyRule] }).start();
+  createProcessRunner({ ...common, clock: systemClock, processes: [toyRule], projected: async () => true }).start();
 }
 process.stdout.write("running\n");
 setInterval(() => {}, 60_000);

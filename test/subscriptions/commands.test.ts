@@ -101,7 +101,7 @@ describe("npm run projections, npm run processes", function () {
     };
     const runner = createProcessRunner({
       ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: "this one" },
-      ...{ processes: [toyRule], backoff: () => 1 },
+      ...{ processes: [toyRule], projected: async () => true, backoff: () => 1 },
     });
     running.push(runner);
     runner.start();

@@ -43,7 +43,7 @@ let made = 0;
  */
 export async function createTestDatabase({ readModels = false } = {}): Promise<TestDatabase> {
   const name = `${prefix}_${++made}`;
-  await asAdmin(`create database ${name} owner ${owner} template ${await (readModels ? filled() : migrated())}`);
+  await copyOf(await (readModels ? filled() : migrated()), name);
   return databaseOf(name);
 }
 
@@ -78,7 +78,7 @@ const migrated = (): Promise<string> =>
 
 const filled = (): Promise<string> =>
   template("filled", async (name) => {
-    await asAdmin(`create database ${name} owner ${owner} template ${await migrated()}`);
+    await copyOf(await migrated(), name);
     const database = connectDatabase({
       ownerUrl: withDatabase(adminUrl(), name, owner),
       serviceUrl: withDatabase(adminUrl(), name, service),
@@ -87,6 +87,10 @@ const filled = (): Promise<string> =>
       await ensureTables(database, { projection, ddl: await tablesFile(projection), serviceRole: service });
     await database.close();
   });
+
+/** File by file, and not through the log as by default: half the work where nobody waits for the disk. */
+const copyOf = (template: string, name: string): Promise<void> =>
+  asAdmin(`create database ${name} owner ${owner} template ${template} strategy file_copy`);
 
 /** Nobody may be connected to a database while it is copied. */
 function template(kind: string, make: (name: string) => Promise<void>): Promise<string> {

@@ -1,13 +1,36 @@
-import type { ProcessContext, Timer } from "#src/processes/process.ts";
+import { systemClock } from "#src/clock.ts";
+import type { Answer, Process, ProcessContext, Timer } from "#src/processes/process.ts";
+import { concerns } from "#src/work/concerns.ts";
+import { type Handling, handlerContext } from "#src/work/handlerContext.ts";
+import type { Recorded } from "#streams/event.ts";
 
-/** What a process is given on the first try of an event; the timers it sets are kept in `timers`. */
-export const processContext = (timers: Timer[] = []): ProcessContext => ({
-  timers: {
-    async set({ key, name, dueAt, payload = {} }) {
-      timers.push({ key, name, dueAt, payload });
+type More = Partial<Handling> & { timers?: Timer[] };
+
+/** What a process is given on the first try of an event or a timer; the timers it sets are kept in `timers`. */
+export const contextOf = (
+  process: Process,
+  subject: Recorded<any> | Timer,
+  { timers = [], ...more }: More = {},
+): ProcessContext =>
+  handlerContext(
+    {
+      process: process.name,
+      clock: systemClock,
+      projected: async () => true,
+      attempt: 1,
+      signal: new AbortController().signal,
+      onTimer: (change) => "set" in change && void timers.push(change.set),
+      ...more,
     },
-    cancel: async () => {},
-  },
-  attempt: 1,
-  signal: new AbortController().signal,
-});
+    subject,
+  );
+
+/** Hands an event over, as the runner does: nothing happens where it does not concern the process. */
+export const tell = (process: Process, event: Recorded<any>, more: More = {}): Answer | undefined =>
+  concerns(process, event)
+    ? process.on[event.type]!(structuredClone(event), contextOf(process, event, more))
+    : undefined;
+
+/** Hands a timer over that is due. */
+export const fire = (process: Process, timer: Timer, more: More = {}): Answer | undefined =>
+  process.onTimer?.(timer, contextOf(process, timer, more));

@@ -14,6 +14,7 @@ import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 /** A claim in the hand of a worker, as it believes, and what of it is not done yet. */
 type Hand = { lane: Claimed; items: Item[]; worker: string };
 
+const nobodyNew = { began: new Map(), ended: [] };
 const processes = ["send", "tell"];
 const keys = ["a", "b", "c"];
 const steps = inFull ? 1_500 : 250;
@@ -101,7 +102,7 @@ function createSchedule(database: Database, seed: number) {
       await database.transaction(async (tx) => {
         await writePlan(
           { ...tx, transaction: (work) => work(tx) },
-          { planned: work, from, position: last.position, moved, now: now() },
+          { planned: work, from, position: last.position, moved, listeners: nobodyNew, now: now() },
           { lease: lease!, holder: by },
         );
         if (dies) throw new Error("killed");
@@ -143,7 +144,7 @@ function createSchedule(database: Database, seed: number) {
       return end(hand, { lane, failed, next: { how: "retry", at: new Date(ms + int(1, 50)) } });
     }
     const timer = chance(0.1)
-      ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)) }
+      ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)), payload: {} }
       : undefined;
     const ending = { lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) };
     const held = await recordEndings(database, [ending], now());

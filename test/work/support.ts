@@ -49,10 +49,22 @@ export function useWorkTable() {
     get store() {
       return store;
     },
+    /** What the instances have said. */
+    get said() {
+      return log.said;
+    },
     /** One more instance that runs these. */
     run(processes: readonly Process[], more: Partial<ProcessRunnerOptions> = {}): ProcessRunner {
       const runner = createProcessRunner({
-        ...{ store, database, clock: systemClock, logger: log, instanceId: randomUUID(), processes },
+        ...{
+          store,
+          database,
+          clock: systemClock,
+          logger: log,
+          instanceId: randomUUID(),
+          processes,
+          projected: async () => true,
+        },
         ...{ backoff: (failures: number) => 5 * failures },
         ...more,
       });

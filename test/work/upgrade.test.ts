@@ -70,6 +70,7 @@ describe("a database from before the work table", () => {
     };
     const runner = createProcessRunner({
       ...{ store, database, clock: systemClock, logger: quietLog(), instanceId: "now", processes: [toyRule] },
+      projected: async () => true,
     });
     runner.start();
     await runner.idle();

@@ -1,24 +1,15 @@
 import { EventStoreDBClient } from "@eventstore/db-client";
 
-export type Connection = {
-  client: EventStoreDBClient;
-  /**
-   * Given with every append: that alone makes the client take its unary path, where calls cannot disturb each other
-   * and a deadline is kept. An insecure server ignores them.
-   */
-  credentials: { username: string; password: string };
-};
+const hasCredentials = /^[^:]+:\/\/[^:@/]+:[^@]+@/;
 
 /** Opens nothing yet: the first call does. Accepts `esdb://`, `kurrentdb://` and their `+discover` forms; throws a sentence without secrets. */
-export function connect(connectionString: string): Connection {
+export function connect(connectionString: string): EventStoreDBClient {
   const url = connectionString.trim().replace(/^kurrentdb(\+discover)?:\/\//, "esdb$1://");
-  const credentials = credentialsIn(url);
   const insecure = /[?&]tls=false(&|$)/i.test(url);
-  if (!credentials && !insecure)
+  if (!hasCredentials.test(url) && !insecure)
     throw new Error("the event store's URL needs user:password@ or tls=false: set EVENT_STORE_URL accordingly");
   try {
-    const client = EventStoreDBClient.connectionString(url);
-    return { client, credentials: credentials ?? { username: "none", password: "none" } };
+    return EventStoreDBClient.connectionString(url);
   } catch (error) {
     // The client's own words may quote the password.
     throw new Error(
@@ -28,11 +19,4 @@ export function connect(connectionString: string): Connection {
       },
     );
   }
-}
-
-/** The user and the password of a server's URL, if it has both. */
-export function credentialsIn(url: string): Connection["credentials"] | undefined {
-  const [, username, password] = /^[^:]+:\/\/([^:@/]+):([^@]+)@/.exec(url) ?? [];
-  if (!username || !password) return undefined;
-  return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
 }

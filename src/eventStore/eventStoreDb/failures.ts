@@ -53,18 +53,3 @@ export function unavailable(what: string, error: unknown): Unavailable {
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
-
-/** `pending`, or NoAnswer after `ms` or when the store is closed; what comes later is ignored. */
-export async function within<T>(ms: number, closed: AbortSignal, pending: Promise<T>): Promise<T> {
-  let giveUp = (): void => {};
-  const late = new Promise<never>((_, reject) => {
-    giveUp = () =>
-      reject(new NoAnswer(closed.aborted ? "the store was closed" : `no answer within ${Math.round(ms)} ms`));
-  });
-  const timer = setTimeout(giveUp, ms);
-  closed.addEventListener("abort", giveUp);
-  return Promise.race([pending, late]).finally(() => {
-    clearTimeout(timer);
-    closed.removeEventListener("abort", giveUp);
-  });
-}

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { BACKWARDS, END, type EventStoreDBClient, jsonEvent, StreamNotFoundError } from "@eventstore/db-client";
-import { connect, credentialsIn } from "./connection.ts";
+import { connect } from "./connection.ts";
 
 /** What is done with the users of an EventStoreDB, as an administrator. */
 export type Users = {
@@ -26,7 +26,7 @@ export async function prepareServiceUser(
   const { username: user, password } = namedIn(serviceUrl, "EVENT_STORE_URL");
   if (/^(admin|ops)$/i.test(user))
     throw new Error(`"${user}" is a user of the server's own: name another one in EVENT_STORE_URL`);
-  const admin = connect(adminUrl);
+  const admin = { client: connect(adminUrl), credentials: namedIn(adminUrl, "EVENT_STORE_ADMIN_URL") };
   try {
     const created = await users.create(user, password);
     if (!created) await users.setPassword(user, password);
@@ -37,7 +37,7 @@ export async function prepareServiceUser(
   }
 }
 
-type Admin = ReturnType<typeof connect>;
+type Admin = { client: EventStoreDBClient; credentials: { username: string; password: string } };
 
 const administrators = "$admins";
 
@@ -80,9 +80,9 @@ async function lastOf(client: EventStoreDBClient, stream: string, credentials: A
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 function namedIn(url: string, setting: string): Admin["credentials"] {
-  const credentials = credentialsIn(url.trim());
-  if (!credentials) throw new Error(`${setting} needs user:password@ before the host`);
-  return credentials;
+  const [, username, password] = /^[^:]+:\/\/([^:@/]+):([^@]+)@/.exec(url.trim()) ?? [];
+  if (!username || !password) throw new Error(`${setting} needs user:password@ before the host`);
+  return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
 
 /** The server's own HTTP interface, which has users on the port of the log. */

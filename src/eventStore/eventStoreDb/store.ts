@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { ErrorType, NO_STREAM, WrongExpectedVersionError } from "@eventstore/db-client";
+import { ErrorType, WrongExpectedVersionError } from "@eventstore/db-client";
 import {
   type Appended,
   asExpected,
@@ -12,12 +12,14 @@ import {
   StreamMoved,
   Unavailable,
 } from "../eventStore.ts";
-import { isStreamName, validateAppend, validateStream } from "../validate.ts";
+import { isStreamName, type ValidEvent, validateAppend, validateStream } from "../validate.ts";
+import { createCalls } from "./calls.ts";
 import { connect } from "./connection.ts";
-import { safe, toEventData } from "./events.ts";
-import { accessDenied, asCommandError, failureType, persist, unavailable, within } from "./failures.ts";
+import { safe } from "./events.ts";
+import { accessDenied, asCommandError, failureType, persist, unavailable } from "./failures.ts";
 import { type Feed, passes } from "./feed.ts";
 import { follow, type Log } from "./follow.ts";
+import { appendOutcome, appendRequests } from "./messages.ts";
 import { createReads } from "./reads.ts";
 
 export type EventStoreDbOptions = {
@@ -33,10 +35,11 @@ const silent: Log = { warn() {}, error() {} };
 /** The event log on EventStoreDB (KurrentDB) 22.10 or newer. Connects at the first call. */
 export function createEventStoreDbStore(options: EventStoreDbOptions): EventStore {
   const { connectionString, timeoutMs = 10_000, logger: log = silent } = options;
-  const { client, credentials } = connect(connectionString);
+  const client = connect(connectionString);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every call that waits for its next try listens
-  const reads = createReads({ client, credentials }, timeoutMs, closing.signal);
+  const calls = createCalls(client, closing.signal);
+  const reads = createReads(calls, timeoutMs, closing.signal);
   const feeds = new Map<Feed, readonly string[] | undefined>();
 
   function opened(feed: Feed, categories?: readonly string[]): () => void {
@@ -49,27 +52,16 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
     for (const [feed, categories] of feeds) if (!passes(stream, categories)) feed.wake();
   }
 
-  const write = (stream: string, expectedRevision: number, events: readonly NewEvent[]): Promise<Appended> =>
+  const write = (stream: string, expectedRevision: number, events: readonly ValidEvent[]): Promise<Appended> =>
     persist({
       what: `appending to ${stream}`,
       timeoutMs,
       closed: closing.signal,
       async attempt(budgetMs) {
-        const settings = {
-          expectedRevision: expectedRevision === noStream ? NO_STREAM : BigInt(expectedRevision),
-          credentials,
-          deadline: budgetMs,
-          requiresLeader: true,
-        } as const;
-        // The deadline is the client's; the second limit is for the day it is not kept.
-        const result = await within(
-          budgetMs + 1000,
-          closing.signal,
-          client.appendToStream(stream, events.map(toEventData), settings),
-        );
-        const revision = safe(result.nextExpectedRevision);
-        if (!result.success) throw new StreamMoved(stream, expectedRevision, revision);
-        return { revision, position: safe(result.position!.commit) };
+        const requests = appendRequests(stream, expectedRevision, events);
+        const outcome = appendOutcome(await calls.append(requests, budgetMs));
+        if (!outcome.written) throw new StreamMoved(stream, expectedRevision, outcome.revision);
+        return { revision: outcome.revision, position: outcome.position };
       },
       verdict: (error) => appendVerdict(stream, expectedRevision, error),
     });
@@ -80,20 +72,20 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   }
 
   /** The position of these very events, if they are already written: a retry must not fail because the guard has moved since they were written. */
-  async function written(stream: string, expectedRevision: number, events: readonly NewEvent[]): Promise<boolean> {
+  async function written(stream: string, expectedRevision: number, events: readonly ValidEvent[]): Promise<boolean> {
     const there = await reads.stream(stream, expectedRevision + 1, events.length);
-    return there.length === events.length && there.every(({ id }, index) => id === events[index]!.id.toLowerCase());
+    return there.length === events.length && there.every(({ id }, index) => id === events[index]!.id);
   }
 
   async function append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended> {
     const { revision: expectedRevision, unlessMoved = [] } = asExpected(expected);
-    validateAppend(stream, expectedRevision, events);
+    const valid = validateAppend(stream, expectedRevision, events);
     const tails = await Promise.all(unlessMoved.map((guard) => tailOf(guard)));
     const moved = tails.find(({ revision, actual }) => actual !== revision);
-    if (moved && !(await written(stream, expectedRevision, events))) {
+    if (moved && !(await written(stream, expectedRevision, valid))) {
       throw new StreamMoved(moved.stream, moved.revision, moved.actual);
     }
-    const appended = await write(stream, expectedRevision, events);
+    const appended = await write(stream, expectedRevision, valid);
     wakeOthers(stream);
     return appended;
   }

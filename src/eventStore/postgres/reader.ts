@@ -3,12 +3,14 @@ import pg from "pg";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
 import { Unavailable } from "../eventStore.ts";
+import { sharingAnswers } from "../sharedAnswers.ts";
+import { groupingReads, type Wanted } from "./groupedReads.ts";
 import { pauses } from "./recovery.ts";
 
 export type ReaderOptions = { connectionString: string; timeoutMs: number; connections: number };
 
-/** A stretch of the log, in order, and how far it reaches: over what was left out by category too. `bytes`: what its events take. */
-export type Page = { events: Recorded[]; position: number; bytes: number };
+/** A stretch of the log, in order, and how far it reaches: over what was left out by category too. */
+export type Page = { events: Recorded[]; position: number };
 export type PageRequest = { after: number; upTo: number; categories: readonly string[] | undefined; limit: number };
 
 export type Reader = {
@@ -37,6 +39,12 @@ type Ask = { name: string; text: string; values: unknown[]; query_timeout?: numb
 
 const columns = "event_id, stream_id, revision, position, type, schema_version, data, metadata";
 const readStream = `select ${columns} from es.events where stream_id = $1 and revision >= $2::bigint order by revision limit $3`;
+const readStreams = `select wanted.number, ${columns}
+  from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as wanted (stream, first, count, number)
+  cross join lateral (
+    select ${columns} from es.events where stream_id = wanted.stream and revision >= wanted.first
+    order by revision limit least(wanted.count, $4)
+  ) event order by wanted.number, revision`;
 const readLast = `select ${columns} from es.events where stream_id = $1 order by revision desc limit 1`;
 export const readHead = "select coalesce(max(position), 0) from es.events";
 const readPage = (where: string): string => `select ${columns}, bytes_so_far from (
@@ -65,30 +73,53 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
   const pageTimeoutMs = 2 * timeoutMs;
 
   /** Under its name a connection prepares it once. */
-  async function ask({ query_timeout = timeoutMs, ...named }: Ask): Promise<Row[]> {
+  async function ask<R extends unknown[] = Row>({ query_timeout = timeoutMs, ...named }: Ask): Promise<R[]> {
     try {
       const query = { ...named, rowMode: "array", query_timeout } as pg.QueryArrayConfig;
-      return (await pool.query<Row>(query)).rows;
+      return (await pool.query<R>(query)).rows;
     } catch (error) {
       throw asUnavailable(error);
     }
   }
 
-  /** Reading changes nothing, so it is simply tried again. */
-  async function askForSure(query: Ask): Promise<Row[]> {
+  const shared = sharingAnswers();
+
+  /** Reading changes nothing, so it is simply tried again. The same rows for all who asked at once. */
+  const askForSure = (query: Ask): Promise<readonly Row[]> =>
+    shared(`${query.name} ${JSON.stringify(query.values)}`, () => untilAnswered(() => ask(query)));
+
+  async function untilAnswered(read: () => Promise<Row[]>): Promise<Row[]> {
     const deadline = performance.now() + timeoutMs;
     for (const pause = pauses(); ; await sleep(pause.next())) {
       try {
-        return await ask(query);
+        return await read();
       } catch (error) {
         if (!(error instanceof Unavailable) || pool.ending || performance.now() >= deadline) throw error;
       }
     }
   }
 
+  const readGrouped = groupingReads<Row>({
+    alone: ({ stream, from, count }) => ask({ name: "stream", text: readStream, values: [stream, from, count] }),
+    async together(wanted, each) {
+      const columnsOfWanted = [wanted.map(({ stream }) => stream), wanted.map(({ from }) => from)];
+      const values = [...columnsOfWanted, wanted.map(({ count = null }) => count), each];
+      const found = wanted.map((): Row[] => []);
+      for (const [number, ...row] of await ask<[number: string, ...Row]>({
+        name: "streams",
+        text: readStreams,
+        values,
+      }))
+        found[Number(number) - 1]!.push(row);
+      return found;
+    },
+  });
+
+  const streamForSure = (wanted: Wanted): Promise<readonly Row[]> =>
+    shared(JSON.stringify(wanted), () => untilAnswered(() => readGrouped(wanted)));
+
   return {
-    stream: async (stream, fromRevision, maxCount) =>
-      (await askForSure({ name: "stream", text: readStream, values: [stream, fromRevision, maxCount] })).map(recorded),
+    stream: async (stream, from, count) => (await streamForSure({ stream, from, count })).map(recorded),
     last: async (stream) => (await askForSure({ name: "last", text: readLast, values: [stream] })).map(recorded)[0],
     head: async () => Number((await askForSure({ name: "head", text: readHead, values: [] }))[0]?.[0]),
     async page({ after, upTo, categories, limit }) {
@@ -100,7 +131,7 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
       const events = rows.map(recorded);
       const bytes = Number(rows.at(-1)?.[8] ?? 0);
       const cut = rows.length === limit || bytes >= maxPageBytes;
-      return { events, position: cut ? events.at(-1)!.position : upTo, bytes };
+      return { events, position: cut ? events.at(-1)!.position : upTo };
     },
     // A query that hangs is not waited for longer than for its answer.
     close: () => Promise.race([pool.end(), sleep(timeoutMs, undefined, { ref: false })]),

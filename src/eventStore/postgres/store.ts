@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import { asExpected, type EventStore } from "../eventStore.ts";
 import { validateAppend, validateRevision, validateStream } from "../validate.ts";
 import { createReader } from "./reader.ts";
-import { createRecent } from "./recent.ts";
 import { type Log, silent } from "./recovery.ts";
 import { subscription } from "./subscription.ts";
 import { createTail } from "./tail.ts";
@@ -24,7 +23,6 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // every subscription listens
   const reader = createReader({ connectionString, timeoutMs, connections: readers });
-  const recent = createRecent(reader);
   const tail = createTail({ connectionString, timeoutMs, log });
   const writer = createWriter({ connectionString, timeoutMs, log, onCommitted: tail.committed });
   let closed: Promise<void> | undefined;
@@ -51,7 +49,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
     readLast: (stream) => reader.last(stream),
     head: () => reader.head(),
     subscribe: (subscribeOptions) =>
-      subscription({ pages: recent, tail, log, closing: closing.signal }, subscribeOptions),
+      subscription({ pages: reader, tail, log, closing: closing.signal }, subscribeOptions),
     close: () => (closed ??= close()),
   };
 }

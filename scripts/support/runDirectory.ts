@@ -1,0 +1,22 @@
+import { mkdtemp, statfs } from "node:fs/promises";
+import { availableParallelism, freemem, tmpdir } from "node:os";
+import { join } from "node:path";
+import { runPrefix } from "./testLeftovers.ts";
+
+/** A file system in memory, where Linux has one. */
+const memory = "/dev/shm";
+/** Bytes that a lane may need at most: servers of its own and of the services that it starts, with their logs. */
+const bytesOfLane = 1.5 * 2 ** 30;
+
+/**
+ * A new directory for what a run of the tests writes. In memory if there is ample room: a database is copied there in a tenth of the time
+ * (20 ms of CPU in place of 200), and no test needs its data to survive the machine. TMPDIR, if it is set, comes first.
+ */
+export async function makeRunDirectory(): Promise<string> {
+  return mkdtemp(join(process.env.TMPDIR || (await roomInMemory()) || tmpdir(), runPrefix));
+}
+
+async function roomInMemory(): Promise<string | undefined> {
+  const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
+  return Math.min(bavail * bsize, freemem()) > bytesOfLane * (availableParallelism() + 1) ? memory : undefined;
+}

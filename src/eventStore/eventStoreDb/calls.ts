@@ -1,0 +1,98 @@
+import type { EventStoreDBClient } from "@eventstore/db-client";
+import { StreamsClient } from "@eventstore/db-client/generated/streams_grpc_pb.js";
+import type streams from "@eventstore/db-client/generated/streams_pb.js";
+import type { CallOptions, Metadata } from "@grpc/grpc-js";
+import { asCommandError, NoAnswer } from "./failures.ts";
+
+/**
+ * What the client keeps to itself: it finds the leader, holds the channel, opens it again after a failure, and knows the rights. Its own
+ * reads and appends on top of that cost several times as much CPU as the call: a chain of object streams for each, every event written as
+ * JSON twice, and for a stream that is not there an error with its stack. Looked up in 6.2.1, the version that is pinned.
+ */
+type Internals = {
+  execute<T>(kind: typeof StreamsClient, name: string, action: (grpc: StreamsClient) => Promise<T>): Promise<T>;
+  callArguments(
+    options: { requiresLeader: boolean; deadline?: number },
+    call?: CallOptions,
+  ): [metadata: Metadata, options: CallOptions];
+};
+
+export type Calls = {
+  /** What the leader answers to a read. NoAnswer when `idleMs` pass without a message, or when the store is closed. */
+  read(request: streams.ReadReq, idleMs: number): Promise<streams.ReadResp[]>;
+  /** The leader's answer to an append, a call of its own. NoAnswer when it is late, or when the store is closed. */
+  append(requests: readonly streams.AppendReq[], deadlineMs: number): Promise<streams.AppendResp>;
+};
+
+/** The deadline of an append is gRPC's; this much later ends it if that is not kept. */
+const graceMs = 1_000;
+
+/** Calls reject with the client's errors, or NoAnswer. */
+export function createCalls(client: EventStoreDBClient, closed: AbortSignal): Calls {
+  const internals = client as unknown as Internals;
+
+  /** Runs a call that ends at the latest after `ms`, counted again when `heard`. */
+  function bounded<T>(ms: number, begin: (call: Pending<T>) => { cancel(): void }): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let running: { cancel(): void } | undefined;
+      let over = false;
+      const end = (settle: () => void): void => {
+        over = true;
+        clearTimeout(timer);
+        closed.removeEventListener("abort", giveUp);
+        settle();
+      };
+      const giveUp = (): void => {
+        const why = closed.aborted ? "the store was closed" : `no answer within ${Math.round(ms)} ms`;
+        end(() => reject(new NoAnswer(why)));
+        running?.cancel();
+      };
+      const timer = setTimeout(giveUp, ms);
+      closed.addEventListener("abort", giveUp);
+      internals
+        .execute(StreamsClient, "streams", (grpc) => {
+          if (over) return new Promise<T>(() => {});
+          return new Promise<T>((done, failed) => {
+            const fail = (error: Error): void => failed(asCommandError(error));
+            running = begin({ grpc, done, fail, heard: () => void timer.refresh() });
+          });
+        })
+        .then(
+          (result) => end(() => resolve(result)),
+          (error) => end(() => reject(error)),
+        );
+    });
+  }
+
+  return {
+    read: (request, idleMs) =>
+      bounded(idleMs, ({ grpc, done, fail, heard }) => {
+        const answers: streams.ReadResp[] = [];
+        const options = internals.callArguments({ requiresLeader: true }, { deadline: Number.POSITIVE_INFINITY });
+        const call = grpc.read(request, ...options);
+        call.on("data", (answer: streams.ReadResp) => {
+          answers.push(answer);
+          heard();
+        });
+        call.on("error", fail);
+        call.on("end", () => done(answers));
+        return call;
+      }),
+    append: (requests, deadlineMs) =>
+      bounded(deadlineMs + graceMs, ({ grpc, done, fail }) => {
+        const options = internals.callArguments({ requiresLeader: true, deadline: deadlineMs });
+        const call = grpc.append(...options, (error, answer) => (error ? fail(error) : done(answer)));
+        call.on("error", fail);
+        for (const request of requests) call.write(request);
+        call.end();
+        return call;
+      }),
+  };
+}
+
+type Pending<T> = {
+  grpc: StreamsClient;
+  done(result: T): void;
+  fail(error: Error): void;
+  heard(): void;
+};

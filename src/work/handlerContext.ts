@@ -1,0 +1,75 @@
+import type { Clock } from "#src/clock.ts";
+import type { ProcessContext, Timer } from "#src/processes/process.ts";
+import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import type { TimerChange } from "./endings.ts";
+import { isEvent } from "./parked.ts";
+
+/** Waits until the read models have reached a position of the log; false if they do not within `timeoutMs`. */
+export type Projected = (position: number, options: { timeoutMs: number; signal: AbortSignal }) => Promise<boolean>;
+
+/** How long a handler keeps its place for read models that are almost there: giving it back costs more than this. */
+const momentMs = 100;
+
+export type Handling = {
+  /** The process's name. */
+  process: string;
+  clock: Pick<Clock, "now">;
+  projected: Projected;
+  attempt: number;
+  signal: AbortSignal;
+  /** Told of timers as they are set and cancelled. */
+  onTimer(change: TimerChange): void;
+};
+
+/** What a handler is given to act with, because of this event or timer. */
+export function handlerContext(handling: Handling, subject: Recorded | Timer): ProcessContext {
+  const { process, clock, projected, attempt, signal, onTimer } = handling;
+  const cause = causeOf(process, subject);
+  return {
+    cause,
+    because: (event) => handlerContext(handling, event),
+    timers: {
+      async set({ key, name, payload, ...due }) {
+        const dueAt = "dueAt" in due ? due.dueAt : new Date(clock.now().getTime() + due.inMs);
+        onTimer({ set: { key, name, dueAt, payload: { ...payload, ...traceOf(cause) } } });
+      },
+      async cancel(key, name) {
+        onTimer({ cancel: key, name });
+      },
+    },
+    reached: (position) => projected(position, { timeoutMs: momentMs, signal }),
+    attempt,
+    signal,
+  };
+}
+
+type Cause = ProcessContext["cause"];
+type Trace = Pick<Cause, "workspaceId" | "correlationId" | "causationId">;
+
+/** A process acts because of an event: same correlation, caused by it. What a timer sets in motion has the cause that the timer was set for. */
+export function causeOf(process: string, subject: Recorded | Timer): Cause {
+  const trace = isEvent(subject) ? traceOfEvent(subject) : storedTrace(subject);
+  return { actor: { kind: "system", id: process }, ...trace };
+}
+
+const traceOfEvent = ({ id, stream, metadata }: Recorded): Trace => ({
+  workspaceId: metadata.workspaceId ?? (categoryOf(stream) === "workspace" ? idOf(stream) : null),
+  correlationId: metadata.correlationId,
+  causationId: id,
+});
+
+/** Some timers of before have none: what they set in motion begins with them. */
+function storedTrace({ payload }: Timer): Trace {
+  const {
+    workspaceId = null,
+    correlationId = crypto.randomUUID(),
+    causationId = correlationId,
+  } = payload as Partial<Trace>;
+  return { workspaceId, correlationId, causationId };
+}
+
+const traceOf = ({ workspaceId, correlationId, causationId }: Cause): Trace => ({
+  workspaceId,
+  correlationId,
+  causationId,
+});

@@ -1,0 +1,87 @@
+import type { Sql } from "#src/postgres/database.ts";
+import type { Listeners, Process } from "#src/processes/process.ts";
+import { categoryOf, type Recorded } from "#streams/event.ts";
+
+/** Where it is not known who listens. */
+export const anyListeners: Listeners = { rules: true, webhooks: true };
+
+/** Reads the log like a process, for the planner itself: how far it is known who listens is stored like how far a process is planned. */
+export const listenersReader: Process = {
+  name: "listeners",
+  categories: ["rule", "webhook"],
+  keyOf: ({ stream }) => stream,
+  on: {},
+};
+
+const began = ["RuleCreated", "WebhookCreated"];
+const ended = ["RuleDeleted", "WebhookDeleted"];
+
+/** Which workspaces have rules and webhooks, at one place of the log. */
+export type KnownListeners = {
+  /** Goes on by one event. */
+  follow(event: Recorded): void;
+  /** Who may listen to this event, if it comes next. */
+  to(event: Recorded): Listeners;
+  /** What has changed since it was asked last: streams that have begun, with their workspaces, and that have ended. */
+  changes(): ListenerChanges;
+};
+
+export type ListenerChanges = { began: ReadonlyMap<string, string>; ended: readonly string[] };
+
+/** As they are stored: at the place where the reader stands. */
+export async function loadListeners(sql: Sql): Promise<KnownListeners> {
+  const { rows } = await sql.query<{ stream: string; workspace: string }>(
+    "select stream, workspace from work.listeners",
+  );
+  const workspaces = new Map(rows.map(({ stream, workspace }) => [stream, workspace]));
+  /** How many of each, by category and workspace. */
+  const counts = new Map<string, number>();
+  const count = (stream: string, workspace: string, more: 1 | -1): void => {
+    const name = nameOf(categoryOf(stream), workspace);
+    counts.set(name, (counts.get(name) ?? 0) + more);
+  };
+  for (const [stream, workspace] of workspaces) count(stream, workspace, 1);
+  const changed = new Set<string>();
+
+  return {
+    follow({ stream, type, metadata: { workspaceId } }) {
+      const known = workspaces.get(stream);
+      if (began.includes(type) && known === undefined && workspaceId !== null) {
+        workspaces.set(stream, workspaceId);
+        count(stream, workspaceId, 1);
+        changed.add(stream);
+      }
+      if (ended.includes(type) && known !== undefined) {
+        workspaces.delete(stream);
+        count(stream, known, -1);
+        changed.add(stream);
+      }
+    },
+    to({ metadata: { workspaceId } }) {
+      if (workspaceId === null) return anyListeners;
+      const has = (category: string) => (counts.get(nameOf(category, workspaceId)) ?? 0) > 0;
+      return { rules: has("rule"), webhooks: has("webhook") };
+    },
+    changes() {
+      const streams = [...changed];
+      changed.clear();
+      return {
+        began: new Map(
+          streams.flatMap((stream) => (workspaces.has(stream) ? [[stream, workspaces.get(stream)!]] : [])),
+        ),
+        ended: streams.filter((stream) => !workspaces.has(stream)),
+      };
+    },
+  };
+}
+
+const nameOf = (category: string, workspace: string): string => `${category} ${workspace}`;
+
+/** Stores changes, in the transaction that moves the reader on. */
+export async function storeListeners(tx: Sql, { began, ended }: ListenerChanges): Promise<void> {
+  await tx.query("delete from work.listeners where stream = any($1)", [ended]);
+  await tx.query(
+    "insert into work.listeners (stream, workspace) select * from unnest($1::text[], $2::text[]) on conflict do nothing",
+    [[...began.keys()], [...began.values()]],
+  );
+}
