@@ -1,9 +1,18 @@
+import { randomUUID } from "node:crypto";
+import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
+import type { Cause } from "#src/commands/handle.ts";
+import { pauseInForce, pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import type { Composition } from "#src/compose.ts";
+import { loadConfig } from "#src/config.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/postgres/database.ts";
+import { allProcesses } from "#src/processes/index.ts";
+import type { Process } from "#src/processes/process.ts";
 import { StartError } from "#src/startError.ts";
 import { type Parked, requestRetry } from "#src/work/parked.ts";
 import { plannerLease } from "#src/work/plannerLease.ts";
+import { type Between, rewind } from "#src/work/rewind.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 
@@ -12,7 +21,12 @@ const usage = `The processes: how far their work is planned, what waits and what
   npm run processes -- status
   npm run processes -- parked [--process NAME]           lists the items that a process gave up on, with their errors
   npm run processes -- retry ID                          retries one item
-  npm run processes -- retry --all [--process NAME]      retries all items (of one process); a running instance does it`;
+  npm run processes -- retry --all [--process NAME]      retries all items (of one process); a running instance does it
+  npm run processes -- pause [--reason TEXT]             lets nothing leave any more, of any workspace: no mail, no webhook
+  npm run processes -- resume [--reason TEXT]            ends that; what has waited leaves
+  npm run processes -- rewind [--dry-run|--yes] [--webhooks]
+      After a restore of PostgreSQL from before the end of the event log: brings the processes to its end. Rules, webhooks and notices
+      pass over what lies between (with --webhooks webhooks do not); everything else looks at it again and finishes what is left. Without --yes it only says what it would do.`;
 
 type Run = (composition: Composition) => Promise<void>;
 
@@ -23,6 +37,7 @@ const status: Run = async ({ database, store }) => {
     [plannerLease],
   );
   console.log(`planner: ${planners[0]?.holder ?? "nobody"}`);
+  console.log(await describePause(store));
   const { rows } = await database.query(
     `select name as process, planned,
        count(*) filter (where lane.state = 'ready') as ready,
@@ -79,8 +94,74 @@ const retry =
     console.log(`${count} scheduled for retry by a running instance`);
   };
 
+const pause =
+  (reason: string | null): Run =>
+  async ({ deps, store }) => {
+    const changed = await pauseInstallation(deps, reason, byOperator());
+    console.log(changed ? "paused: nothing leaves until `npm run processes -- resume`" : await describePause(store));
+  };
+
+const resume =
+  (reason: string | null): Run =>
+  async ({ deps }) => {
+    const changed = await resumeInstallation(deps, reason, byOperator());
+    console.log(changed ? "resumed: what has waited leaves" : "nothing was paused");
+    if (loadConfig().startPaused) console.log("START_PAUSED is still true: the next start pauses again");
+  };
+
+async function describePause(store: EventStore): Promise<string> {
+  const pause = await pauseInForce({ store });
+  if (!pause) return "paused: no";
+  return `paused: since ${pause.since} by ${pause.by}${pause.reason === null ? "" : `: ${pause.reason}`}`;
+}
+
+function byOperator(): Cause {
+  const id = randomUUID();
+  return { actor: { kind: "operator", id: userName() }, workspaceId: null, correlationId: id, causationId: id };
+}
+
+/** In a container the user may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "operator";
+  }
+}
+
+const rewindProcesses =
+  ({ yes = false, webhooks = false }: { yes?: boolean; webhooks?: boolean }): Run =>
+  async ({ store, database, deps, provider, webhooks: { deliveries } }) => {
+    const holder = `rewind ${randomUUID()}`;
+    const queued = { deliveries, onQueued() {} };
+    const settings = { ...loadConfig(), provider, instanceId: holder, webhooks: queued, onReduced() {} };
+    const processes = allProcesses(deps, settings);
+    const skips = ({ name, onlyNews }: Process) => onlyNews === true && !(webhooks && name === "queueWebhooks");
+    const options = { store, database, clock: deps.clock, processes, holder, skips };
+    const { between, logIsOlder } = await rewind(options, { act: yes });
+    if (logIsOlder)
+      console.log(
+        "the event log is older than this database: what it lost is dropped, and the read models are made anew at the next start",
+      );
+    const found = between.filter(({ events }) => events > 0);
+    if (found.length > 0) console.table(found.map(shown));
+    else console.log("the processes have nothing to do about what lies between");
+    console.log(yes ? "done: start the instances" : "nothing was changed: with --yes it is done");
+  };
+
+const shown = ({ process, stood, events, skipped }: Between) => ({
+  ...{ process, "stood at": stood, "events since": events },
+  "what becomes of them": skipped ? "passed over" : "looked at again",
+});
+
 function read(args: string[]): Run {
-  const { command, id, all, process } = options(args);
+  const { command, id, all, process, reason, yes, webhooks, "dry-run": dryRun } = options(args);
+  if (command === "rewind" && !id && !all && !process && !reason && !(yes && dryRun))
+    return rewindProcesses({ ...(yes && { yes }), ...(webhooks && { webhooks }) });
+  if (yes || webhooks || dryRun) throw new Misuse("--yes, --dry-run and --webhooks are for `rewind`.");
+  if (command === "pause" && !id && !all && !process) return pause(reason ?? null);
+  if (command === "resume" && !id && !all && !process) return resume(reason ?? null);
+  if (reason !== undefined) throw new Misuse("--reason is for `pause` and `resume`.");
   if (command === "status" && !id && !all && !process) return status;
   if (command === "parked" && !id && !all) return showParked(process);
   if (command === "retry" && all && !id) return retry({ process });
@@ -89,7 +170,9 @@ function read(args: string[]): Run {
 }
 
 function options(args: string[]) {
-  const known = { all: { type: "boolean" }, process: { type: "string" } } as const;
+  const flag = { type: "boolean" } as const;
+  const text = { type: "string" } as const;
+  const known = { all: flag, process: text, reason: text, yes: flag, "dry-run": flag, webhooks: flag } as const;
   const { values, positionals } = parseArgs({ args, options: known, allowPositionals: true });
   const [command, id, ...rest] = positionals;
   if (rest.length > 0) throw new Misuse(`Unexpected argument: ${rest.join(" ")}.`);

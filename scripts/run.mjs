@@ -13,6 +13,7 @@ const commands = {
   projections: "scripts/projections.ts",
   processes: "scripts/processes.ts",
   secrets: "scripts/secrets.ts",
+  "event-store": "scripts/eventStore.ts",
   audit: "scripts/audit.ts",
 };
 const inUseEveryMs = 3_600_000;

@@ -96,6 +96,8 @@ function completed(read: Settings, given: Environment) {
     checkResponses: read.nodeEnv === "test",
     /** npm sets this for whatever it runs, and for what that starts. */
     startedByNpm: Boolean(given.npm_lifecycle_event),
+    smtpInProxy: read.smtpInProxy === "true",
+    startPaused: read.startPaused === "true",
     roles: new Set<Role>(read.roles),
     publicUrl,
     dataDir,

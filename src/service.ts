@@ -1,8 +1,12 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
+import type { Dependencies } from "./commands/dependencies.ts";
+import type { Cause } from "./commands/handle.ts";
 import { reception } from "./commands/inbound/receiveMail.ts";
+import { pauseInstallation } from "./commands/installation.ts";
 import type { Composition } from "./compose.ts";
 import type { Config, Role } from "./config.ts";
+import { Unavailable } from "./eventStore/eventStore.ts";
 import type { HttpServer } from "./http/framework/server.ts";
 import { startHttp } from "./http/index.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
@@ -11,6 +15,7 @@ import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhoo
 import { allProcesses } from "./processes/index.ts";
 import type { Says } from "./processes/reduceStoredHtml.ts";
 import { settingDescriptions } from "./settings.ts";
+import { StartError } from "./startError.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
 import { readModelsStandStill } from "./subscriptions/standstill.ts";
 import { createProcessRunner, type ProcessRunner } from "./work/runner.ts";
@@ -34,6 +39,7 @@ export async function startService(
   { instanceId, logger, alone = false }: { instanceId: string; logger: Logger; alone?: boolean },
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
+  if (config.startPaused) await startPaused(deps, logger);
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   let projectionRunner: ProjectionRunner | undefined;
@@ -68,9 +74,9 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
-      const { host, port, publicUrl } = config;
+      const { host, port, publicUrl, trustProxy } = config;
       http = await startHttp({
-        ...{ deps, database, store, instanceId, logger, host, port, publicUrl },
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
@@ -88,12 +94,32 @@ export async function startService(
       });
     }
     if (receivesMail) {
-      const { smtpInPort: port, smtpInHost: host } = config;
-      smtp = await createSmtpReceiver({ reception: reception(deps), port, host, logger });
+      const { smtpInPort: port, smtpInHost: host, smtpInProxy: proxied } = config;
+      smtp = await createSmtpReceiver({ reception: reception(deps), port, host, proxied, logger });
     }
   } catch (error) {
     await stop();
     throw error;
   }
   return { url: http?.server.url ?? null, smtpPort: smtp?.port ?? null, stop };
+}
+
+/** On record before anything that could let something leave is started. Throws StartError if that cannot be. */
+async function startPaused(deps: Dependencies, logger: Logger): Promise<void> {
+  const startId = deps.ids.uuid();
+  const cause: Cause = {
+    actor: { kind: "operator", id: "START_PAUSED" },
+    workspaceId: null,
+    correlationId: startId,
+    causationId: startId,
+  };
+  try {
+    await pauseInstallation(deps, "started with START_PAUSED=true", cause);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    throw new StartError(`START_PAUSED=true cannot be recorded, because the event log is away: ${error.message}.`);
+  }
+  logger.warn(
+    "START_PAUSED is true: nothing leaves until `npm run processes -- resume`; take the setting out before you resume",
+  );
 }

@@ -48,9 +48,19 @@ export const settings = Type.Object({
       description: "The address at which people reach the service; links in mail begin with it.",
     }),
   ),
+  TRUST_PROXY: Whole(0, 10, {
+    default: 0,
+    description:
+      "How many reverse proxies stand in front of HTTP, so that as many of the last entries of X-Forwarded-For are believed; only for a service that nobody reaches past them.",
+  }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
     description: "What this instance does; several instances may share a role.",
+  }),
+  START_PAUSED: OneOf(["true", "false"], {
+    default: "false",
+    description:
+      "With true the start pauses the whole installation: nothing leaves until the operator resumes it, for use after a restore.",
   }),
   LOG_LEVEL: OneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
     default: "info",
@@ -105,6 +115,11 @@ export const settings = Type.Object({
   SMTP_IN_PORT: Whole(...port, {
     default: 2525,
     description: "The port that the mail receiver listens on; 0 turns it off.",
+  }),
+  SMTP_IN_PROXY: OneOf(["true", "false"], {
+    default: "false",
+    description:
+      "With true every connection for mail begins with a line of the PROXY protocol (version 1) that names its sender; only for a port that nobody reaches past the proxy.",
   }),
   INBOUND_MX_HOST: HostName({
     default: "localhost",

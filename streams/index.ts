@@ -10,6 +10,7 @@ import { emailAddresses } from "./emailAddress/decider.ts";
 import { filings } from "./filing/decider.ts";
 import { identities } from "./identity/decider.ts";
 import { inboxes } from "./inbox/decider.ts";
+import { installations } from "./installation/decider.ts";
 import { quotas } from "./quota/decider.ts";
 import { rules } from "./rule/decider.ts";
 import { ruleRuns } from "./ruleRun/decider.ts";
@@ -32,6 +33,7 @@ export const streams = {
   filings,
   identities,
   inboxes,
+  installations,
   quotas,
   rules,
   ruleRuns,

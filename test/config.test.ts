@@ -92,6 +92,30 @@ describe("the configuration", () => {
     expect(handedOn.filter((name) => !names.includes(name as string))).to.deep.equal([]);
   });
 
+  it("of docker-compose.yml can be had twice, behind a proxy, and names no administrator at run time", async () => {
+    const compose = await readFile("docker-compose.yml", "utf8");
+    const [, text = ""] = /\nservices:\n([\s\S]*?)\n\w/.exec(compose) ?? [];
+    const services = new Map(
+      text
+        .split(/^ {2}(?=[\w-]+:\n)/m)
+        .slice(1)
+        .map((service) => [service.slice(0, service.indexOf(":")), service]),
+    );
+    expect([...services.keys()]).to.include.members(["countersign", "proxy", "eventstore-user", "eventstore"]);
+    const having = (words: string) => [...services].filter(([, said]) => said.includes(words)).map(([name]) => name);
+    // A port of the machine, or a name, can be had once.
+    expect([having("\n    ports:"), having("container_name:")]).to.deep.equal([["proxy"], []]);
+    expect(having("://admin:")).to.deep.equal(["eventstore-user"]);
+    expect(having("ADMIN_PASSWORD")).to.have.members(["eventstore-user", "eventstore"]);
+    expect(services.get("countersign"))
+      .to.match(/EVENT_STORE_URL: (&\S+ )?esdb:\/\/countersign:/)
+      .and.to.match(/eventstore-user: \{ condition: service_completed_successfully \}/)
+      .and.to.match(/SMTP_IN_PROXY: "true"\n.*TRUST_PROXY: \$\{TRUST_PROXY:-1\}/);
+    expect(compose)
+      .to.match(/countersign:8080 check/)
+      .and.to.match(/countersign:2525 check .*send-proxy/);
+  });
+
   it("takes an empty setting for one that is not there", () => {
     expect(loadConfig({ SECRETS_KEYS: ring, PORT: "", SMTP_URL: " ", CRASH_AT: "" }).port).to.equal(8080);
   });

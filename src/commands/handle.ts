@@ -187,6 +187,7 @@ export function createStreamServices(deps: {
     filings: serviceOf(streams.filings),
     identities: serviceOf(streams.identities),
     inboxes: serviceOf(streams.inboxes),
+    installations: serviceOf(streams.installations),
     quotas: serviceOf(streams.quotas),
     rules: serviceOf(streams.rules),
     ruleRuns: serviceOf(streams.ruleRuns),

@@ -55,6 +55,8 @@ export type HttpOptions = {
   host: string;
   port: number;
   publicUrl: string;
+  /** How many proxies in front are believed about who asks; none by default. */
+  trustProxy?: number;
   checkResponses: boolean;
   rateLimits: Rates;
   /** Every setting, for /docs/operations. */
@@ -120,6 +122,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       onError: warn("cannot store the response for its Idempotency-Key"),
     }),
     checkResponses: options.checkResponses,
+    trustProxy: options.trustProxy ?? 0,
     upgradeUrl: `${publicUrl}/billing`,
     info: {
       title: "Countersign",

@@ -17,6 +17,8 @@ export type Depths = {
   parked: ReadonlyMap<string, number>;
   draftsSending: number;
   webhookDeliveriesPending: number;
+  /** The operator lets nothing leave. */
+  paused: boolean;
 };
 
 /** A series of numbers as it is shown: its name, what it counts, and by what it is told apart. */
@@ -87,6 +89,12 @@ export const measures = {
     name: "countersign_webhook_deliveries_pending",
     kind: "gauge",
     help: "Webhook deliveries that are still pending.",
+    labels: [],
+  },
+  paused: {
+    name: "countersign_paused",
+    kind: "gauge",
+    help: "1 while the operator has paused the installation and nothing leaves, otherwise 0.",
     labels: [],
   },
 } as const satisfies Record<string, Measure>;

@@ -69,13 +69,15 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
   };
   const sending = gauge(measures.draftsSending);
   const webhooks = gauge(measures.webhookDeliveriesPending);
+  const paused = gauge(measures.paused);
   return (depths) => {
     for (const [name, [label, gauge]] of Object.entries(gauges)) {
       gauge.reset();
       for (const [value, depth] of depths?.[name as keyof typeof gauges] ?? []) gauge.set({ [label]: value }, depth);
     }
-    if (!depths) return [sending, webhooks].forEach((gauge) => void gauge.remove());
+    if (!depths) return [sending, webhooks, paused].forEach((gauge) => void gauge.remove());
     sending.set(depths.draftsSending);
     webhooks.set(depths.webhookDeliveriesPending);
+    paused.set(Number(depths.paused));
   };
 }

@@ -1,5 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { installationNow } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
 import type { Attempt, Claim, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhooks/sender.ts";
@@ -82,6 +83,7 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
   async function takeOn(): Promise<number> {
     const limit = concurrency - running.size;
     if (limit <= 0) return 0;
+    if ((await installationNow(deps)).paused) return 0;
     const askedAt = deps.clock.monotonic();
     const claims = await deliveries.claim({ limit, perWebhook, busy });
     for (const claim of claims) begin(claim, askedAt);
@@ -104,11 +106,15 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
   }
 
   async function deliver(claim: Claim, askedAt: number): Promise<void> {
-    const { state: webhook } = await deps.webhooks.load(claim.webhook_id);
+    const [{ state: webhook }, { paused }] = await Promise.all([
+      deps.webhooks.load(claim.webhook_id),
+      installationNow(deps),
+    ]);
     if (webhook.deleted || webhook.settings.status !== "active") {
       return deliveries.cancel(claim.webhook_id, "the webhook was deleted or disabled");
     }
     const at = deps.clock.now();
+    if (paused) return settle(claim, notBegun(at), { status: "interrupted" });
     const startedAt = deps.clock.monotonic();
     if (startedAt - askedAt > claimGoodForMs) return;
     const answer = await post(claim, webhook, at);
@@ -184,5 +190,13 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
     },
   };
 }
+
+/** Of a delivery that was in hand when the operator paused: it is told when the pause ends, and this was no try. */
+const notBegun = (at: Date): Attempt => ({
+  at: at.toISOString(),
+  response_status: null,
+  error: "not begun: the operator has paused the service",
+  duration_ms: null,
+});
 
 const gone = "the receiver answered 410 Gone";

@@ -1,6 +1,7 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
+import { requireNotPaused } from "#src/commands/installation.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext } from "./process.ts";
 
@@ -22,6 +23,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
     const dueAt = new Date((await pendingSince(draftId)) + delay * 60_000);
     if (dueAt > deps.clock.now()) return timers.set({ key: draftId, name: timer, dueAt });
+    await requireNotPaused(deps);
     const escalate = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
     await deps.drafts.handle(draftId, escalate, cause);
   }

@@ -14,6 +14,7 @@ import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
+import { setAsideWhilePaused } from "./pausedByOperator.ts";
 import type { Process } from "./process.ts";
 import { queueWebhooks } from "./queueWebhooks.ts";
 import { recordBounces } from "./recordBounces.ts";
@@ -48,7 +49,10 @@ const channels = (deps: Dependencies, provider: MailProvider): Channels => ({
 });
 
 /** Every rule of the service. */
-export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] => [
+export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] =>
+  rulesOf(deps, settings).map(setAsideWhilePaused);
+
+const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   fileInboundEmail(deps),
   releaseHeldMail(deps),
   authenticateMail(deps),

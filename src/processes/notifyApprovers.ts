@@ -2,10 +2,12 @@ import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { requireNotPaused } from "#src/commands/installation.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
+import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
@@ -15,6 +17,8 @@ type Asking = {
   tries: number;
   /** The version that nobody decided about in time, if that is why; null otherwise. */
   escalated: number | null;
+  /** When that happened which is asked about (ISO 8601). Timers of before do not say it. */
+  happenedAt?: string;
 };
 
 /**
@@ -23,7 +27,7 @@ type Asking = {
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
-    { draftId, slot, tries, escalated }: Asking,
+    { draftId, slot, tries, escalated, happenedAt }: Asking,
     { cause, timers, reached }: ProcessContext,
   ): Promise<WaitFor | undefined> {
     const { state: draft, position } = await deps.drafts.load(draftId);
@@ -33,18 +37,28 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     if (escalated !== null && escalated !== draft.version) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.
     if (!(await reached(position))) return { waitFor: position };
+    // Before the request is on record: a pause of days leaves one, and no token that nobody got.
+    await requireNotPaused(deps);
     const inMs = reachAgainAfter(tries);
-    const question = { channels, draftId, draft, slot, lastTry: inMs === undefined };
+    const lastTry = inMs === undefined;
+    const question = { channels, draftId, draft, slot, lastTry, late: isOldNews(deps, happenedAt) };
     const done = await askApprovers(deps, question, cause);
     if (done || inMs === undefined) return undefined;
-    await timers.set({ key: draftId, name: `retry ${slot}`, inMs, payload: { slot, escalated, tries: tries + 1 } });
+    const payload = { slot, escalated, happenedAt, tries: tries + 1 };
+    await timers.set({ key: draftId, name: `retry ${slot}`, inMs, payload });
     return undefined;
   }
 
+  const first = { tries: 0, escalated: null } as const;
   const onDraft = (event: Recorded, context: ProcessContext) =>
-    ask({ draftId: idOf(event.stream), slot: "primary", tries: 0, escalated: null }, context);
-  const onEscalated = (event: Recorded, context: ProcessContext) =>
-    ask({ draftId: idOf(event.stream), slot: "secondary", tries: 0, escalated: event.data.version as number }, context);
+    ask({ ...first, draftId: idOf(event.stream), slot: "primary", happenedAt: event.metadata.at }, context);
+  const onEscalated = (event: Recorded, context: ProcessContext) => {
+    const escalated = event.data.version as number;
+    return ask(
+      { ...first, draftId: idOf(event.stream), slot: "secondary", escalated, happenedAt: event.metadata.at },
+      context,
+    );
+  };
 
   /** Those who were asked before cannot decide any more: without this the drafts would wait for ever. */
   async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
@@ -60,7 +74,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       for (const slot of slots) {
         if (wasAsked(draft, slot, channelOf(identity, slot))) continue;
         const escalated = slot === "secondary" ? draft.escalatedVersion : null;
-        const waiting = await ask({ draftId, slot, tries: 0, escalated }, context);
+        const asking = { ...first, draftId, slot, escalated, happenedAt: event.metadata.at };
+        const waiting = await ask(asking, context);
         if (waiting) return waiting;
       }
     }
@@ -80,8 +95,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       IdentityUpdated: onIdentityUpdated,
     },
     onTimer: ({ key, payload }, context) => {
-      const { slot = "primary", escalated = null, tries } = payload as Partial<Asking> & { tries: number };
-      return ask({ draftId: key, slot, escalated, tries }, context);
+      const { slot = "primary", escalated = null, tries, happenedAt } = payload as Partial<Asking> & { tries: number };
+      return ask({ draftId: key, slot, escalated, tries, happenedAt }, context);
     },
   };
 }

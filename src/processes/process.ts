@@ -40,7 +40,7 @@ export type Obstacle = Guard;
 
 /**
  * A handler's answer when it cannot go on until something else happens. The event (or timer) stays where it is, and everything behind it under
- * its key; it is handed over again after the next event of any of these streams (workspace, identity or domain), or of its key.
+ * its key; it is handed over again after the next event of any of these streams (installation, workspace, identity or domain), or of its key.
  */
 export type SetAside = { setAside: readonly Obstacle[] };
 
@@ -77,6 +77,12 @@ export type Process = {
   looksAt?: "event" | "key";
   /** Where a new process begins (default: with the log). One that tells people of what happens begins now: old news are none. */
   begins?: "with the log" | "now";
+  /**
+   * It acts on what happens now, and must not on what happened long ago: it tells people or programs outside and the log does not say whom it
+   * has told, or it goes by what is set up now. So it passes over what lies between a backup and the end of the log when a restored database
+   * is rewound. All others look again: their streams say what is left to do.
+   */
+  onlyNews?: true;
   /** What it was called before, or what it was made of: it goes on where the slowest of those stood. */
   formerly?: readonly string[];
   /** A handler that has not ended after so many seconds is given up (default 300). */

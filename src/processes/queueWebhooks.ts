@@ -31,6 +31,7 @@ export function queueWebhooks(
 
   return {
     name: "queueWebhooks",
+    onlyNews: true,
     categories: ["draft", "thread", "delivery", "domain"],
     keyOf: subjectOf,
     concerns: (_, { webhooks }) => webhooks,

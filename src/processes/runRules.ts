@@ -1,6 +1,7 @@
 import { messageById } from "#projections/messages/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
+import { PausedByOperator } from "#src/commands/installation.ts";
 import { type About, aboutDraft, aboutMessage } from "#src/commands/rules/ruleFacts.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
@@ -42,10 +43,19 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   }
 
   async function tellPeople({ key, runId, tries }: Telling, { cause, timers }: Acting): Promise<undefined> {
-    const complete = await carryOut(deps, { provider, runId, part: "notices" }, cause);
+    const payload = { kind: "notices", runId };
+    let complete: boolean;
+    try {
+      complete = await carryOut(deps, { provider, runId, part: "notices" }, cause);
+    } catch (error) {
+      if (!(error instanceof PausedByOperator) || key === runId) throw error;
+      // Under a key of its own, so that the other rules about this message or draft go on.
+      await timers.set({ key: runId, name: "notices", inMs: 0, payload: { ...payload, tries } });
+      return;
+    }
     const inMs = reachAgainAfter(tries);
     if (complete || inMs === undefined) return;
-    await timers.set({ key, name: `notices:${runId}`, inMs, payload: { kind: "notices", runId, tries: tries + 1 } });
+    await timers.set({ key, name: `notices:${runId}`, inMs, payload: { ...payload, tries: tries + 1 } });
   }
 
   async function onReceived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
@@ -107,6 +117,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
 
   return {
     name: "runRules",
+    // A rule that was made since must not be run on what happened before it.
+    onlyNews: true,
     categories: ["thread", "draft", "delivery"],
     keyOf(event) {
       if (event.type === "MessageAuthenticated") return event.data.messageId as string;

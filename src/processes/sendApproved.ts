@@ -55,10 +55,11 @@ export function sendApproved(deps: Dependencies): Process {
     if (!byState.includes(error.code) || draft.status !== "approved" || !draft.sendRequested) return undefined;
     const { state, obstacles } = await sendingStanding(deps, draft);
     // Something else stands in the way by now, or nothing: that is to be its reason.
-    const reason = state === "sending_paused" ? "sending_paused" : "identity_not_active";
+    const isPaused = state === "sending_paused" || state === "installation_paused";
+    const reason = isPaused ? "sending_paused" : "identity_not_active";
     if (state === "allowed" || reason !== error.code) return "again";
     // One that is held for its identity is brought back by onMaySendAgain.
-    return state === "sending_paused" ? { setAside: obstacles } : undefined;
+    return isPaused ? { setAside: obstacles } : undefined;
   }
 
   /** A send that was cut off may still hold this draft's claim; once that is taken back, the approval has to be carried out after all. */

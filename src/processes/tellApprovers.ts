@@ -12,13 +12,22 @@ import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
+import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
 /** For the Message-ID of a mail that belongs to no thread. */
 const noThread = "00000000-0000-0000-0000-000000000000";
 
-type News = { identityId: string; threadId: string; eventId: string; to: string; subject: string; text: string };
+type News = {
+  identityId: string;
+  threadId: string;
+  eventId: string;
+  happenedAt?: string;
+  to: string;
+  subject: string;
+  text: string;
+};
 
 /**
  * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later
@@ -26,7 +35,8 @@ type News = { identityId: string; threadId: string; eventId: string; to: string;
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
   async function tell(news: News, tries: number, { timers }: ProcessContext): Promise<void> {
-    const { identityId, threadId, eventId, to, subject, text } = news;
+    const { identityId, threadId, eventId, happenedAt, to, subject, text } = news;
+    if (isOldNews(deps, happenedAt)) return;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
     const body = html`<p>${text}</p>`.toString();
     const failure = await sendNotice(deps, provider, { origin, to, subject, text, html: body });
@@ -45,7 +55,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       const subject = `About a reply from ${shortLine(identity.emailAddress, 100)}`;
       const text = `${happened}\n\nDraft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
-        await tell({ identityId, threadId, eventId: event.id, to, subject, text }, 0, context);
+        await tell({ identityId, threadId, ...about(event), to, subject, text }, 0, context);
       }
     };
   };
@@ -61,7 +71,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, check it: drafts from this address may now be approved elsewhere.`;
     const subject = `Approval settings of ${address} changed`;
     for (const to of mailboxesOf(before)) {
-      await tell({ identityId, threadId: noThread, eventId: event.id, to, subject, text }, 0, context);
+      await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
     }
   }
 
@@ -77,7 +87,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       for (const to of identity.requireHumanApproval ? [] : mailboxesOf(identity)) {
         if (told.has(to)) continue;
         told.add(to);
-        await tell({ identityId, threadId: noThread, eventId: event.id, to, subject, text }, 0, context);
+        await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
       }
     }
     return undefined;
@@ -85,6 +95,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
 
   return {
     name: "tellApprovers",
+    onlyNews: true,
     categories: ["draft", "identity", "workspace"],
     keyOf: (event) => idOf(event.stream),
     on: {
@@ -104,6 +115,8 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     onTimer: (timer, context) => tell(timer.payload.news as News, timer.payload.tries as number, context),
   };
 }
+
+const about = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),

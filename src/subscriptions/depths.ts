@@ -1,6 +1,7 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Depths } from "#src/metrics/metrics.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
+import { type InstallationEvent, installationStream, theInstallation } from "#streams/installation/events.ts";
 import { loadCheckpoints } from "./checkpoints.ts";
 
 /** How much waits where, over all instances. */
@@ -10,14 +11,14 @@ export async function readDepths({
   projections,
 }: {
   database: Database;
-  store: Pick<EventStore, "head">;
+  store: Pick<EventStore, "head" | "readLast">;
   projections: readonly { name: string }[];
 }): Promise<Depths> {
   // The head first: whoever is seen ahead of it has caught up.
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
-  const [checkpoints, planned, timersDue, parked, draftsSending, webhookDeliveriesPending] = await Promise.all([
+  const [checkpoints, planned, timersDue, parked, draftsSending, webhookDeliveriesPending, paused] = await Promise.all([
     loadCheckpoints(database, names),
     counts(database, "select name, planned as count from work.processes"),
     counts(
@@ -27,13 +28,19 @@ export async function readDepths({
     counts(database, "select process as name, count(*) from work.parked group by process"),
     countSending(database),
     counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
+    isPaused(store),
   ]);
   return {
     projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
     processLag: new Map([...planned].map(([name, position]) => [name, behind(position)])),
     webhookDeliveriesPending: webhookDeliveriesPending.get("all") ?? 0,
-    ...{ timersDue, parked, draftsSending },
+    ...{ timersDue, parked, draftsSending, paused },
   };
+}
+
+async function isPaused(store: Pick<EventStore, "readLast">): Promise<boolean> {
+  const last = await store.readLast(installationStream(theInstallation));
+  return last?.type === ("InstallationPaused" satisfies InstallationEvent["type"]);
 }
 
 async function counts(sql: Sql, text: string, values: unknown[] = []): Promise<Map<string, number>> {

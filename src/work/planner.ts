@@ -23,7 +23,7 @@ export type PlannerOptions = {
 };
 
 /** Streams of these categories are what a lane can be set aside under. */
-const obstacleCategories = ["workspace", "identity", "domain"];
+export const obstacleCategories = ["installation", "workspace", "identity", "domain"];
 
 /** How often the stored plan is looked at. */
 const lookEveryMs = 1_000;
@@ -70,12 +70,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const those = [...group].filter(({ name }) => stood.get(name)! < batch.position);
       if (those.length === 0) return;
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
-      const heard = heardBy(listeners, batch.events, from.get(listenersReader.name));
-      const work = those.flatMap((process) =>
-        workOf(process, batch.events, stood.get(process.name)!).filter(({ event }) =>
-          mayConcern(process, event, heard(event)),
-        ),
-      );
+      const work = workOf(batch.events, from, { processes: those, listeners });
       const moved = movedStreams(batch.events);
       const { position } = batch;
       const plan = { planned: work, from, position, moved, listeners: listeners.changes(), now: clock.now() };
@@ -136,11 +131,19 @@ async function watch({
   }
 }
 
-/** What a process has to do about those of these events that it has not got yet, whoever may listen to them. */
-function workOf(process: Process, events: readonly Recorded[], after: number): Planned[] {
-  return events
-    .filter((event) => event.position > after && mayConcern(process, event, anyListeners))
-    .map((event) => ({ process: process.name, key: keyOf(process, event), event }));
+/** What these processes have to do about events: each about those that it has not got yet (`from`) and that may concern it. */
+export function workOf(
+  events: readonly Recorded[],
+  from: ReadonlyMap<string, number>,
+  { processes, listeners }: { processes: readonly Process[]; listeners: KnownListeners },
+): Planned[] {
+  const heard = heardBy(listeners, events, from.get(listenersReader.name));
+  return processes.flatMap((process) =>
+    events
+      .filter(({ position }) => position > from.get(process.name)!)
+      .filter((event) => mayConcern(process, event, heard(event)))
+      .map((event) => ({ process: process.name, key: keyOf(process, event), event })),
+  );
 }
 
 /**
@@ -169,7 +172,8 @@ function keyOf(process: Process, event: Recorded): string {
   }
 }
 
-function movedStreams(events: readonly Recorded[]): Map<string, number> {
+/** Streams among these that a lane may be set aside under, with their newest revisions. */
+export function movedStreams(events: readonly Recorded[]): Map<string, number> {
   return new Map(
     events
       .filter(({ stream }) => obstacleCategories.includes(categoryOf(stream)))

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { Obstacle, SetAside } from "#src/processes/process.ts";
 import { causeOf } from "#src/work/handlerContext.ts";
@@ -17,6 +18,8 @@ const count = (world: SendWorld, type: string) => world.log.all.filter((event) =
 const hinder = {
   paused: (world: SendWorld, on: boolean) =>
     world.elsewhere().workspaces.handle(workspaceId, { type: "UpdateWorkspace", sendingPaused: on }, cause),
+  "paused by the operator": (world: SendWorld, on: boolean) =>
+    on ? pauseInstallation(world.elsewhere(), null, cause) : resumeInstallation(world.elsewhere(), null, cause),
   disabled: (world: SendWorld, on: boolean) => world.changeIdentity({ status: on ? "disabled" : "active" }),
 };
 const hindrances = Object.entries(hinder);

@@ -6,6 +6,7 @@ import { fire, tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const minute = 60_000;
+const day = 1440 * minute;
 const email = (to: string) => ({ type: "email" as const, config: { to } });
 
 /** The rule on channels that take what they are given, or for the first `failures` times do not. */
@@ -84,5 +85,31 @@ describe("notifying approvers", () => {
     await approve(draftId);
     await tellAll();
     expect(asked).to.deep.equal([]);
+  });
+
+  for (const late of ["comes to it late", "was not reached for that long"]) {
+    it(`asks nobody about what is older than a day and says on the draft that it did not, where it ${late}`, async () => {
+      const { submit, sleepThrough, tellAll, asked, timers, fire, state, log } = await world(
+        late === "comes to it late" ? 0 : 1,
+      );
+      const draftId = await submit();
+      if (late !== "comes to it late") await tellAll();
+      sleepThrough(day + 1);
+      for (const timer of timers.splice(0)) await fire(timer);
+      if (late === "comes to it late") await tellAll();
+      expect([asked, timers]).to.deep.equal([[], []]);
+      const said = log.all.findLast(({ type }) => type === "NotificationFailed")!;
+      expect(said.data).to.include({ final: true });
+      expect(said.data.error).to.include("more than 24 hours ago");
+      expect((await state.draft(draftId)).status).to.equal("pending");
+    });
+  }
+
+  it("asks about what is a day old to the second", async () => {
+    const { submit, sleepThrough, tellAll, asked } = await world();
+    await submit();
+    sleepThrough(day);
+    await tellAll();
+    expect(asked).to.deep.equal(["first@approvers.example v1"]);
   });
 });

@@ -46,6 +46,7 @@ function rule(world: Awaited<ReturnType<typeof createSendWorld>>, failures = 0) 
   };
 }
 
+const day = 24 * 3_600_000;
 const recipients = (sent: OutgoingMail[]) => sent.map(({ envelope }) => envelope.to[0]);
 
 describe("telling approvers", () => {
@@ -105,5 +106,21 @@ describe("telling approvers", () => {
     expect(sent).to.deep.equal([]);
     await fire(timers[0] as Timer);
     expect(recipients(sent)).to.deep.equal(["old@approvers.example"]);
+  });
+
+  it("tells no news that is older than a day, whether it comes to it late or could not reach anybody for that long", async () => {
+    const world = await changesOf(
+      { requireHumanApproval: true, approvalChannel: channel("old@approvers.example") },
+      { approvalChannel: null },
+    );
+    const { sent, timers, tellAll, fire } = rule(world, 1);
+    await tellAll();
+    world.sleepThrough(day);
+    await tellAll();
+    expect(recipients(sent)).to.deep.equal(["old@approvers.example"]);
+    world.sleepThrough(1);
+    await tellAll();
+    await fire(timers[0] as Timer);
+    expect(sent).to.have.length(1);
   });
 });

@@ -64,6 +64,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     /** The clock of all its roles. */
     clock,
     database,
+    store,
     outbox: createOutbox(database),
     caughtUp,
     /** A workspace with a key of every scope, or of those given. */

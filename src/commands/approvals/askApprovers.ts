@@ -17,15 +17,23 @@ export type ChannelSlot = Asked["channel"]["slot"];
 export const channelOf = (identity: Identity, slot: ChannelSlot): ApprovalChannel | null =>
   slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
 
-type Question = { channels: Channels; draftId: string; draft: Draft; slot: ChannelSlot; lastTry: boolean };
+type Question = {
+  channels: Channels;
+  draftId: string;
+  draft: Draft;
+  slot: ChannelSlot;
+  lastTry: boolean;
+  late?: boolean;
+};
 
 /**
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
- * before anything leaves; a second try uses tokens of its own. False if they were not reached and a later try may help.
+ * before anything leaves; a second try uses tokens of its own. False if they were not reached and a later try may help. `late`: it is too late to
+ * show it as news, so nothing leaves, and that they were not reached is on record.
  */
 export async function askApprovers(
   deps: Dependencies,
-  { channels, draftId, draft, slot, lastTry }: Question,
+  { channels, draftId, draft, slot, lastTry, late = false }: Question,
   cause: Cause,
 ): Promise<boolean> {
   const { state: identity } = await deps.identities.load(draft.identityId);
@@ -46,7 +54,7 @@ export async function askApprovers(
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   if (!recorded.changed) return true;
-  const answer = await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
+  const answer = late ? tooLate : await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
   if (answer.reached) {
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
     return true;
@@ -56,6 +64,12 @@ export async function askApprovers(
   await deps.drafts.handle(draftId, failed, cause);
   return !answer.again;
 }
+
+const tooLate: Answer = {
+  reached: false,
+  again: false,
+  error: "this was to be asked more than 24 hours ago: ask again with POST /v1/drafts/{id}/notify",
+};
 
 const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
 

@@ -9,9 +9,11 @@ import type { Dependencies } from "../dependencies.ts";
 import { ownDomainOf } from "../domains/domains.ts";
 import type { Cause } from "../handle.ts";
 import { identityWorks } from "../identities/identities.ts";
+import { installationNow } from "../installation.ts";
 
 export type SendingState =
   | "allowed"
+  | "installation_paused"
   | "sending_paused"
   | "domain_not_verified"
   | "identity_disabled"
@@ -21,27 +23,29 @@ export type SendingState =
 type Sender = { workspaceId: string; identityId: string };
 
 /**
- * Whether a sender may send. `guards`: the workspace's and the identity's streams as they were judged, for what has to be refused once they
- * have moved. `obstacles`: the streams whose next event may end what stands in the way, as they were at the latest when it was judged; none
+ * Whether a sender may send. `guards`: the streams of installation, workspace and identity as they were judged, for what has to be refused once
+ * they have moved. `obstacles`: the streams whose next event may end what stands in the way, as they were at the latest when it was judged; none
  * if nothing does.
  */
 export type Standing = { state: SendingState; guards: readonly Guard[]; obstacles: readonly Guard[] };
 
 /**
- * What the tails of workspace and identity say about sending right now, and its domain's: in the name of a domain that is not proven to be
+ * What the tails of installation, workspace and identity say about sending right now, and its domain's: in the name of a domain that is not proven to be
  * the workspace's any more nothing leaves, until it is verified again. Its mail is taken in all the same. Revisions are read before the
  * judgement: what moved in between is noticed, not missed.
  */
 export async function sendingStanding(deps: Dependencies, sender: Sender): Promise<Standing> {
   const { workspaceId, identityId } = sender;
-  const [workspace, identity] = await Promise.all([
+  const [installation, workspace, identity] = await Promise.all([
+    installationNow(deps),
     deps.workspaces.load(workspaceId),
     deps.identities.load(identityId),
   ]);
   const ofWorkspace = { stream: workspaceStream(workspaceId), revision: workspace.revision };
   const ofIdentity = { stream: identityStream(identityId), revision: identity.revision };
-  const guards = [ofWorkspace, ofIdentity];
+  const guards = [installation.guard, ofWorkspace, ofIdentity];
   if (identity.state.deleted) return { state: "identity_deleted", guards, obstacles: [] };
+  if (installation.paused) return { state: "installation_paused", guards, obstacles: guards };
   if (workspace.state.sendingPaused) return { state: "sending_paused", guards, obstacles: guards };
   if (identity.state.status !== "active") return { state: "identity_disabled", guards, obstacles: [ofIdentity] };
   if (!(await identityWorks(deps, { identityId, identity: identity.state }))) return overCap(deps, sender, guards);
@@ -77,6 +81,9 @@ export async function requireSendingAllowed(
   draft: { workspaceId: string; identityId: string },
 ): Promise<void> {
   const { state } = await sendingStanding(deps, draft);
+  if (state === "installation_paused") {
+    throw new Rejected("sending_paused", "the operator of this service has paused all sending: try again later");
+  }
   if (state === "sending_paused") {
     throw new Rejected("sending_paused", "sending is paused for this workspace: set sending_paused to false to send");
   }

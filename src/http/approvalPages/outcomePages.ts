@@ -32,7 +32,7 @@ const held: Record<HeldBy, Outcome> = {
     tone: "wait",
     title: "Approved, and waiting",
     sentences: [
-      "Sending is paused in this workspace. The mail is sent automatically when the pause ends, unless a newer message arrives first.",
+      "Sending is paused at the moment. The mail is sent automatically when the pause ends, unless a newer message arrives first.",
     ],
   },
   plan_limit_reached: {

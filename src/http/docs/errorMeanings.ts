@@ -22,7 +22,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
   invalid_interval: "Expected monthly or annual.",
   stripe_customer_missing: "The payment processor does not know this workspace yet. Try again shortly.",
   human_approval_required: "A person decides here. Wait for the approvers.",
-  sending_paused: "The workspace's sending is paused. An approved draft leaves when the pause ends.",
+  sending_paused:
+    "Sending is paused, by the workspace or by the operator of the service. An approved draft leaves when the pause ends.",
   cold_send_not_allowed:
     "This identity may only answer. Reply on a thread, or send from an identity that was created with can_send_cold.",
   loop_guarded: "This thread has answered a machine before. A person should look at it.",

@@ -81,6 +81,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "warn",
+    says: "START_PAUSED is true: nothing leaves until `npm run processes -- resume`; take the setting out before you resume",
+    todo: "What you meant, after a restore. See 'Pausing everything'.",
+  },
+  {
+    level: "warn",
     says: "process failed, retrying",
     todo: "Nothing yet. After five failures that are not the infrastructure's it is parked.",
   },

@@ -12,6 +12,8 @@ export type SmtpReceiverOptions = {
   port: number;
   host: string;
   logger: Logger;
+  /** Every connection names its sender by the PROXY protocol first. */
+  proxied?: boolean;
   /** The name in the greeting (default: the machine's). */
   name?: string;
   /** A mail above this is refused with 552 (default 30 MB). */
@@ -53,6 +55,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     ...(options.tls ?? {}),
     disabledCommands: options.tls ? ["AUTH"] : ["AUTH", "STARTTLS"],
     disableReverseLookup: true,
+    useProxy: options.proxied ?? false,
     hideENHANCEDSTATUSCODES: false,
     hideDSN: true,
     hideREQUIRETLS: true,

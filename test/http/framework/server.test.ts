@@ -35,6 +35,18 @@ describe("http server", () => {
     ),
   ];
 
+  it("believes as many proxies about the client's address as it is told", async () => {
+    const headers = { "X-Forwarded-For": "198.51.100.9, 203.0.113.7" };
+    for (const [trustProxy, ip] of [
+      [0, "127.0.0.1"],
+      [1, "203.0.113.7"],
+    ] as const) {
+      const service = await serveRoutes([], { trustProxy, beside: [({ ip }, response) => void response.send(ip)] });
+      expect(await (await fetch(service.url, { headers })).text()).to.equal(ip);
+      await service.close();
+    }
+  });
+
   it("finishes what is under way when it closes, and takes no more, however many connections are kept open", async () => {
     const [gate, entered] = [barrier(), barrier()];
     const service = await serveRoutes(parking(gate.opened, entered.open));

@@ -58,6 +58,18 @@ describe("the SMTP receiver", function () {
     );
   });
 
+  it("takes the sender's address from the proxy in front, where there is one, and greets nobody who names none", async () => {
+    await start({ proxied: true });
+    const sender = await startSender(receiver.port, "PROXY TCP4 203.0.113.7 192.0.2.1 51000 25\r\n");
+    for (const line of ["EHLO mail.kunde.example", "MAIL FROM:<c@kunde.example>", "RCPT TO:<agent@agents.example>"])
+      expect(await sender.say(line)).to.match(/^250/);
+    await sender.say("DATA");
+    expect(await sender.say("Subject: x\r\n\r\n.")).to.match(/^250/);
+    expect(reception.taken[0]?.remote).to.deep.equal({ ip: "203.0.113.7", helo: "mail.kunde.example" });
+    const direct = await startSender(receiver.port, "EHLO mail.kunde.example\r\n").catch((error) => error.message);
+    expect(direct).to.equal("the receiver closed the connection");
+  });
+
   it("keeps bytes that are no UTF-8", async () => {
     const content = Buffer.from("Subject: \xfc\xff\r\n\r\n\x80\x00\xc3\r\n", "latin1");
     const sender = await startMail(receiver.port);

@@ -15,9 +15,10 @@ export type Sender = {
   socket: Socket;
 };
 
-/** Connects and reads the greeting. */
-export async function startSender(port: number): Promise<Sender> {
+/** Connects and reads the greeting. `first`: what is written before that. */
+export async function startSender(port: number, first = ""): Promise<Sender> {
   const socket = connect({ port, host: "127.0.0.1" });
+  if (first !== "") socket.write(first);
   const closed = once(socket, "close");
   const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
   const replies: string[] = [];

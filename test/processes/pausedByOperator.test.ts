@@ -1,0 +1,62 @@
+import { expect } from "chai";
+import { sendNotice } from "#src/commands/approvals/notices.ts";
+import { PausedByOperator, pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
+import { setAsideWhilePaused } from "#src/processes/pausedByOperator.ts";
+import { fire } from "#test/support/processContext.ts";
+import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+
+const minute = 60_000;
+const origin = { identityId, threadId: identityId, attemptId: identityId };
+const notice = { origin, to: "ann@approvers.example", subject: "News", text: "News.", html: "<p>News.</p>" };
+
+describe("while the operator lets nothing leave", () => {
+  it("a mail of the service's own stops at the last moment: paused while its connection was opened", async () => {
+    const { node, elsewhere } = await createSendWorld();
+    const taken: string[] = [];
+    let onConnecting = (): unknown => pauseInstallation(elsewhere(), null, cause);
+    const provider: MailProvider = {
+      name: "smtp",
+      async connect() {
+        await onConnecting();
+        return {
+          async handOver({ envelope }, mayWrite) {
+            if (!(await mayWrite())) return { kind: "not_handed_over", message: "it may not leave" };
+            taken.push(...envelope.to);
+            return { kind: "accepted", response: "250 ok" };
+          },
+          discard() {},
+        };
+      },
+      async close() {},
+    };
+    expect(await sendNotice(node, provider, notice).catch((error) => error)).to.be.instanceOf(PausedByOperator);
+    expect(taken).to.deep.equal([]);
+    onConnecting = () => undefined;
+    await resumeInstallation(elsewhere(), null, cause);
+    expect(await sendNotice(node, provider, notice)).to.equal(null);
+    expect(taken).to.deep.equal([notice.to]);
+  });
+
+  it("a draft is not escalated, and its process waits for the installation's next event", async () => {
+    const world = await createSendWorld();
+    const email = (to: string) => ({ type: "email" as const, config: { to } });
+    await world.changeIdentity({
+      approvalChannel: email("first@approvers.example"),
+      secondaryApprovalChannel: email("second@approvers.example"),
+      escalationDelayMinutes: 30,
+    });
+    const draftId = await world.submit();
+    await pauseInstallation(world.elsewhere(), null, cause);
+    world.sleepThrough(31 * minute);
+    const process = setAsideWhilePaused(escalateUnanswered(world.node));
+    const due = { key: draftId, name: "escalate", dueAt: world.clock.now(), payload: { ...cause } };
+    const answer = await fire(process, due, { clock: world.clock });
+    expect(answer).to.deep.equal({ setAside: [{ stream: "installation-main", revision: 0 }] });
+    expect((await world.state.draft(draftId)).escalatedVersion).to.equal(0);
+    await resumeInstallation(world.elsewhere(), null, cause);
+    await fire(process, due, { clock: world.clock });
+    expect((await world.state.draft(draftId)).escalatedVersion).to.equal(1);
+  });
+});
