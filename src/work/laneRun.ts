@@ -1,5 +1,7 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { isUnreadable } from "#src/eventStore/upcasting.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process, ProcessContext, SetAside, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
@@ -7,9 +9,11 @@ import type { Recorded } from "#streams/event.ts";
 import type { Endings } from "./endingBatches.ts";
 import type { Ending, Next, TimerChange } from "./endings.ts";
 import { type Item, isEventItem } from "./items.ts";
+import { keyFor } from "./keys.ts";
 import type { Claimed } from "./lanes.ts";
 import { isEvent } from "./parked.ts";
 import type { RecentEvents } from "./recentEvents.ts";
+import { TookTooLong, within } from "./timeLimit.ts";
 
 export type LaneRunOptions = {
   store: Pick<EventStore, "read">;
@@ -44,6 +48,8 @@ export type LaneRun = {
 
 /** Failures, not counting those of infrastructure, after which a process gives up on an item: with the pauses between, some 9 s. */
 const maxFailures = 5;
+/** A handler that has so often not ended in its time is given up on too: it is the item's fault by then. */
+const maxTimeouts = 10;
 /** After this long the lane goes to the end of the queue, in milliseconds. */
 const turnMs = 1_000;
 /** A handler that has not ended after this long is given up, unless its process says otherwise. */
@@ -54,6 +60,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const { database, clock, log, backoff, process, lane, items, endings, signal, onTimer } = options;
   /** Timers of this lane that an item before has changed. */
   const changed = new Set<string>();
+  /** Handlers are told to end when the lane is lost, and when they took too long. */
+  const handlers = new AbortController();
+  setMaxListeners(0, handlers.signal);
+  const endHandlers = (): void => handlers.abort(signal.reason);
   let ending = false;
   let released = false;
 
@@ -109,7 +119,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
     if (!isEventItem(item)) return { key: lane.key, ...item.timer };
     const known = options.recent.at(item.position);
-    if (known) return known;
+    if (known && !isUnreadable(known)) return known;
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
     return event;
@@ -129,10 +139,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
         },
       },
       attempt,
-      signal,
+      signal: handlers.signal,
     };
     if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
-    process.keyOf(subject);
+    keyFor(process, subject);
     return (await process.on[subject.type]?.(subject, context)) || undefined;
   }
 
@@ -146,13 +156,17 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       await release({ how: "go on" });
       return false;
     }
-    const passing = isPassing(error) || error instanceof StreamMoved;
+    const late = error instanceof TookTooLong;
+    // One that goes on all the same may run beside its next try: the streams fence what it does.
+    if (late) handlers.abort(error);
+    const passing = late || isPassing(error) || error instanceof StreamMoved;
     const tries = item.tries + 1;
+    const timeouts = item.timeouts + (late ? 1 : 0);
     const failures = item.failures + (passing ? 0 : 1);
     const describe = { process: process.name, key: lane.key, ...placeOf(item) };
-    if (failures < maxFailures || process.givingUp === "never") {
+    if ((failures < maxFailures && timeouts < maxTimeouts) || process.givingUp === "never") {
       log.warn({ ...describe, err: error, tries }, "process failed, retrying");
-      await retryLater({ id: item.id, tries, failures }, passing ? pauseOf(tries) : backoff(failures));
+      await retryLater({ id: item.id, tries, failures, timeouts }, passing ? pauseOf(tries) : backoff(failures));
       return false;
     }
     log.error({ ...describe, err: error, tries }, "gave up and parked the item");
@@ -167,7 +181,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     { error, tries }: { error: Error; tries: number },
   ): Promise<void> {
     const words = [error.stack ?? error.message];
-    const known = subject ?? ({ key: lane.key, name: "unknown", dueAt: clock.now(), payload: {} } satisfies Timer);
+    const known = subject ?? unread(item);
     if (typeof process.givingUp === "function") {
       try {
         await process.givingUp(known, error);
@@ -200,18 +214,20 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     released = await endings.add({ lane, next, ...more });
   }
 
-  const ended = run().catch((error) =>
-    log.error({ err: error, process: process.name }, "a lane could not be worked on"),
-  );
+  if (signal.aborted) endHandlers();
+  else signal.addEventListener("abort", endHandlers, { once: true });
+  const ended = run()
+    .catch((error) => log.error({ err: error, process: process.name }, "a lane could not be worked on"))
+    .finally(() => signal.removeEventListener("abort", endHandlers));
   return { ended, isEnding: () => ending, isReleased: () => released };
 }
 
 const placeOf = (item: Item): object => (isEventItem(item) ? { position: item.position } : { timer: item.timer.name });
 
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it did not end within ${milliseconds / 1000} s`)), milliseconds);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+/** What could not even be read is parked by its place in the log. */
+function unread(item: Item): Recorded | Timer {
+  if (!isEventItem(item)) throw new Error("a timer is read with its item");
+  const { stream, revision, position } = item;
+  const metadata = { workspaceId: null, actor: { kind: "system", id: "unknown" } } as Recorded["metadata"];
+  return { id: "", type: "unknown", schemaVersion: 1, stream, revision, position, data: {}, metadata };
 }

@@ -21,6 +21,8 @@ import {
 } from "./lanes.ts";
 import { bringBackParked } from "./parked.ts";
 import { createRecentEvents } from "./recentEvents.ts";
+import { trySetAside } from "./setAside.ts";
+import { createTakeovers } from "./takeovers.ts";
 
 export type WorkerOptions = {
   store: Pick<EventStore, "read">;
@@ -47,6 +49,7 @@ export type Worker = {
 
 const pollEveryMs = 250;
 const parkedEveryMs = 1_000;
+const trySetAsideEveryMs = 1_000;
 /** Of the room of a process, one workspace gets at most this part. */
 const partOfWorkspace = 0.75;
 
@@ -59,6 +62,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const endings = createEndings({ database, clock, log, backoff });
   const running = new Map<string, Running>();
   const recent = createRecentEvents();
+  const takeovers = createTakeovers(clock);
   const stopping = new AbortController();
   let claiming: Promise<void> | undefined;
   let again = false;
@@ -143,13 +147,19 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     wake();
   }
-  const bringBackDue = () => bringBack(() => bringBackLanes(database, clock.now()));
+  const bringBackDue = () =>
+    bringBack(async () => {
+      const more = await bringBackLanes(database, { now: clock.now(), takesOver: takeovers.allowed() });
+      if (takeovers.answered()) await extend();
+      return more;
+    });
   const bringBackRetried = () => bringBack(() => bringBackParked(database));
+  const bringBackTried = () => bringBack(() => trySetAside(database, clock.now()));
 
   async function extend(): Promise<void> {
     const entries = [...running.values()];
-    if (entries.length === 0) return;
     const askedAt = clock.monotonic();
+    if (entries.length === 0) return takeovers.extended(askedAt);
     try {
       const kept = await extendClaims(
         database,
@@ -159,6 +169,7 @@ export function createWorker(options: WorkerOptions): Worker {
         if (kept.has(entry.lane.claim)) entry.extendedAt = askedAt;
         else if (running.get(idOf(entry.lane)) === entry && !entry.run.isEnding()) lose(entry);
       }
+      takeovers.extended(askedAt);
     } catch (error) {
       log.warn({ reason: asError(error).message }, "cannot extend claims, retrying");
     }
@@ -186,6 +197,7 @@ export function createWorker(options: WorkerOptions): Worker {
     start() {
       every(pollEveryMs, bringBackDue);
       every(parkedEveryMs, bringBackRetried);
+      every(trySetAsideEveryMs, bringBackTried);
       every(extendEveryMs, extend);
     },
     async stop(graceMs) {

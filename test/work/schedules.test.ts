@@ -193,7 +193,7 @@ function createSchedule(database: Database, seed: number) {
     else if (what <= 9 && hands.length > 0) await work(pick(hands));
     else if (what === 10) {
       ms += int(0, 60);
-      await bringBackLanes(database, now());
+      await bringBackLanes(database, { now: now(), takesOver: true });
     } else if (what === 11) toggle(pick([...obstacles.keys()]), chance(0.5));
     else if (what === 12 && chance(0.3)) await fallAsleep(`w${int(1, 3)}`);
   }
@@ -207,7 +207,7 @@ function createSchedule(database: Database, seed: number) {
     for (let rounds = 0; ; rounds++) {
       // Less than the ten minutes after which one that was set aside is tried anyway.
       ms += 200;
-      await bringBackLanes(database, now());
+      await bringBackLanes(database, { now: now(), takesOver: true });
       await claim("w1");
       while (hands.length > 0) await work(hands[0]!);
       const { rows } = await database.query<{ left: number }>("select count(*) as left from work.lanes");

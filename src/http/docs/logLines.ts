@@ -98,6 +98,7 @@ export const logLines: readonly LogLine[] = [
     says: "lease lost",
     todo: "Another instance took over because this one was silent for 5 s. If it comes often, this instance has too little CPU.",
   },
+  { level: "warn", says: "cannot plan the event log, retrying", todo: passes },
   { level: "warn", says: "cannot look for what is due, retrying", todo: passes },
   {
     level: "warn",
