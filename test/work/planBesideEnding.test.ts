@@ -6,6 +6,7 @@ import { takeLeases } from "#src/subscriptions/leases.ts";
 import { type Next, recordEndings } from "#src/work/endings.ts";
 import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
+import { bringBackParked } from "#src/work/parked.ts";
 import { writePlan } from "#src/work/plan.ts";
 import type { Recorded } from "#streams/event.ts";
 import { useWorkTable } from "./support.ts";
@@ -18,8 +19,8 @@ const endings: readonly Next[] = [
   { how: "set aside", obstacles: [{ stream: obstacle, revision: 3 }] },
 ];
 
-/** A lane's claim ends, and in the same moment an event for it, or the end of what stands in its way, is planned. */
-describe("planning beside an ending", () => {
+/** A lane's claim ends, and in the same moment something comes that makes it go on. */
+describe("a wake-up beside an ending", () => {
   const work = useWorkTable();
 
   const event = (stream: string, position: number): Recorded => ({
@@ -56,35 +57,65 @@ describe("planning beside an ending", () => {
     const claim = () =>
       claimLanes(work.database, { rooms: [{ process: "toyRule", lanes: 5, share: 5, atWork: {} }], holder, now });
 
+    const wakeUps: readonly WakeUp[] = [
+      {
+        name: "an event of its key",
+        async prepare(key) {
+          const [from, woken] = [position, event(key, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [woken.position] };
+        },
+      },
+      {
+        name: "the end of what stands in its way",
+        async prepare() {
+          const [from, woken] = [position, event(obstacle, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [] };
+        },
+      },
+      {
+        name: "another try of what was parked",
+        async prepare(key) {
+          const parked = event(key, ++position);
+          await plan(work.database, position - 1, [event(`other-${key}`, position)]);
+          await work.database.query(
+            `insert into work.parked (process, key, position, item, error, tries, parked_at, retry_requested_at)
+             values ('toyRule', $1, $2, $3, 'broken', 5, $4, $4)`,
+            [key, parked.position, JSON.stringify(parked), now],
+          );
+          return { wake: async (sql) => void (await bringBackParked(sql)), brings: [parked.position] };
+        },
+      },
+      {
+        name: "a timer that another lane sets",
+        async prepare(key) {
+          await plan(work.database, position, [event(`toy-other-${key}`, ++position)]);
+          const [other] = await claim();
+          const set = { key, name: "alarm", dueAt: now, payload: {} };
+          const ending = {
+            lane: other!.lane,
+            done: other!.items[0]!.id,
+            timers: [{ set }],
+            next: { how: "go on" },
+          } as const;
+          return { wake: async (sql) => void (await recordEndings(sql, [ending], now)), brings: ["alarm"] };
+        },
+      },
+    ];
+
     for (const next of endings) {
-      for (const wakes of ["its key", "the obstacle"] as const) {
-        for (const first of ["the plan", "the ending"] as const) {
+      for (const wakeUp of wakeUps) {
+        for (const first of ["the wake-up", "the ending"] as const) {
           for (const cutOff of [false, true]) {
-            const said = `${next.how}, ${wakes}, ${first} first${cutOff ? ", cut off" : ""}`;
+            const said = `${next.how}, ${wakeUp.name}, ${first} first${cutOff ? ", cut off" : ""}`;
             const key = `toy-${randomUUID()}`;
             await plan(work.database, position, [event(key, ++position)]);
+            const own = position;
             const [claimed] = await claim();
-            const from = position;
-            const woken = event(wakes === "its key" ? key : obstacle, ++position);
-            const planning = (sql: Role) => plan(sql, from, [woken]);
-            const ending = async (sql: Role) => {
-              await recordEndings(sql, [{ lane: claimed!.lane, next }], now);
-            };
-            const [one, other] = first === "the plan" ? [planning, ending] : [ending, planning];
-            let beside: Promise<void> = Promise.resolve();
-            const held = work.database
-              .transaction(async (tx) => {
-                await one(within(tx));
-                beside = other(work.database);
-                // It waits for the first one, or does not touch what that holds.
-                await Promise.race([beside, sleep(15)]);
-                if (cutOff) throw new Error("killed");
-              })
-              .catch((error) => expect(error.message).to.equal("killed"));
-            await held;
-            await beside;
-            // What was cut off is done again: a plan by whoever plans now, an ending when the claim has run out.
-            if (cutOff && first === "the plan") await planning(work.database);
+            const { wake, brings } = await wakeUp.prepare(key);
+            const ending = async (sql: Role) => void (await recordEndings(sql, [{ lane: claimed!.lane, next }], now));
+            await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
+            // What was cut off is done again: a wake-up by whoever sees to it now, an ending when the claim has run out.
+            if (cutOff && first === "the wake-up") await wake(work.database);
             if (cutOff && first === "the ending") {
               await work.database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
               await bringBackLanes(work.database, { now, takesOver: true });
@@ -96,10 +127,8 @@ describe("planning beside an ending", () => {
               again.map(({ lane }) => lane.key),
               said,
             ).to.deep.equal([key]);
-            expect(
-              again[0]!.items.filter(isEventItem).map((item) => item.position),
-              said,
-            ).to.deep.equal(wakes === "its key" ? [from, woken.position] : [from]);
+            const found = again[0]!.items.map((item) => (isEventItem(item) ? item.position : item.timer.name));
+            expect(found, said).to.deep.equal([own, ...brings]);
             for (const item of again[0]!.items)
               await recordEndings(work.database, [{ lane: again[0]!.lane, done: item.id }], now);
             await recordEndings(work.database, [{ lane: again[0]!.lane, next: { how: "go on" } }], now);
@@ -109,4 +138,25 @@ describe("planning beside an ending", () => {
       }
     }
   });
+
+  /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. */
+  async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<void> {
+    let second: Promise<void> = Promise.resolve();
+    await work.database
+      .transaction(async (tx) => {
+        await first!(within(tx));
+        second = other!(work.database);
+        // It waits for the first one, or does not touch what that holds.
+        await Promise.race([second, sleep(15)]);
+        if (cutOff) throw new Error("killed");
+      })
+      .catch((error) => expect(error.message).to.equal("killed"));
+    await second;
+  }
 });
+
+/** Something that makes a lane go on, and what it adds to the lane. */
+type WakeUp = {
+  name: string;
+  prepare(key: string): Promise<{ wake(sql: Role): Promise<void>; brings: readonly (number | string)[] }>;
+};
