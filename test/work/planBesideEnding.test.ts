@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { Role, Sql } from "#src/postgres/database.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
@@ -9,6 +8,7 @@ import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
 import { bringBackParked } from "#src/work/parked.ts";
 import { writePlan } from "#src/work/plan.ts";
 import type { Recorded } from "#streams/event.ts";
+import { eventually } from "../subscriptions/support.ts";
 import { useWorkTable } from "./support.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
@@ -139,15 +139,25 @@ describe("a wake-up beside an ending", () => {
     }
   });
 
+  const isWaiting = async (): Promise<boolean> =>
+    (
+      await work.rows(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1",
+      )
+    ).length > 0;
+
   /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. */
   async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<void> {
     let second: Promise<void> = Promise.resolve();
     await work.database
       .transaction(async (tx) => {
         await first!(within(tx));
-        second = other!(work.database);
+        let over = false;
+        second = other!(work.database).finally(() => {
+          over = true;
+        });
         // It waits for the first one, or does not touch what that holds.
-        await Promise.race([second, sleep(15)]);
+        await eventually(async () => over || (await isWaiting()));
         if (cutOff) throw new Error("killed");
       })
       .catch((error) => expect(error.message).to.equal("killed"));
