@@ -23,6 +23,7 @@ import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.
 import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
+import { createSharedClock } from "./postgres/sharedClock.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { readDepths } from "./subscriptions/depths.ts";
@@ -44,18 +45,22 @@ export type Composition = {
   metrics: Metrics;
   webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender };
   deps: Dependencies;
+  /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
+  startClock(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** `clock`: the system's by default; a test drives its own. */
+/** `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. */
 export function compose(
   config: Config,
   urls: DatabaseUrls,
-  { logger, clock = systemClock }: { logger: Logger; clock?: Clock },
+  { logger, clock: driven }: { logger: Logger; clock?: Clock },
 ): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
   });
+  const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
+  const clock = driven ?? shared!;
   const unmeasured = sharingLog(upcasting(createStore(config, urls, logger)));
   const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));
   const store = measured(unmeasured, { metrics, clock });
@@ -95,7 +100,11 @@ export function compose(
     metrics,
     webhooks,
     deps,
+    async startClock() {
+      await shared?.start();
+    },
     async close() {
+      shared?.stop();
       waitFor.close();
       await Promise.all([provider.close(), parser.close(), authenticator.close()]);
       await Promise.all([webhooks.sender.close(), pictures.close()]);

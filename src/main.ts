@@ -31,12 +31,16 @@ async function main(config: Config): Promise<void> {
           "the service's role owns its tables, so only a trigger keeps the event log append-only: set DATABASE_OWNER_URL to use a separate owner",
         );
       composition = compose(config, urls, { logger });
-      service = await startService(config, composition, { instanceId: randomUUID(), logger, alone: !!embedded });
+      const instance = randomUUID();
+      service = await startService(config, composition, { instanceId: instance, logger, alone: !!embedded });
       const first = config.production ? undefined : await firstWorkspace(composition.deps);
       const { url, smtpPort: smtp_port } = service;
       const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";
       const database = embedded ? "embedded" : "configured";
-      logger.info({ url, smtp_port, event_store, database, ...(first && { api_key: first.apiKey }) }, "ready");
+      logger.info(
+        { url, smtp_port, instance, event_store, database, ...(first && { api_key: first.apiKey }) },
+        "ready",
+      );
       if (!config.production) welcome(config, service, first?.apiKey);
     },
     async drain() {

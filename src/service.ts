@@ -55,6 +55,7 @@ export async function startService(
   }
 
   try {
+    await composition.startClock();
     if (has("projections")) {
       const onProjected = (position: number) => composition.waitFor.reached(position);
       projectionRunner = createProjectionRunner({ store, database, projections, logger, instanceId, onProjected });

@@ -2,6 +2,7 @@ import { backlog } from "./backlog.ts";
 import { content } from "./content.ts";
 import { corpus } from "./corpus.ts";
 import { grants } from "./grants.ts";
+import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
 import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
@@ -23,6 +24,7 @@ export const proofs: readonly Proof[] = [
   relay,
   scanner,
   suspended,
+  instances,
   repetitions,
   requests,
   grants,

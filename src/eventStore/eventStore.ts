@@ -31,6 +31,8 @@ export type SubscribeOptions = {
   categories?: readonly string[];
   /** At most this many events a batch (default 500). */
   batchSize?: number;
+  /** True: an event that cannot be brought to its newest version is delivered, and only its data throw. Otherwise the subscription does. */
+  keepsUnreadable?: boolean;
   signal: AbortSignal;
 };
 

@@ -1,8 +1,27 @@
+import type { Recorded } from "#streams/event.ts";
 import { newestVersion, type Upcasters, upcast, upcasters } from "#streams/upcast.ts";
 import type { Batch, EventStore } from "./eventStore.ts";
 
 /** An event store whose readers see every event in its newest version, whichever it was stored in; what is written says its own. */
 export function upcasting(store: EventStore, known: Upcasters = upcasters): EventStore {
+  const newest = (event: Recorded): Recorded => upcast(event, known);
+
+  /** One that cannot be read ends no subscription: who needs its data fails on it, and nobody else. */
+  function upcastIfReadable(event: Recorded): Recorded {
+    try {
+      return newest(event);
+    } catch (error) {
+      const failing = Object.defineProperty({ ...event }, "data", {
+        enumerable: false,
+        get: () => {
+          throw error;
+        },
+      });
+      unreadable.add(failing);
+      return failing;
+    }
+  }
+
   return {
     guards: store.guards,
     append(stream, expected, events) {
@@ -10,7 +29,7 @@ export function upcasting(store: EventStore, known: Upcasters = upcasters): Even
       return store.append(stream, expected, versioned);
     },
     async read(...request) {
-      return (await store.read(...request)).map((event) => upcast(event, known));
+      return (await store.read(...request)).map(newest);
     },
     async readLast(stream) {
       const last = await store.readLast(stream);
@@ -18,10 +37,15 @@ export function upcasting(store: EventStore, known: Upcasters = upcasters): Even
     },
     async *subscribe(options): AsyncIterable<Batch> {
       for await (const batch of store.subscribe(options)) {
-        yield { ...batch, events: batch.events.map((event) => upcast(event, known)) };
+        yield { ...batch, events: batch.events.map(options.keepsUnreadable ? upcastIfReadable : newest) };
       }
     },
     head: () => store.head(),
     close: () => store.close(),
   };
 }
+
+const unreadable = new WeakSet<Recorded>();
+
+/** True for an event of a subscription (`keepsUnreadable`) that could not be brought to its newest version: its type is the stored one, and its data throw. */
+export const isUnreadable = (event: Recorded): boolean => unreadable.has(event);

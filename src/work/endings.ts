@@ -2,6 +2,8 @@ import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Obstacle, Timer } from "#src/processes/process.ts";
 import type { Claimed, LaneId } from "./lanes.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
+import { tryEveryMs } from "./setAside.ts";
+import { beginsWork } from "./transactions.ts";
 import { givingTurns } from "./turns.ts";
 
 /** What a handler has done with timers. */
@@ -10,11 +12,14 @@ export type TimerChange = { set: Timer } | { cancel: LaneId["key"]; name: string
 /** How a lane goes on: at once if there is more to do, after a pause, or when an obstacle has ended. */
 export type Next = { how: "go on" } | { how: "retry"; at: Date } | { how: "set aside"; obstacles: readonly Obstacle[] };
 
+/** How often an item was tried, failed for reasons of its own, and did not end in its time. */
+type Failed = { id: number; tries: number; failures: number; timeouts?: number };
+
 /** What has come of a claimed lane: items done, failed or given up, timers changed, and at the end of its turn how it goes on. */
 export type Ending = {
   lane: Claimed;
   done?: number;
-  failed?: { id: number; tries: number; failures: number };
+  failed?: Failed;
   givenUp?: GivenUp;
   timers?: readonly TimerChange[];
   next?: Next;
@@ -100,9 +105,10 @@ async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Pro
   return new Set(rows.map(({ claim }) => claim));
 }
 
-/** All or nothing, in a transaction. Lanes are locked in the order of their keys first, so that nobody waits for one another. */
+/** All or nothing, in a transaction. Streams are locked first, then lanes in the order of their keys, so that nobody waits for one another. */
 async function recordInSteps(tx: Sql, endings: readonly Ending[], now: Date): Promise<Set<string>> {
-  await tx.query("set local synchronous_commit = off");
+  await tx.query(beginsWork);
+  const ended = await lockTags(tx, endings, now);
   const held = await lockHeld(tx, endings);
   const good = endings.filter(({ lane }) => held.has(lane.claim));
   await removeDone(
@@ -125,9 +131,32 @@ async function recordInSteps(tx: Sql, endings: readonly Ending[], now: Date): Pr
     }
   }
   const released = good.filter((ending): ending is Ending & { next: Next } => ending.next !== undefined);
-  await setAside(tx, released, now);
+  await setAside(tx, released, { ended, now });
   await goOn(tx, released, now);
   return held;
+}
+
+/**
+ * Locks the rows of all streams that lanes are set aside under, before any lane, as the planner does. Answers the newest revisions that were
+ * planned. From now on one of the lanes is tried now and then.
+ */
+async function lockTags(tx: Sql, endings: readonly Ending[], now: Date): Promise<Map<string, number>> {
+  const obstacles = endings.flatMap(({ next }) => (next?.how === "set aside" ? next.obstacles : []));
+  if (obstacles.length === 0) return new Map();
+  const streams = [...new Set(obstacles.map(({ stream }) => stream))].sort();
+  await tx.query(
+    "insert into work.tags (stream, revision) select stream, -1 from unnest($1::text[]) as stream on conflict do nothing",
+    [streams],
+  );
+  const { rows } = await tx.query<{ stream: string; revision: number }>(
+    "select stream, revision from work.tags where stream = any($1) order by stream for update",
+    [streams],
+  );
+  await tx.query("update work.tags set try_at = $2 where stream = any($1) and try_at is null", [
+    streams,
+    new Date(now.getTime() + tryEveryMs),
+  ]);
+  return new Map(rows.map(({ stream, revision }) => [stream, revision]));
 }
 
 async function lockHeld(tx: Sql, endings: readonly Ending[]): Promise<Set<string>> {
@@ -153,29 +182,34 @@ async function removeDone(tx: Sql, done: readonly number[]): Promise<void> {
   );
 }
 
-async function countTries(tx: Sql, failed: readonly { id: number; tries: number; failures: number }[]): Promise<void> {
+async function countTries(tx: Sql, failed: readonly Failed[]): Promise<void> {
   if (failed.length === 0) return;
   await tx.query(
-    `update work.items item set tries = failed.tries, failures = failed.failures
-     from json_to_recordset($1::json) as failed (id bigint, tries integer, failures integer) where item.id = failed.id`,
+    `update work.items item
+     set tries = failed.tries, failures = failed.failures, timeouts = coalesce(failed.timeouts, item.timeouts)
+     from json_to_recordset($1::json) as failed (id bigint, tries integer, failures integer, timeouts integer)
+     where item.id = failed.id`,
     [JSON.stringify(failed)],
   );
 }
 
-/** A timer set again is another item: what is said about the one before does not touch it. */
-async function setTimer(tx: Sql, { process, workspace }: Claimed, timer: Timer): Promise<void> {
+/**
+ * A timer set again is another item: what is said about the one before does not touch it. Of its own lane nobody needs to be told: it is
+ * looked at when the claim ends. Told all the same, one that sets itself aside would be ready again at once, for ever.
+ */
+async function setTimer(tx: Sql, { process, workspace, claim }: Claimed, timer: Timer): Promise<void> {
   const { key, name, dueAt, payload } = timer;
   await tx.query(
     `insert into work.items as item (process, key, timer, due_at, payload) values ($1, $2, $3, $4, $5)
      on conflict (process, key, timer) where timer is not null and parked is null do update
-       set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0`,
+       set id = default, due_at = excluded.due_at, payload = excluded.payload, tries = 0, failures = 0, timeouts = 0`,
     [process, key, name, dueAt, JSON.stringify(payload)],
   );
   await tx.query(
     `insert into work.lanes as lane (process, key, workspace, state, due_at) values ($1, $2, $3, 'waiting', $4)
-     on conflict (process, key) do update set generation = lane.generation + 1,
+     on conflict (process, key) do update set generation = lane.generation + (lane.claim is distinct from $5)::integer,
        due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, excluded.due_at) else lane.due_at end`,
-    [process, key, (payload.workspaceId as string | undefined) ?? workspace, dueAt],
+    [process, key, (payload.workspaceId as string | undefined) ?? workspace, dueAt, claim],
   );
 }
 
@@ -193,38 +227,35 @@ async function cancelTimer(
 
 type Released = Ending & { next: Next };
 
-/** How long a lane that was set aside waits at most: what nobody tells it about it finds out by itself. */
-const asideMs = 600_000;
-
-/** An obstacle that has ended since it was seen, or a wake-up since the claim, makes the lane ready at once: `goOn` sees to that. */
-async function setAside(tx: Sql, released: readonly Released[], now: Date): Promise<void> {
+/**
+ * An obstacle that has ended since it was seen, or a wake-up since the claim, makes the lane ready at once: `goOn` sees to that. Time alone
+ * wakes one of all that are set aside under a stream (setAside.ts); a timer wakes its own lane.
+ */
+async function setAside(
+  tx: Sql,
+  released: readonly Released[],
+  { ended, now }: { ended: ReadonlyMap<string, number>; now: Date },
+): Promise<void> {
   const aside = released.flatMap(({ lane, next }) =>
     next.how === "set aside" ? { lane, obstacles: next.obstacles } : [],
   );
   if (aside.length === 0) return;
-  const streams = [...new Set(aside.flatMap(({ obstacles }) => obstacles.map(({ stream }) => stream)))].sort();
-  await tx.query(
-    "insert into work.tags (stream, revision) select stream, -1 from unnest($1::text[]) as stream on conflict do nothing",
-    [streams],
-  );
-  const { rows } = await tx.query<{ stream: string; revision: number }>(
-    "select stream, revision from work.tags where stream = any($1) order by stream for update",
-    [streams],
-  );
-  const ended = new Map(rows.map(({ stream, revision }) => [stream, revision]));
   const standing = aside.filter(({ obstacles }) =>
     obstacles.every(({ stream, revision }) => (ended.get(stream) ?? -1) <= revision),
   );
   await tx.query(
     `update work.lanes lane set state = 'waiting', claim = null, holder = null, claimed_until = null,
-       obstacles = array(select json_array_elements_text(aside.obstacles)), due_at = $2
+       obstacles = array(select json_array_elements_text(aside.obstacles)), due_at = coalesce((
+         select min(due_at) from work.items item
+         where item.process = lane.process and item.key = lane.key and item.due_at > $2
+       ), 'infinity')
      from json_to_recordset($1::json) as aside (process text, key text, claim uuid, generation bigint, obstacles json)
      where lane.process = aside.process and lane.key = aside.key and lane.claim = aside.claim and lane.generation = aside.generation`,
     [
       JSON.stringify(
         standing.map(({ lane, obstacles }) => ({ ...lane, obstacles: obstacles.map(({ stream }) => stream) })),
       ),
-      new Date(now.getTime() + asideMs),
+      now,
     ],
   );
 }

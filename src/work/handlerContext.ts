@@ -3,6 +3,7 @@ import type { NotYet, Process, ProcessContext, Timer } from "#src/processes/proc
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { concerns } from "./concerns.ts";
 import type { TimerChange } from "./endings.ts";
+import { keyFor } from "./keys.ts";
 import { isEvent } from "./parked.ts";
 
 /** Waits until the read models have reached a position of the log; false if they do not within `timeoutMs`. */
@@ -30,7 +31,7 @@ export async function handle(
 ): Promise<NotYet | undefined> {
   const context = handlerContext({ ...handling, process: process.name }, subject);
   if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
-  process.keyOf(subject);
+  keyFor(process, subject);
   // What was planned by a release of before may ask nothing of it.
   if (!concerns(process, subject)) return undefined;
   return (await process.on[subject.type]?.(subject, context)) || undefined;

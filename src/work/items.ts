@@ -1,7 +1,7 @@
 import type { Timer } from "#src/processes/process.ts";
 
-/** How often an item was tried and failed. `parked`: the id under which it was given up on before. */
-type Tried = { id: number; tries: number; failures: number; parked: number | null };
+/** How often an item was tried, failed, and did not end in its time. `parked`: the id under which it was given up on before. */
+type Tried = { id: number; tries: number; failures: number; timeouts: number; parked: number | null };
 
 /** An event to be handled, by its place in the log. */
 export type EventItem = Tried & { position: number; stream: string; revision: number };

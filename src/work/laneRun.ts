@@ -1,5 +1,7 @@
+import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { isUnreadable } from "#src/eventStore/upcasting.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { NotYet, Process, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
@@ -10,6 +12,7 @@ import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
 import type { RecentEvents } from "./recentEvents.ts";
+import { TookTooLong, within } from "./timeLimit.ts";
 
 export type LaneRunOptions = {
   store: Pick<EventStore, "read">;
@@ -47,6 +50,8 @@ export type LaneRun = {
 
 /** Failures, not counting those of infrastructure, after which a process gives up on an item: with the pauses between, some 9 s. */
 const maxFailures = 5;
+/** A handler that has so often not ended in its time is given up on too: it is the item's fault by then. */
+const maxTimeouts = 10;
 /** After this long the lane goes to the end of the queue, in milliseconds. */
 const turnMs = 1_000;
 /** A handler that has not ended after this long is given up, unless its process says otherwise. */
@@ -60,6 +65,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   /** Timers of this lane that an item before has changed. */
   const changed = new Set<string>();
   const { toDo, covered } = process.looksAt === "key" ? newestOf(items) : { toDo: items, covered: [] };
+  /** Handlers are told to end when the lane is lost, and when they took too long. */
+  const handlers = new AbortController();
+  setMaxListeners(0, handlers.signal);
+  const endHandlers = (): void => handlers.abort(signal.reason);
   let ending = false;
   let released = false;
 
@@ -97,7 +106,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       const answer = await within(
         (process.longestRunSeconds ?? longestRunSeconds) * 1000,
         handle(process, found, {
-          ...{ clock, projected: options.projected, attempt: item.tries + 1, signal },
+          ...{ clock, projected: options.projected, attempt: item.tries + 1, signal: handlers.signal },
           onTimer: (change) => void timers.push(change),
         }),
       );
@@ -124,7 +133,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
     if (!isEventItem(item)) return { key: lane.key, ...item.timer };
     const known = options.recent.at(item.position);
-    if (known) return known;
+    if (known && !isUnreadable(known)) return known;
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
     return event;
@@ -138,7 +147,8 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       await release({ how: "retry", at: inMs(longestWaitMs) }, { timers });
       if (released) options.onWaiting(answer.waitFor);
     } else {
-      await retryLater({ ...item, tries: item.tries + 1 }, answer.againInMs, timers);
+      const { id, tries, failures } = item;
+      await retryLater({ id, tries: tries + 1, failures }, answer.againInMs, timers);
     }
     return false;
   }
@@ -148,13 +158,17 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       await release({ how: "go on" });
       return false;
     }
-    const passing = isPassing(error) || error instanceof StreamMoved;
+    const late = error instanceof TookTooLong;
+    // One that goes on all the same may run beside its next try: the streams fence what it does.
+    if (late) handlers.abort(error);
+    const passing = late || isPassing(error) || error instanceof StreamMoved;
     const tries = item.tries + 1;
+    const timeouts = item.timeouts + (late ? 1 : 0);
     const failures = item.failures + (passing ? 0 : 1);
     const describe = { process: process.name, key: lane.key, ...placeOf(item) };
-    if (failures < maxFailures || process.givingUp === "never") {
+    if ((failures < maxFailures && timeouts < maxTimeouts) || process.givingUp === "never") {
       log.warn({ ...describe, err: error, tries }, "process failed, retrying");
-      await retryLater({ id: item.id, tries, failures }, passing ? pauseOf(tries) : backoff(failures));
+      await retryLater({ id: item.id, tries, failures, timeouts }, passing ? pauseOf(tries) : backoff(failures));
       return false;
     }
     log.error({ ...describe, err: error, tries }, "gave up and parked the item");
@@ -169,7 +183,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     { error, tries }: { error: Error; tries: number },
   ): Promise<void> {
     const words = [error.stack ?? error.message];
-    const known = subject ?? ({ key: lane.key, name: "unknown", dueAt: clock.now(), payload: {} } satisfies Timer);
+    const known = subject ?? unread(item);
     if (typeof process.givingUp === "function") {
       try {
         await process.givingUp(known, { key: lane.key, cause: causeOf(process.name, known), error });
@@ -193,12 +207,12 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const pauseOf = (tries: number): number => backoff(Math.min(tries, 4));
 
   async function retryLater(
-    { id, tries, failures }: Pick<Item, "id" | "tries" | "failures">,
+    failed: NonNullable<Ending["failed"]>,
     pauseMs: number,
     timers: readonly TimerChange[] = [],
   ): Promise<void> {
     const at = inMs(pauseMs);
-    await release({ how: "retry", at }, { failed: { id, tries, failures }, timers });
+    await release({ how: "retry", at }, { failed, timers });
     onTimer(at);
   }
 
@@ -209,18 +223,21 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     released = await endings.add({ lane, next, ...more });
   }
 
-  const ended = run().catch((error) =>
-    log.error({ err: error, process: process.name }, "a lane could not be worked on"),
-  );
+  if (signal.aborted) endHandlers();
+  else signal.addEventListener("abort", endHandlers, { once: true });
+  const ended = run()
+    .catch((error) => log.error({ err: error, process: process.name }, "a lane could not be worked on"))
+    .finally(() => signal.removeEventListener("abort", endHandlers));
   return { ended, isEnding: () => ending, isReleased: () => released };
 }
 
 const placeOf = (item: Item): object => (isEventItem(item) ? { position: item.position } : { timer: item.timer.name });
 
-async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`it did not end within ${milliseconds / 1000} s`)), milliseconds);
-  });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+/** What could not even be read is parked by its place in the log. */
+function unread(item: Item): Recorded | Timer {
+  if (!isEventItem(item)) throw new Error("a timer is read with its item");
+  const { stream, revision, position } = item;
+  const trace = { correlationId: crypto.randomUUID(), causationId: crypto.randomUUID() };
+  const metadata = { workspaceId: null, actor: { kind: "system", id: "unknown" }, ...trace } as Recorded["metadata"];
+  return { id: "", type: "unknown", schemaVersion: 1, stream, revision, position, data: {}, metadata };
 }

@@ -56,7 +56,7 @@ export async function claimLanes(
      )
      select process, key, workspace, claim, generation, (
        select json_agg(due) from (
-         select id, position, stream, revision, timer, payload, due_at as "dueAt", tries, failures, parked
+         select id, position, stream, revision, timer, payload, due_at as "dueAt", tries, failures, timeouts, parked
          from work.items item where item.process = taken.process and item.key = taken.key and item.due_at <= $4
          order by position, due_at, id limit ${itemsOfTurn}
        ) due
@@ -107,25 +107,28 @@ const bringingBack = `
     from turns where lane.process = turns.process and lane.key = turns.key returning 1
   )`;
 
-/** Makes lanes ready whose time has come, or whose holder is gone. True if there may be more. */
-export async function bringBackLanes(sql: Sql, now: Date): Promise<boolean> {
+/** Makes lanes ready whose time has come and, if it may take over, those whose holder is gone. True if there may be more. */
+export async function bringBackLanes(
+  sql: Sql,
+  { now, takesOver }: { now: Date; takesOver: boolean },
+): Promise<boolean> {
   const { rows } = await sql.query<{ count: number }>(
     `with due as (
        select process, key, workspace from (
          (select process, key, workspace, due_at from work.lanes where state = 'waiting' and due_at <= $1 order by due_at limit ${page})
          union all
          (select process, key, workspace, claimed_until from work.lanes
-          where state = 'claimed' and claimed_until < clock_timestamp() order by claimed_until limit ${page})
+          where $2 and state = 'claimed' and claimed_until < clock_timestamp() order by claimed_until limit ${page})
        ) late
      ),
      woken as (
        select lane.process, lane.key, lane.workspace from work.lanes lane join due using (process, key)
-       where (lane.state = 'waiting' and lane.due_at <= $1) or (lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
+       where (lane.state = 'waiting' and lane.due_at <= $1) or ($2 and lane.state = 'claimed' and lane.claimed_until < clock_timestamp())
        order by lane.process, lane.key for no key update of lane skip locked
      ),
      ${bringingBack}
      select count(*) from brought`,
-    [now],
+    [now, takesOver],
   );
   return rows[0]!.count >= page;
 }

@@ -1,6 +1,7 @@
 import type { Sql } from "#src/postgres/database.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
+import { workspaceOf } from "./keys.ts";
 
 /** Where it is not known who listens. */
 export const anyListeners: Listeners = { rules: true, webhooks: true };
@@ -44,9 +45,11 @@ export async function loadListeners(sql: Sql): Promise<KnownListeners> {
   const changed = new Set<string>();
 
   return {
-    follow({ stream, type, metadata: { workspaceId } }) {
+    follow(event) {
+      const { stream, type } = event;
+      const workspaceId = workspaceOf(event);
       const known = workspaces.get(stream);
-      if (began.includes(type) && known === undefined && workspaceId !== null) {
+      if (began.includes(type) && known === undefined && workspaceId !== "") {
         workspaces.set(stream, workspaceId);
         count(stream, workspaceId, 1);
         changed.add(stream);
@@ -57,8 +60,9 @@ export async function loadListeners(sql: Sql): Promise<KnownListeners> {
         changed.add(stream);
       }
     },
-    to({ metadata: { workspaceId } }) {
-      if (workspaceId === null) return anyListeners;
+    to(event) {
+      const workspaceId = workspaceOf(event);
+      if (workspaceId === "") return anyListeners;
       const has = (category: string) => (counts.get(nameOf(category, workspaceId)) ?? 0) > 0;
       return { rules: has("rule"), webhooks: has("webhook") };
     },

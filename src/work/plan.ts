@@ -1,8 +1,11 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Lease } from "#src/subscriptions/leases.ts";
 import type { Recorded } from "#streams/event.ts";
+import { workspaceOf } from "./keys.ts";
 import { type ListenerChanges, storeListeners } from "./listeners.ts";
-import { givingTurns, storingTurnsAfterLanes, turnsOfWoken } from "./turns.ts";
+import { wakeSetAside } from "./setAside.ts";
+import { beginsWork } from "./transactions.ts";
+import { storingTurnsAfterLanes, turnsOfWoken } from "./turns.ts";
 
 /** An event that a process has to handle, and under which key. */
 export type Planned = { process: string; key: string; event: Recorded };
@@ -37,10 +40,14 @@ export async function writePlan(
   const { moved, listeners } = plan;
   const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
   if (moved.size === 0 && !listenersChanged) return addWork(database, plan, { lease, holder });
+  const streams = [...moved.keys()];
   await database.transaction(async (tx) => {
+    await tx.query(beginsWork);
+    if (moved.size > 0) await moveTags(tx, plan);
+    await lockLanes(tx, plan, streams);
     await addWork(tx, plan, { lease, holder });
     if (listenersChanged) await storeListeners(tx, listeners);
-    if (moved.size > 0) await endObstacles(tx, plan);
+    if (moved.size > 0) await wakeSetAside(tx, streams);
   });
 }
 
@@ -91,7 +98,7 @@ async function addWork(
     [
       lanes.map(({ process }) => process),
       lanes.map(({ key }) => key),
-      lanes.map(({ event }) => event.metadata.workspaceId ?? ""),
+      lanes.map(({ event }) => workspaceOf(event)),
       now,
       lease.name,
       lease.epoch,
@@ -111,21 +118,25 @@ async function addWork(
 
 const isWoken = "lane.state = 'waiting' and (lane.retry_at is null or lane.retry_at <= $4)";
 
-/** The order matters: whoever sets a lane aside locks the stream's row first, so it either sees this end or is seen here. */
-async function endObstacles(tx: Sql, { moved }: Plan): Promise<void> {
+/**
+ * Whoever sets a lane aside locks the stream's row too, before anything else: so it either sees this end or is seen by what follows. All of one
+ * try of those that are set aside is over with it.
+ */
+async function moveTags(tx: Sql, { moved }: Plan): Promise<void> {
   await tx.query(
     `insert into work.tags as tag (stream, revision) select * from unnest($1::text[], $2::bigint[]) as moved order by 1
-     on conflict (stream) do update set revision = greatest(tag.revision, excluded.revision)`,
+     on conflict (stream) do update
+       set revision = greatest(tag.revision, excluded.revision), try_at = null, tried_process = null, tried_key = null`,
     [[...moved.keys()], [...moved.values()]],
   );
+}
+
+/** Turns are given twice in one transaction: all lanes are locked before the first. */
+async function lockLanes(tx: Sql, { planned }: Plan, streams: readonly string[]): Promise<void> {
   await tx.query(
-    `with woken as (
-       select process, key, workspace from work.lanes where state = 'waiting' and obstacles && $1::text[]
-       order by process, key for no key update
-     ),
-     ${givingTurns}
-     update work.lanes lane set state = 'ready', turn = turns.turn, generation = generation + 1, obstacles = null
-     from turns where lane.process = turns.process and lane.key = turns.key`,
-    [[...moved.keys()]],
+    `select from work.lanes where (process, key) in (select * from unnest($1::text[], $2::text[]))
+       or (state = 'waiting' and obstacles && $3::text[])
+     order by process, key for no key update`,
+    [planned.map(({ process }) => process), planned.map(({ key }) => key), streams],
   );
 }

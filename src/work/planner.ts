@@ -1,11 +1,13 @@
 import type { Clock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { isUnreadable } from "#src/eventStore/upcasting.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
-import { type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
+import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 import { mayConcern } from "./concerns.ts";
+import { keyFor } from "./keys.ts";
 import { anyListeners, type KnownListeners, listenersReader, loadListeners } from "./listeners.ts";
 import { PlanMoved, type Planned, writePlan } from "./plan.ts";
 import { planned, storedPlanned } from "./processRows.ts";
@@ -40,8 +42,7 @@ export async function plan(options: PlannerOptions, held: Held): Promise<void> {
     try {
       await planFromStored({ ...options, onProgress: () => (failures = 0) }, held, signal);
     } catch (error) {
-      if (!held.signal.aborted && !(error instanceof PlanMoved))
-        log.error({ err: error }, "the event log cannot be planned, retrying");
+      if (!held.signal.aborted) tellOf(error, log);
     }
     // What still reads, beside the one that failed, ends.
     round.abort();
@@ -49,10 +50,16 @@ export async function plan(options: PlannerOptions, held: Held): Promise<void> {
   }
 }
 
+function tellOf(error: unknown, log: Log): void {
+  if (error instanceof PlanMoved) return;
+  if (isPassing(error)) log.warn({ reason: asError(error).message }, "cannot plan the event log, retrying");
+  else log.error({ err: error }, "the event log cannot be planned, retrying");
+}
+
 type Planning = PlannerOptions & { onProgress: () => void };
 
 async function planFromStored(options: Planning, held: Held, signal: AbortSignal): Promise<void> {
-  const { database, store, clock, holder, onPlanned, onProgress } = options;
+  const { database, store, clock, log, backoff, holder, onPlanned, onProgress } = options;
   const processes = [...options.processes, listenersReader];
   const stood = await planned(database, processes, await store.head());
   const listeners = await loadListeners(database);
@@ -74,9 +81,10 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const moved = movedStreams(batch.events);
       const { position } = batch;
       const plan = { planned: work, from, position, moved, listeners: listeners.changes(), now: clock.now() };
-      await writePlan(database, plan, { lease: held, holder });
+      await patiently(() => writePlan(database, plan, { lease: held, holder }), { log, backoff, signal });
+      if (signal.aborted) return;
       for (const name of from.keys()) stood.set(name, batch.position);
-      onPlanned(work.map(({ event }) => event));
+      onPlanned(work.map(({ event }) => event).filter((event) => !isUnreadable(event)));
       onProgress();
     });
     writing = done.catch(() => undefined);
@@ -85,7 +93,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
 
   const subscribe = (group: Iterable<Process>, after: number) => {
     const categories = [...new Set([...[...group].flatMap((process) => process.categories), ...obstacleCategories])];
-    return store.subscribe({ after, categories, signal });
+    return store.subscribe({ after, categories, signal, keepsUnreadable: true });
   };
 
   async function planTogether(): Promise<void> {
@@ -106,7 +114,23 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
     }
   }
 
-  await Promise.all([planTogether(), ...behind.map(catchUp), watch({ database, processes, stood, signal })]);
+  await Promise.all([planTogether(), ...behind.map(catchUp), watch({ database, processes, stood, signal, log })]);
+}
+
+/** Tries again what passes by itself: the reading goes on where it is. Ends early with the signal. */
+async function patiently(
+  work: () => Promise<void>,
+  { log, backoff, signal }: { log: Log; backoff: Backoff; signal: AbortSignal },
+): Promise<void> {
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      tellOf(error, log);
+      await pause(backoff(failures), signal);
+    }
+  }
 }
 
 /** A server that crashed may have lost what was planned last, without any statement failing. Ends by throwing PlanMoved, or with the signal. */
@@ -115,15 +139,21 @@ async function watch({
   processes,
   stood,
   signal,
+  log,
 }: {
   database: Database;
+  log: Log;
   processes: readonly Process[];
   stood: ReadonlyMap<string, number>;
   signal: AbortSignal;
 }): Promise<void> {
   while (!signal.aborted) {
     const before = new Map(stood);
-    const stored = await storedPlanned(database, processes);
+    const stored = await storedPlanned(database, processes).catch((error) => {
+      if (!isPassing(error)) throw error;
+      tellOf(error, log);
+      return before;
+    });
     for (const [name, position] of before) {
       if ((stored.get(name) ?? -1) < position) throw new PlanMoved("the stored plan has gone back");
     }
@@ -166,7 +196,7 @@ function heardBy(
 /** An event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */
 function keyOf(process: Process, event: Recorded): string {
   try {
-    return process.keyOf(event);
+    return keyFor(process, event);
   } catch {
     return event.stream;
   }

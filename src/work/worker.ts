@@ -23,6 +23,8 @@ import {
 } from "./lanes.ts";
 import { bringBackParked } from "./parked.ts";
 import { createRecentEvents } from "./recentEvents.ts";
+import { trySetAside } from "./setAside.ts";
+import { createTakeovers } from "./takeovers.ts";
 
 export type WorkerOptions = {
   store: Pick<EventStore, "read">;
@@ -50,6 +52,7 @@ export type Worker = {
 
 const pollEveryMs = 250;
 const parkedEveryMs = 1_000;
+const trySetAsideEveryMs = 1_000;
 /** Of the room of a process, one workspace gets at most this part. */
 const partOfWorkspace = 0.75;
 
@@ -62,6 +65,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const endings = createEndings({ database, clock, log, backoff });
   const running = new Map<string, Running>();
   const recent = createRecentEvents();
+  const takeovers = createTakeovers(clock);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
   let claiming: Promise<void> | undefined;
@@ -148,8 +152,14 @@ export function createWorker(options: WorkerOptions): Worker {
     }
     wake();
   }
-  const bringBackDue = () => bringBack(() => bringBackLanes(database, clock.now()));
+  const bringBackDue = () =>
+    bringBack(async () => {
+      const more = await bringBackLanes(database, { now: clock.now(), takesOver: takeovers.allowed() });
+      if (takeovers.answered()) await extend();
+      return more;
+    });
   const bringBackRetried = () => bringBack(() => bringBackParked(database));
+  const bringBackTried = () => bringBack(() => trySetAside(database, clock.now()));
 
   /** Lanes whose read models are there, brought back together. */
   const reached: LaneId[] = [];
@@ -167,8 +177,8 @@ export function createWorker(options: WorkerOptions): Worker {
 
   async function extend(): Promise<void> {
     const entries = [...running.values()];
-    if (entries.length === 0) return;
     const askedAt = clock.monotonic();
+    if (entries.length === 0) return takeovers.extended(askedAt);
     try {
       const kept = await extendClaims(
         database,
@@ -178,6 +188,7 @@ export function createWorker(options: WorkerOptions): Worker {
         if (kept.has(entry.lane.claim)) entry.extendedAt = askedAt;
         else if (running.get(idOf(entry.lane)) === entry && !entry.run.isEnding()) lose(entry);
       }
+      takeovers.extended(askedAt);
     } catch (error) {
       log.warn({ reason: asError(error).message }, "cannot extend claims, retrying");
     }
@@ -205,6 +216,7 @@ export function createWorker(options: WorkerOptions): Worker {
     start() {
       every(pollEveryMs, bringBackDue);
       every(parkedEveryMs, bringBackRetried);
+      every(trySetAsideEveryMs, bringBackTried);
       every(extendEveryMs, extend);
     },
     async stop(graceMs) {

@@ -414,6 +414,33 @@ describe("the process runner", () => {
     expect(await rows("select * from work.items")).to.deep.equal([]);
   });
 
+  it("a claim is extended for as long as its handler runs", async () => {
+    const done = gate();
+    let told = false;
+    let begun = 0;
+    const process = rule({
+      on: {
+        Happened: async (_, { signal }) => {
+          begun += 1;
+          signal.addEventListener("abort", () => {
+            told = true;
+          });
+          await done.opened;
+        },
+      },
+    });
+    const runner = run(process);
+    run(process);
+    await happen("toy-1", 1);
+    await eventually(() => begun === 1);
+    const left = "select claimed_until - clock_timestamp() > interval '8 s' as whole from work.lanes";
+    await work.database.query("update work.lanes set claimed_until = clock_timestamp() + interval '6 s'");
+    await eventually(async () => (await rows(left))[0]?.whole === true);
+    done.open();
+    await runner.idle();
+    expect([begun, told]).to.deep.equal([1, false]);
+  });
+
   it("survives connections that are cut under it", async () => {
     const seen = new Map<string, number[]>();
     const process = rule({

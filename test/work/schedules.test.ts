@@ -6,6 +6,7 @@ import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { type Item, isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, type Claimed, claimLanes, extendClaims } from "#src/work/lanes.ts";
 import { writePlan } from "#src/work/plan.ts";
+import { tryEveryMs, trySetAside } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { createRandom } from "../../scripts/soak/random.ts";
 import { inFull } from "../support/full.ts";
@@ -194,21 +195,31 @@ function createSchedule(database: Database, seed: number) {
     else if (what <= 9 && hands.length > 0) await work(pick(hands));
     else if (what === 10) {
       ms += int(0, 60);
-      await bringBackLanes(database, now());
+      await bringBackLanes(database, { now: now(), takesOver: true });
+      if (chance(0.2)) {
+        ms += tryEveryMs;
+        await trySetAside(database, now());
+      }
     } else if (what === 11) toggle(pick([...obstacles.keys()]), chance(0.5));
     else if (what === 12 && chance(0.3)) await fallAsleep(`w${int(1, 3)}`);
   }
 
   /** Nothing stands in the way any more: everything there is must come to its end. */
   async function settle(): Promise<void> {
-    for (const stream of obstacles.keys()) toggle(stream, false);
+    // Told by events, or not: then the lanes that are tried now and then find out.
+    const told = chance(0.5);
+    for (const [stream, obstacle] of obstacles) {
+      if (told) toggle(stream, false);
+      else obstacle.closed = false;
+    }
     hands.splice(0);
     await database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
     while (log.some((event) => event.position > planned)) await plan();
     for (let rounds = 0; ; rounds++) {
-      // Less than the ten minutes after which one that was set aside is tried anyway.
-      ms += 200;
-      await bringBackLanes(database, now());
+      // All together less than the ten minutes after which one that was set aside is tried anyway.
+      ms += told || rounds % 20 > 0 ? 200 : tryEveryMs;
+      await trySetAside(database, now());
+      await bringBackLanes(database, { now: now(), takesOver: true });
       await claim("w1");
       while (hands.length > 0) await work(hands[0]!);
       const { rows } = await database.query<{ left: number }>("select count(*) as left from work.lanes");

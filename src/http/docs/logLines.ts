@@ -103,7 +103,14 @@ export const logLines: readonly LogLine[] = [
     says: "lease lost",
     todo: "Another instance took over because this one was silent for 5 s. If it comes often, this instance has too little CPU.",
   },
+  { level: "warn", says: "cannot plan the event log, retrying", todo: passes },
   { level: "warn", says: "cannot look for what is due, retrying", todo: passes },
+  {
+    level: "warn",
+    says: "this machine's clock is not PostgreSQL's, whose time counts",
+    todo: "Set the clock that is wrong (`offsetMs`: by how much PostgreSQL's is ahead). Instances stay in step whatever their machines' clocks say, but a wrong one at PostgreSQL's is in every timestamp.",
+  },
+  { level: "warn", says: "cannot compare this machine's clock with PostgreSQL's, retrying", todo: passes },
   { level: "warn", says: "cannot look for work, retrying", todo: passes },
   { level: "warn", says: "cannot extend claims, retrying", todo: passes },
   {

@@ -1,0 +1,21 @@
+import type { Process } from "#src/processes/process.ts";
+import type { Recorded } from "#streams/event.ts";
+
+/** As long as an index of PostgreSQL takes without harm. */
+const longestKey = 500;
+
+/** The key under which a process handles an event. Throws where there is none that the work table can store. */
+export function keyFor(process: Process, event: Recorded): string {
+  const key: unknown = process.keyOf(event);
+  if (!isStorable(key)) throw new Error(`it has no key for ${process.name}`);
+  return key;
+}
+
+/** Whose event it is, "" for nobody's: also where its metadata are not ours. */
+export function workspaceOf({ metadata }: Recorded): string {
+  const id: unknown = metadata?.workspaceId;
+  return isStorable(id) ? id : "";
+}
+
+const isStorable = (text: unknown): text is string =>
+  typeof text === "string" && text !== "" && text.length <= longestKey && !text.includes("\u0000");

@@ -1,0 +1,98 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import type { Process } from "#src/processes/process.ts";
+import { faultyDatabase } from "./faultyDatabase.ts";
+import { rule, useWorkTable } from "./support.ts";
+
+const plan = "moved_on as";
+const claim = "set state = 'claimed'";
+const ending = "with said as";
+const inSteps = "update work.items item";
+
+type Step = { name: string; at?: [text: string, when: "before" | "after"]; fails?: boolean };
+
+/** Where one instance is cut off: before or after a statement of it was carried out, within a transaction, or within a handler. */
+const steps: readonly Step[] = [
+  { name: "before a plan is written", at: [plan, "before"] },
+  { name: "after a plan was written", at: [plan, "after"] },
+  { name: "before a lane is claimed", at: [claim, "before"] },
+  { name: "after a lane was claimed", at: [claim, "after"] },
+  { name: "while a handler runs" },
+  { name: "before an ending is stored", at: [ending, "before"] },
+  { name: "after an ending was stored", at: [ending, "after"] },
+  { name: "within the transaction of a failure", at: [inSteps, "after"], fails: true },
+];
+
+describe("an instance that is cut off at any step of a claim", () => {
+  const work = useWorkTable();
+  const { rows, happen } = work;
+
+  for (const how of ["killed", "stopped"] as const) {
+    it(`and ${how === "killed" ? how : "stopped, and goes on later"}: another does all of it, in order, and nothing is left behind`, async () => {
+      for (const [number, step] of steps.entries()) await cutOff(step, { how, name: `rule${number}` });
+    });
+  }
+
+  async function cutOff(step: Step, { how, name }: { how: "killed" | "stopped"; name: string }): Promise<void> {
+    const { at, fails = false } = step;
+    const faulty = faultyDatabase(work.database);
+    const seen: { by: string; stream: string; number: number }[] = [];
+    const [a, b] = [`${name}-a`, `${name}-b`];
+    let inHandler: (() => void) | undefined;
+    let failed = !fails;
+    const ruleOf = (by: string): Process =>
+      rule({
+        name,
+        categories: [name],
+        on: {
+          Happened: async ({ stream, data }) => {
+            if (by === "first" && inHandler) {
+              inHandler();
+              inHandler = undefined;
+              await faulty.stop();
+              if (how === "killed") throw new Error("it is dead");
+            }
+            if (!failed) {
+              failed = true;
+              throw new Error("once");
+            }
+            seen.push({ by, stream, number: data.number });
+          },
+        },
+      });
+    let silentMs = 0;
+    const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + silentMs };
+    const cut = at
+      ? faulty.stopAt(at[0], at[1])
+      : new Promise<void>((resolve) => {
+          inHandler = resolve;
+        });
+    await happen(a, 1, 2);
+    await happen(b, 1);
+    const first = work.run([ruleOf("first")], { database: faulty.database, clock });
+    await cut;
+    if (how === "killed") faulty.die();
+    await work.database.query("update work.leases set expires_at = '-infinity'");
+    await work.database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
+    await happen(a, 3);
+    const second = work.run([ruleOf("second")]);
+    await second.idle();
+    if (how === "stopped") {
+      silentMs = 20_000;
+      faulty.goOn();
+      await happen(b, 2);
+      await second.idle();
+      await sleep(20);
+    }
+    const of = (stream: string) => seen.filter((each) => each.stream === stream).map(({ number }) => number);
+    expect([...new Set(of(a))], step.name).to.deep.equal([1, 2, 3]);
+    expect([...new Set(of(b))], step.name).to.deep.equal(how === "killed" ? [1] : [1, 2]);
+    // At least once: what it had done of its turn comes again, where nobody could know.
+    const again = seen.length - new Set(seen.map(({ stream, number }) => `${stream} ${number}`)).size;
+    expect(again, step.name).to.be.at.most(3);
+    for (const table of ["items", "lanes", "parked"])
+      expect(await rows(`select 1 from work.${table}`), `${step.name}: ${table}`).to.deep.equal([]);
+    await Promise.all([first.stop(), second.stop()]);
+  }
+});

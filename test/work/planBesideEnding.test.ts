@@ -1,0 +1,172 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Role, Sql } from "#src/postgres/database.ts";
+import { takeLeases } from "#src/subscriptions/leases.ts";
+import { type Next, recordEndings } from "#src/work/endings.ts";
+import { isEventItem } from "#src/work/items.ts";
+import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
+import { bringBackParked } from "#src/work/parked.ts";
+import { writePlan } from "#src/work/plan.ts";
+import type { Recorded } from "#streams/event.ts";
+import { eventually } from "../subscriptions/support.ts";
+import { useWorkTable } from "./support.ts";
+
+const now = new Date("2026-01-01T00:00:00Z");
+const obstacle = "workspace-11111111-1111-7111-8111-111111111111";
+const endings: readonly Next[] = [
+  { how: "go on" },
+  { how: "retry", at: new Date(now.getTime() + 1_000) },
+  { how: "set aside", obstacles: [{ stream: obstacle, revision: 3 }] },
+];
+
+/** A lane's claim ends, and in the same moment something comes that makes it go on. */
+describe("a wake-up beside an ending", () => {
+  const work = useWorkTable();
+
+  const event = (stream: string, position: number): Recorded => ({
+    ...{ type: "Happened", data: {}, id: randomUUID(), schemaVersion: 1, stream, revision: position, position },
+    metadata: {
+      workspaceId: obstacle,
+      actor: { kind: "system", id: "t" },
+      correlationId: "c",
+      causationId: "c",
+      at: "",
+    },
+  });
+  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
+
+  it("forgets nothing, whichever is first, and whether or not the first is cut off: each ending, each wake-up", async () => {
+    const holder = "here";
+    const [lease] = await takeLeases(work.database, ["planner"], { holder, lastsMs: 600_000 });
+    await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
+    let position = 0;
+    const plan = async (sql: Role, from: number, events: readonly Recorded[]): Promise<void> => {
+      const planned = events
+        .filter(({ stream }) => stream.startsWith("toy-"))
+        .map((each) => ({ process: "toyRule", key: each.stream, event: each }));
+      const moved = new Map(
+        events.filter(({ stream }) => stream === obstacle).map((each) => [each.stream, each.revision]),
+      );
+      const to = events.at(-1)!.position;
+      await writePlan(
+        sql,
+        { planned, from: new Map([["toyRule", from]]), position: to, moved, now },
+        { lease: lease!, holder },
+      );
+    };
+    const claim = () =>
+      claimLanes(work.database, { rooms: [{ process: "toyRule", lanes: 5, share: 5, atWork: {} }], holder, now });
+
+    const wakeUps: readonly WakeUp[] = [
+      {
+        name: "an event of its key",
+        async prepare(key) {
+          const [from, woken] = [position, event(key, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [woken.position] };
+        },
+      },
+      {
+        name: "the end of what stands in its way",
+        async prepare() {
+          const [from, woken] = [position, event(obstacle, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [] };
+        },
+      },
+      {
+        name: "another try of what was parked",
+        async prepare(key) {
+          const parked = event(key, ++position);
+          await plan(work.database, position - 1, [event(`other-${key}`, position)]);
+          await work.database.query(
+            `insert into work.parked (process, key, position, item, error, tries, parked_at, retry_requested_at)
+             values ('toyRule', $1, $2, $3, 'broken', 5, $4, $4)`,
+            [key, parked.position, JSON.stringify(parked), now],
+          );
+          return { wake: async (sql) => void (await bringBackParked(sql)), brings: [parked.position] };
+        },
+      },
+      {
+        name: "a timer that another lane sets",
+        async prepare(key) {
+          await plan(work.database, position, [event(`toy-other-${key}`, ++position)]);
+          const [other] = await claim();
+          const set = { key, name: "alarm", dueAt: now, payload: {} };
+          const ending = {
+            lane: other!.lane,
+            done: other!.items[0]!.id,
+            timers: [{ set }],
+            next: { how: "go on" },
+          } as const;
+          return { wake: async (sql) => void (await recordEndings(sql, [ending], now)), brings: ["alarm"] };
+        },
+      },
+    ];
+
+    for (const next of endings) {
+      for (const wakeUp of wakeUps) {
+        for (const first of ["the wake-up", "the ending"] as const) {
+          for (const cutOff of [false, true]) {
+            const said = `${next.how}, ${wakeUp.name}, ${first} first${cutOff ? ", cut off" : ""}`;
+            const key = `toy-${randomUUID()}`;
+            await plan(work.database, position, [event(key, ++position)]);
+            const own = position;
+            const [claimed] = await claim();
+            const { wake, brings } = await wakeUp.prepare(key);
+            const ending = async (sql: Role) => void (await recordEndings(sql, [{ lane: claimed!.lane, next }], now));
+            await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
+            // What was cut off is done again: a wake-up by whoever sees to it now, an ending when the claim has run out.
+            if (cutOff && first === "the wake-up") await wake(work.database);
+            if (cutOff && first === "the ending") {
+              await work.database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
+              await bringBackLanes(work.database, { now, takesOver: true });
+            }
+            if (next.how === "retry")
+              await bringBackLanes(work.database, { now: new Date(now.getTime() + 1_000), takesOver: false });
+            const again = await claim();
+            expect(
+              again.map(({ lane }) => lane.key),
+              said,
+            ).to.deep.equal([key]);
+            const found = again[0]!.items.map((item) => (isEventItem(item) ? item.position : item.timer.name));
+            expect(found, said).to.deep.equal([own, ...brings]);
+            for (const item of again[0]!.items)
+              await recordEndings(work.database, [{ lane: again[0]!.lane, done: item.id }], now);
+            await recordEndings(work.database, [{ lane: again[0]!.lane, next: { how: "go on" } }], now);
+            expect(await work.rows("select * from work.lanes"), said).to.deep.equal([]);
+          }
+        }
+      }
+    }
+  });
+
+  const isWaiting = async (): Promise<boolean> =>
+    (
+      await work.rows(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1",
+      )
+    ).length > 0;
+
+  /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. */
+  async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<void> {
+    let second: Promise<void> = Promise.resolve();
+    await work.database
+      .transaction(async (tx) => {
+        await first!(within(tx));
+        let over = false;
+        second = other!(work.database).finally(() => {
+          over = true;
+        });
+        // It waits for the first one, or does not touch what that holds.
+        await eventually(async () => over || (await isWaiting()));
+        if (cutOff) throw new Error("killed");
+      })
+      .catch((error) => expect(error.message).to.equal("killed"));
+    await second;
+  }
+});
+
+/** Something that makes a lane go on, and what it adds to the lane. */
+type WakeUp = {
+  name: string;
+  prepare(key: string): Promise<{ wake(sql: Role): Promise<void>; brings: readonly (number | string)[] }>;
+};
