@@ -112,7 +112,8 @@ function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventS
 }
 
 function createProvider(config: Config, database: Database): MailProvider {
-  if (config.mailProvider === "smtp") return createSmtpProvider(config.smtpUrl as string);
+  if (config.mailProvider === "smtp")
+    return createSmtpProvider(config.smtpUrl as string, { room: { connections: config.smtpConnections } });
   return createOutboxProvider(database);
 }
 

@@ -106,6 +106,11 @@ export const settings = Type.Object({
       description: "The relay that MAIL_PROVIDER=smtp hands mail to, with its user and password.",
     }),
   ),
+  SMTP_CONNECTIONS: Whole(1, 1_000, {
+    default: 10,
+    description:
+      "How many connections to the relay one instance has open at once; with a relay that allows fewer, it gets by with those.",
+  }),
   SMTP_IN_HOST: HostName({ default: "127.0.0.1", description: "The address that the mail receiver listens on." }),
   SMTP_IN_PORT: Whole(...port, {
     default: 2525,

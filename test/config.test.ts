@@ -47,6 +47,7 @@ describe("the configuration", () => {
       deliveryConfirmSeconds: 900,
       approvalLinkHours: 72,
       idempotencyHours: 24,
+      smtpConnections: 10,
       smtpRetrySeconds: [60, 300, 900, 3600],
       webhookRetrySeconds: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
       domainCheckSeconds: [30, 600, 86_400],

@@ -24,7 +24,8 @@ export const backlog: Proof = {
   checked: 200,
   sample: 20,
   async run(size, report) {
-    const relay = await startSmtpRelay();
+    // It allows fewer connections than the service has at once by default.
+    const relay = await startSmtpRelay([], { connections: 5 });
     const world = await openWorld({ MAIL_PROVIDER: "smtp", SMTP_URL: relay.url });
     const beside = composeBeside({
       ownerUrl: world.env.DATABASE_OWNER_URL as string,
@@ -71,6 +72,7 @@ export const backlog: Proof = {
       report.figure("drafts queued again", again);
       const copies = relay.mails.length;
       report.figure("mails at the relay", `${copies} of ${size + 2}`);
+      report.figure("connections refused", relay.refusedConnections);
       if (copies !== size + 2) report.violation(`${size + 2} mails were approved, and the relay took ${copies}`);
       if (again > size / 100) report.violation(`${again} drafts were queued again for nothing`);
     } finally {

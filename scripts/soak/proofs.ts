@@ -4,6 +4,7 @@ import { corpus } from "./corpus.ts";
 import { grants } from "./grants.ts";
 import { kills } from "./kills.ts";
 import type { Proof } from "./proof.ts";
+import { queued } from "./queued.ts";
 import { races } from "./races.ts";
 import { relay } from "./relay.ts";
 import { repetitions } from "./repetitions.ts";
@@ -26,4 +27,5 @@ export const proofs: readonly Proof[] = [
   requests,
   grants,
   backlog,
+  queued,
 ];

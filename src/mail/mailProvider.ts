@@ -7,6 +7,16 @@ export class CredentialsRefused extends Unavailable {
   override readonly name = "CredentialsRefused";
 }
 
+/** Nobody was refused: all connections that may be open at once are taken, or the provider is `away` and somebody else finds out when it is back. */
+export class NoRoom extends Unavailable {
+  override readonly name = "NoRoom";
+  readonly away: boolean;
+  constructor(message: string, { away }: { away: boolean }) {
+    super(message);
+    this.away = away;
+  }
+}
+
 export type Envelope = { from: string; to: readonly string[] };
 
 /** One frozen mail on its way out. `attemptId` is carried to the provider wherever it takes such a mark, as evidence for later. */
@@ -40,8 +50,13 @@ export type MailProvider = {
   readonly name: "outbox" | "smtp";
   /** It is the mailbox itself: what it takes is delivered. */
   readonly isMailbox?: true;
-  /** Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached, its CredentialsRefused when it does not let us in. */
-  connect(): Promise<ReadyConnection>;
+  /**
+   * Throws Unavailable (src/eventStore/eventStore.ts) when the provider cannot be reached, its CredentialsRefused when it does not let us in.
+   * Whoever `comesBack` later is told NoRoom where a place is long in coming; anybody else waits for one, a minute at most.
+   */
+  connect(caller?: { comesBack: boolean }): Promise<ReadyConnection>;
+  /** False while somebody who comes back would only be told NoRoom. */
+  hasRoom?(): boolean;
   /** What the provider's own log says about an attempt, if it keeps one; undefined: nothing is known there (no proof of absence). */
   lookUp?(attemptId: string): Promise<"accepted" | "refused" | undefined>;
   close(): Promise<void>;

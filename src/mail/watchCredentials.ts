@@ -14,9 +14,9 @@ const tryAgainMs = 60_000;
 export function watchCredentials(provider: MailProvider, { monotonic }: { monotonic(): number }): WatchedProvider {
   let refused: { message: string; lastTry: number } | undefined;
 
-  async function connect() {
+  async function connect(caller?: { comesBack: boolean }) {
     try {
-      const connection = await provider.connect();
+      const connection = await provider.connect(caller);
       refused = undefined;
       return connection;
     } catch (error) {
@@ -31,7 +31,7 @@ export function watchCredentials(provider: MailProvider, { monotonic }: { monoto
     trouble() {
       if (refused && monotonic() - refused.lastTry >= tryAgainMs) {
         refused.lastTry = monotonic();
-        connect().then(
+        connect({ comesBack: true }).then(
           (connection) => connection.discard(),
           () => {},
         );

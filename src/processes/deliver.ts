@@ -7,9 +7,10 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishSent, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
-import { type Begun, type Failure, handOvers } from "./handOver.ts";
+import { type Begun, type Failure, handOvers, unreachable } from "./handOver.ts";
 import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process.ts";
 import { settleUnknown } from "./settleUnknown.ts";
+import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
 import type { Sending } from "./writePermission.ts";
 
 /** Longer than it takes from a claim to the queueing: by then its maker has queued the draft, or never will. */
@@ -25,8 +26,9 @@ type Step = "again" | SetAside | undefined;
  */
 export function deliver(deps: Dependencies, settings: DeliverySettings): Process {
   const attempts = handOvers(deps, settings);
+  const room = waiting(deps, settings);
 
-  async function advance(draftId: string, acting: Acting): Promise<SetAside | undefined> {
+  async function advance(draftId: string, acting: Advancing): Promise<SetAside | undefined> {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.status !== "sending") return undefined;
@@ -36,7 +38,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     }
   }
 
-  async function step(sending: Sending, delivery: Delivery, acting: Acting): Promise<Step> {
+  async function step(sending: Sending, delivery: Delivery, acting: Advancing): Promise<Step> {
     const { draftId, draft } = sending;
     const { attemptId } = draft;
     switch (delivery.phase) {
@@ -67,12 +69,13 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
   }
 
   /** Nothing was handed over: the attempt is closed on its own stream before anything else is done about it. */
-  async function begun(sending: Sending, begun: Begun, acting: Acting): Promise<Step> {
+  async function begun(sending: Sending, begun: Begun, acting: Advancing): Promise<Step> {
     if (begun === "went on") return "again";
     if ("setAside" in begun) return begun;
+    if ("noRoom" in begun && (await room.wait(sending, begun.noRoom, acting))) return undefined;
     const { draftId, draft } = sending;
-    if ("noConnection" in begun) {
-      const { noConnection: code, message: because } = begun;
+    if ("noRoom" in begun || "noConnection" in begun) {
+      const { noConnection: code, message: because } = "noRoom" in begun ? unreachable : begun;
       await close(sending, { because, code }, acting.cause);
       return "again";
     }
@@ -139,17 +142,16 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     await timers.set({ key: draftId, name: attemptId, inMs: claimAloneMs, payload: { claim } });
   }
 
-  async function onQueued(event: Recorded<any>, context: ProcessContext): Promise<SetAside | undefined> {
-    const draftId = idOf(event.stream);
-    await context.timers.cancel(draftId, event.data.attemptId);
-    return advance(draftId, context);
-  }
+  /** A timer that was set for its claim finds nothing to do: to cancel what mostly is not there would cost more. */
+  const onQueued = (event: Recorded, context: ProcessContext) => advance(idOf(event.stream), context);
 
   async function onTimer(timer: Timer, context: ProcessContext): Promise<SetAside | undefined> {
     const draftId = timer.key;
+    const wait = waitOf(timer);
+    if (wait && (await room.waitOn(draftId, wait, context))) return undefined;
     const claim = claimOf(timer);
     if (claim && !(await recoverClaim(deps, { draftId, claim }, context.cause))) return undefined;
-    return advance(draftId, context);
+    return advance(draftId, { ...context, ...(wait && { wait }) });
   }
 
   /** A delivery is never just parked: before it started the draft fails with everything given back, afterwards it stays unknown. */
@@ -173,6 +175,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     formerly: ["deliverDraft", "finishSends", "concludeSettled", "recoverClaims"],
     categories: ["draft", "thread", "delivery"],
     longestRunSeconds: settings.handOverSeconds + 60,
+    concurrency: lanesFor(settings.connections),
     keyOf: draftIdOf,
     on: {
       SendClaimed: onClaimed,
@@ -187,6 +190,9 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     givingUp: (_, { key: draftId, cause }) => giveUp(draftId, cause),
   };
 }
+
+/** As many as connections hand over, as many wait for one of those, and beside them some do what needs none. */
+const lanesFor = (connections: number): number => Math.max(32, 2 * connections + 12);
 
 /** What was settled before it named its draft is kept apart by its attempt. */
 const draftIdOf = ({ stream, data }: Recorded): string => (data.draftId as string | undefined) ?? idOf(stream);

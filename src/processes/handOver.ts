@@ -1,11 +1,12 @@
 import { withdrawalOf } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
+import { rulesWaitMs, waitUntilFiled } from "#src/commands/sends/barrier.ts";
 import { lookAnew } from "#src/commands/sends/lookAnew.ts";
 import { type Standing, sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
-import { CredentialsRefused, type ReadyConnection } from "#src/mail/mailProvider.ts";
+import { CredentialsRefused, NoRoom, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Delivery, NoConnection } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
@@ -20,14 +21,18 @@ export type Failure = { code: string; message: string };
 
 /**
  * What came of taking an attempt up. `went on`: its delivery's stream tells. Otherwise nothing was handed over under it: something stands in
- * the way, no provider was there, the customer has written again, or the draft cannot be sent.
+ * the way, there was no room at the provider (`away`: because nobody reaches it), it could not be reached, the customer has written again,
+ * or the draft cannot be sent.
  */
 export type Begun =
   | "went on"
   | SetAside
-  | { noConnection: NoConnection; message: string }
+  | { noRoom: { away: boolean } }
+  | NoConnectionMade
   | { staleBy: string }
   | { fails: Failure };
+
+export type NoConnectionMade = { noConnection: NoConnection; message: string };
 
 export type HandOvers = {
   /** Takes an attempt up that was not started. Waits for one that is under way in this process already. */
@@ -39,8 +44,9 @@ export type HandOvers = {
 };
 
 /**
- * Everything slow comes before the look at thread and inbox, then `DeliveryStarted`, then the hand-over at once. What the provider answered
- * is recorded however long the event store is away. A run that finds the attempt already started hands nothing over.
+ * Everything slow, the connection first, comes before the look at thread and inbox, then `DeliveryStarted`, then the hand-over at once.
+ * What the provider answered is recorded however long the event store is away. A run that finds the attempt already started hands nothing
+ * over.
  */
 export function handOvers(deps: Dependencies, settings: DeliverySettings): HandOvers {
   const { provider, instanceId, handOverSeconds } = settings;
@@ -52,11 +58,14 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const { draft } = sending;
     const hindrance = hindranceOf(await sendingStanding(deps, draft));
     if (hindrance) return hindrance;
-    const mail = await freezeMail(deps, draft, draft.attemptId);
+    // Looked at again below: what cannot be judged yet takes nobody's connection meanwhile.
+    await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs });
     const connection = await connect();
-    if ("noConnection" in connection) return connection;
+    if (!("handOver" in connection)) return connection;
     crashPoint("deliver:connected");
     try {
+      // Only now: whoever waits for a connection keeps no mail in memory.
+      const mail = await freezeMail(deps, draft, draft.attemptId);
       const started = await start(sending, mail, cause);
       if ("lookedAt" in started) return await give(connection, { sending, mail, ...started }, cause);
       connection.discard();
@@ -69,14 +78,15 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     }
   }
 
-  async function connect(): Promise<ReadyConnection | Extract<Begun, { noConnection: unknown }>> {
+  async function connect(): Promise<ReadyConnection | NoConnectionMade | { noRoom: { away: boolean } }> {
     try {
-      return await provider.connect();
+      return await provider.connect({ comesBack: true });
     } catch (error) {
+      if (error instanceof NoRoom) return { noRoom: error };
       if (!(error instanceof Unavailable)) throw error;
       return error instanceof CredentialsRefused
         ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
-        : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
+        : unreachable;
     }
   }
 
@@ -181,6 +191,12 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     },
   };
 }
+
+/** The provider was not there for an attempt. */
+export const unreachable: NoConnectionMade = {
+  noConnection: "provider_unavailable",
+  message: "the mail provider cannot be reached",
+};
 
 /** What to do about an obstacle; undefined if there is none. */
 function hindranceOf({ state, obstacles }: Standing): SetAside | { fails: Failure } | undefined {

@@ -29,6 +29,7 @@ import { tellApprovers } from "./tellApprovers.ts";
 export type ProcessSettings = {
   provider: MailProvider;
   instanceId: string;
+  smtpConnections: number;
   smtpRetrySeconds: readonly number[];
   deliveryConfirmSeconds: number;
   handOverSeconds: number;
@@ -63,6 +64,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   deliver(deps, {
     provider: settings.provider,
     instanceId: settings.instanceId,
+    connections: settings.smtpConnections,
     retrySeconds: settings.smtpRetrySeconds,
     confirmSeconds: settings.deliveryConfirmSeconds,
     handOverSeconds: settings.handOverSeconds,

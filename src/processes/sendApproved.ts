@@ -4,13 +4,15 @@ import type { Cause } from "#src/commands/handle.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import { Rejected } from "#streams/decider.ts";
+import { isByPersonOrKey } from "#streams/draft/draft.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Acting, Process, ProcessContext, SetAside, WaitFor } from "./process.ts";
 
 type Kind = "approval" | "auto";
 type Meant = { draftId: string; kind: Kind };
 
-const recheckMs = 2_000;
+/** A draft that another send holds is told when that one gives it back; this is for what nobody tells. */
+const recheckMs = 10_000;
 
 /** How long an auto-approved draft waits for the rules of its creation; then a person is asked. */
 const rulesWithinMs = 30_000;
@@ -71,8 +73,16 @@ export function sendApproved(deps: Dependencies): Process {
     await deps.drafts.handle(draftId, { type: "ReturnToPending", because }, cause);
   }
 
-  const again = ({ draftId, kind }: Meant, { timers }: Acting) =>
-    timers.set({ key: draftId, name: "again", inMs: recheckMs, payload: { kind } });
+  const again = ({ draftId, kind }: Meant, { timers }: Acting, inMs = recheckMs) =>
+    timers.set({ key: draftId, name: "again", inMs, payload: { kind } });
+
+  /** Another send of this draft came to nothing: one that was cut off, or that was refused. What the approval means is carried out after all. */
+  async function onAbandoned(event: Recorded, context: ProcessContext): Promise<SetAside | undefined> {
+    const draftId = idOf(event.stream);
+    const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.status !== "approved" || draft.held !== null) return undefined;
+    return send({ draftId, kind: isByPersonOrKey(draft.approval) ? "approval" : "auto" }, context);
+  }
 
   async function awaitRules(event: Recorded, { timers }: ProcessContext): Promise<void> {
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
@@ -102,7 +112,7 @@ export function sendApproved(deps: Dependencies): Process {
     for (const draftId of await heldDraftIds(deps.reads, workspaceId as string, "identity_not_active")) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.held === "identity_not_active" && draft.sendRequested) {
-        await again({ draftId, kind: "auto" }, context);
+        await again({ draftId, kind: "auto" }, context, 0);
       }
     }
     return undefined;
@@ -117,7 +127,9 @@ export function sendApproved(deps: Dependencies): Process {
     name: "sendApproved",
     categories: ["draft", "identity", "domain", "workspace"],
     keyOf: (event) => idOf(event.stream),
-    concerns({ type, data }) {
+    concerns({ type, data, metadata }) {
+      // What it abandons itself it goes on from itself.
+      if (type === "SendAbandoned") return metadata.actor.id !== "sendApproved";
       if (type === "IdentityUpdated") return data.changes.status === "active";
       return type !== "DraftSubmitted" || data.autoApproved === true;
     },
@@ -125,6 +137,7 @@ export function sendApproved(deps: Dependencies): Process {
       DraftSubmitted: awaitRules,
       DraftRulesApplied: onRulesApplied,
       DraftApproved: onApproved,
+      SendAbandoned: onAbandoned,
       IdentityUpdated: onMaySendAgain,
       IdentityDeleted: onMaySendAgain,
       DomainVerified: onMaySendAgain,

@@ -2,12 +2,13 @@ import { withdrawalOf } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { lookAnew } from "#src/commands/sends/lookAnew.ts";
+import { sendingStanding } from "#src/commands/sends/sendingAllowed.ts";
 import type { MayWrite } from "#src/mail/mailProvider.ts";
 import type { SendingDraft } from "#streams/draft/draft.ts";
 
 /** A look at thread and inbox is good for this long, in milliseconds: before the first byte of content an older one is repeated. */
 const lookGoodForMs = 5_000;
-/** With an older one nothing is written: this process, or the provider, was away for too long. */
+/** Where even the repeated one is older by the time of the first byte, nothing is written: this process was away. */
 const lookUsableForMs = 10_000;
 
 export type Sending = { draftId: string; draft: SendingDraft };
@@ -22,7 +23,8 @@ export type WritePermission = {
 
 /**
  * Whether the first byte of content may be written, asked right before it. `lookedAt`: when thread and inbox were looked at, by the monotonic
- * clock. What cannot be found out then is withheld, and tried again.
+ * clock. A relay may take minutes to accept the recipients: then everything that let the mail start is looked at again, and that nobody has
+ * taken the attempt over meanwhile. What cannot be found out then is withheld, and tried again.
  */
 export function writePermission(
   deps: Dependencies,
@@ -33,17 +35,23 @@ export function writePermission(
   let withheld = false;
   let givenUp = false;
   const age = () => deps.clock.monotonic() - lookedAt;
+  const standsStill = async (): Promise<boolean> => {
+    const { draft } = sending;
+    if ((await sendingStanding(deps, draft)).state !== "allowed") return false;
+    if ((await lookAnew(deps, sending, cause)).is !== "good") return false;
+    return (await deps.deliveries.load(draft.attemptId)).state.phase === "started";
+  };
   const isGood = async (): Promise<boolean> => {
     if (age() > lookGoodForMs) {
       const now = deps.clock.monotonic();
-      if ((await lookAnew(deps, sending, cause)).is !== "good") return false;
+      if (!(await standsStill())) return false;
       lookedAt = now;
     }
     return (await withdrawalOf(deps, sending.draftId, sending.draft)) === null;
   };
   return {
     async mayWrite() {
-      if (givenUp || age() > lookUsableForMs) return false;
+      if (givenUp) return false;
       withheld = !(await isGood().catch(() => false));
       return !withheld && !givenUp && age() <= lookUsableForMs;
     },

@@ -1,7 +1,7 @@
 import type { Clock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process } from "#src/processes/process.ts";
+import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
 import { type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
@@ -131,24 +131,36 @@ async function watch({
   }
 }
 
-/**
- * What these processes, which stand at `from`, have to do about events. Who listens is known of those that come after what the listeners'
- * reader has read, if it is one of them; of any other, anybody may.
- */
+/** What these processes have to do about events: each about those that it has not got yet (`from`) and that may concern it. */
 export function workOf(
   events: readonly Recorded[],
   from: ReadonlyMap<string, number>,
   { processes, listeners }: { processes: readonly Process[]; listeners: KnownListeners },
 ): Planned[] {
-  const read = from.get(listenersReader.name) ?? Number.POSITIVE_INFINITY;
-  return events.flatMap((event) => {
-    const isNext = event.position > read;
-    if (isNext) listeners.follow(event);
-    const listening = isNext ? listeners.to(event) : anyListeners;
-    return processes
-      .filter((process) => event.position > from.get(process.name)! && mayConcern(process, event, listening))
-      .map((process) => ({ process: process.name, key: keyOf(process, event), event }));
-  });
+  const heard = heardBy(listeners, events, from.get(listenersReader.name));
+  return processes.flatMap((process) =>
+    events
+      .filter(({ position }) => position > from.get(process.name)!)
+      .filter((event) => mayConcern(process, event, heard(event)))
+      .map((event) => ({ process: process.name, key: keyOf(process, event), event })),
+  );
+}
+
+/**
+ * Who listens to each of these events, if that is known: it is of those that come after what the listeners' reader has read (`after`), which
+ * goes on with them.
+ */
+function heardBy(
+  listeners: KnownListeners,
+  events: readonly Recorded[],
+  after = Number.POSITIVE_INFINITY,
+): (event: Recorded) => Listeners {
+  const heard = new Map<Recorded, Listeners>();
+  for (const event of events.filter(({ position }) => position > after)) {
+    listeners.follow(event);
+    heard.set(event, listeners.to(event));
+  }
+  return (event) => heard.get(event) ?? anyListeners;
 }
 
 /** An event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */

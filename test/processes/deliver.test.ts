@@ -113,14 +113,68 @@ describe("the look right before a hand-over", () => {
     await expectSound(world, [draftId], ["stale"]);
   });
 
-  it("counts as a try where it is over ten seconds old by then, and a relay that never asks in time gets nothing", async () => {
+  it("is repeated however long the relay took until then, and the mail leaves at the first try", async () => {
     const { world, draftId } = await queued();
-    world.onWrite(() => world.sleepThrough(11_000));
+    world.onWrite(() => world.sleepThrough(40_000));
+    await world.run();
+    expect([count(world, "DeliveryNotHandedOver"), count(world, "DraftRequeued")]).to.deep.equal([0, 0]);
+    expect(world.hands).to.have.length(1);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("counts as a try where the repeated one is over ten seconds old too, and nothing is written", async () => {
+    const { world, draftId } = await queued();
+    world.onWrite(() => {
+      world.sleepThrough(6_000);
+      const { deliveries } = world.node;
+      const loadDelivery = deliveries.load.bind(deliveries);
+      // The process is stopped in the middle of the repeated look.
+      deliveries.load = async (id) => {
+        deliveries.load = loadDelivery;
+        world.sleepThrough(11_000);
+        return loadDelivery(id);
+      };
+    });
     await world.run();
     expect(world.hands).to.deep.equal([]);
     expect([count(world, "DeliveryNotHandedOver"), count(world, "DraftRequeued")]).to.deep.equal([3, 2]);
     expect((await world.state.draft(draftId)).failureCode).to.equal("provider_unavailable");
     await expectSound(world, [draftId], ["failed"]);
+  });
+
+  for (const [what, set] of hindrances) {
+    it(`writes nothing where sending came to be hindered while the relay took its time: ${what}`, async () => {
+      const { world, draftId } = await queued();
+      let paused = false;
+      world.onWrite(async () => {
+        if (paused) return;
+        paused = true;
+        world.sleepThrough(20_000);
+        await set(world, true);
+      });
+      await world.run();
+      expect(world.hands).to.deep.equal([]);
+      expect(world.log.all.find(({ type }) => type === "DeliveryNotHandedOver")?.data.withheld).to.equal(true);
+      await set(world, false);
+      await world.run();
+      expect((await world.state.draft(draftId)).tries).to.equal(0);
+      await expectSound(world, [draftId], ["sent"]);
+    });
+  }
+
+  it("writes nothing where another instance has taken the attempt over meanwhile", async () => {
+    const { world, draftId } = await queued();
+    world.onWrite(async () => {
+      world.onWrite(() => undefined);
+      world.sleepThrough(20_000);
+      await deliverOn(world, world.createNode());
+    });
+    await deliverOn(world);
+    expect(world.hands).to.deep.equal([]);
+    expect(count(world, "DeliveryUnknown")).to.equal(1);
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    expect((await world.state.draft(draftId)).status).to.equal("failed");
   });
 });
 

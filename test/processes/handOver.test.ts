@@ -90,8 +90,17 @@ describe("the hand-over", () => {
     const { world, draftId } = await queued();
     let slept = false;
     world.onWrite(() => {
-      if (!slept) world.sleepThrough(10_001);
+      if (slept) return;
       slept = true;
+      world.sleepThrough(5_001);
+      const { deliveries } = world.node;
+      const load = deliveries.load.bind(deliveries);
+      // Stopped in the middle of the second look.
+      deliveries.load = async (id) => {
+        deliveries.load = load;
+        world.sleepThrough(10_001);
+        return load(id);
+      };
     });
     await world.run();
     expect(world.log.all.filter((event) => event.type === "DeliveryNotHandedOver")).to.have.length(1);

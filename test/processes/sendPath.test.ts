@@ -83,6 +83,8 @@ describe("the send path", () => {
     const world = await createSendWorld({ tickMs: 1_000 });
     const draftId = await world.submit();
     await world.acknowledge(2, [first]);
+    // Without its bytes nobody files it, whoever waits for that neither.
+    world.blobs.get = async () => undefined;
     const error = await send(world, draftId).catch((failure: unknown) => failure);
     expect(error).to.be.instanceOf(Unavailable);
     expect((await world.state.thread()).claims).to.deep.equal({});

@@ -114,10 +114,13 @@ export function openSendWorld(
   let aside: { name: string; run: Work; obstacles: readonly Obstacle[] }[] = [];
   let position = beginning?.position ?? 0;
 
+  let through: MailProvider | undefined;
+
   const provider = (node: () => Node): MailProvider => ({
     name: "outbox",
-    async connect() {
+    async connect(caller) {
       await onConnecting();
+      if (through) return through.connect(caller);
       if (answers[0] === "no connection" || answers[0] === "credentials") {
         const Refusal = answers.shift() === "credentials" ? CredentialsRefused : Unavailable;
         throw new Refusal("no connection");
@@ -178,7 +181,13 @@ export function openSendWorld(
         barrierTimeoutMs: 5_000,
       },
     };
-    const delivery = { instanceId: "test", retrySeconds: [5, 30], confirmSeconds: 900, handOverSeconds };
+    const delivery = {
+      instanceId: "test",
+      connections: 10,
+      retrySeconds: [5, 30],
+      confirmSeconds: 900,
+      handOverSeconds,
+    };
     const node: Node = {
       ...deps,
       faulty,
@@ -388,6 +397,10 @@ export function openSendWorld(
     },
     onAnswer(work: () => unknown) {
       beforeAnswering = work;
+    },
+    /** Hands over through this one, whose hand-overs are not in `hands`. */
+    sendThrough(other: MailProvider) {
+      through = other;
     },
     onConnect(work: () => unknown) {
       onConnecting = work;

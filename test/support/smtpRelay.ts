@@ -24,6 +24,12 @@ export type SmtpRelay = {
   readonly mails: readonly TakenMail[];
   /** The commands of every connection, in order of arrival. */
   readonly commands: readonly string[];
+  /** The most connections that were open at once: neither refused nor told goodbye. */
+  readonly mostAtOnce: number;
+  /** How many connections there were, without those. */
+  readonly connections: number;
+  /** How many were refused for being too many. */
+  readonly refusedConnections: number;
   /** Bytes of content that came after a 354, whether or not the mail was finished. */
   readonly contentBytes: number;
   /** Resolves once every connection is closed, so that whatever was written to one has been read. */
@@ -33,7 +39,16 @@ export type SmtpRelay = {
   close(): Promise<void>;
 };
 
-export type RelayOptions = { extensions?: string[]; password?: string; port?: number; onGoAhead?: () => void };
+export type RelayOptions = {
+  extensions?: string[];
+  password?: string;
+  port?: number;
+  onGoAhead?: () => void;
+  /** More at once are refused by 421. */
+  connections?: number;
+  /** How long it takes before it answers, in milliseconds; by stage. */
+  answersAfterMs?: Partial<Record<Exclude<Stage, "connect" | "content">, number>>;
+};
 
 const endOfContent = Buffer.from("\r\n.\r\n");
 
@@ -44,6 +59,10 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
   const sockets = new Set<Socket>();
   const waiting: (() => void)[] = [];
   let contentBytes = 0;
+  let mostAtOnce = 0;
+  const open = new Set<Socket>();
+  let refusedConnections = 0;
+  let connections = 0;
   let armed = faults.map((fault) => ({ ...fault, left: fault.times ?? Number.POSITIVE_INFINITY }));
 
   /** The fault of this stage, if one is left. */
@@ -61,7 +80,20 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
     let stalled = false;
     let mail: TakenMail = { from: "", to: [], content: Buffer.alloc(0) };
 
-    const say = (line: string) => socket.writable && socket.write(`${line}\r\n`);
+    function leave(): void {
+      open.delete(socket);
+      socket.end();
+    }
+    const write = (line: string) => socket.writable && socket.write(`${line}\r\n`);
+    /** What is said goes out in its order, each answer after the time that its stage takes. */
+    let saying: Promise<unknown> | undefined;
+    function say(line: string, at?: keyof NonNullable<RelayOptions["answersAfterMs"]>) {
+      const afterMs = (at && options.answersAfterMs?.[at]) ?? 0;
+      if (afterMs === 0 && !saying) return write(line);
+      saying = (saying ?? Promise.resolve())
+        .then(() => new Promise((resolve) => setTimeout(resolve, afterMs)))
+        .then(() => write(line));
+    }
     /** True where the stage went wrong: nothing else is to be said then. */
     function wentWrong(at: Stage, line?: string): boolean {
       const how = fault(at, line)?.how;
@@ -78,26 +110,27 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
       commands.push(line);
       const verb = line.slice(0, 4).toUpperCase();
       if (verb === "EHLO") return wentWrong("EHLO") || greet();
-      if (verb === "AUTH") return wentWrong("AUTH") || say(signsIn(line) ? "235 welcome" : "535 5.7.8 wrong password");
+      if (verb === "AUTH")
+        return wentWrong("AUTH") || say(signsIn(line) ? "235 welcome" : "535 5.7.8 wrong password", "AUTH");
       if (verb === "MAIL") {
         mail = { from: inBrackets(line), to: [], content: Buffer.alloc(0) };
-        return wentWrong("MAIL") || say("250 sender ok");
+        return wentWrong("MAIL") || say("250 sender ok", "MAIL");
       }
       if (verb === "RCPT") {
         if (wentWrong("RCPT", line)) return;
         mail.to.push(inBrackets(line));
-        return say("250 recipient ok");
+        return say("250 recipient ok", "RCPT");
       }
       if (verb === "DATA") {
         if (wentWrong("DATA")) return;
         if (mail.to.length === 0) return say("554 no valid recipients");
         options.onGoAhead?.();
         inContent = true;
-        return say("354 go ahead");
+        return say("354 go ahead", "DATA");
       }
       if (verb === "QUIT") {
         say("221 bye");
-        return socket.end();
+        return saying ? saying.then(leave) : leave();
       }
       return say("250 ok");
     }
@@ -113,7 +146,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
         ...(options.extensions ?? ["PIPELINING", "SIZE 36700160", "8BITMIME"]),
       ];
       const lines = ["relay.test", ...extensions];
-      say(lines.map((line, n) => `250${n < lines.length - 1 ? "-" : " "}${line}`).join("\r\n"));
+      say(lines.map((line, n) => `250${n < lines.length - 1 ? "-" : " "}${line}`).join("\r\n"), "EHLO");
     }
 
     /** What is left after the content, or undefined while there is more of it to come. */
@@ -133,7 +166,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
       inContent = false;
       const wrong = armed.find((each) => each.at === "dot" && each.left > 0);
       if (!wrong || wrong.taken) mails.push(taken);
-      if (!wentWrong("dot")) say(`250 2.0.0 queued as ${mails.length}`);
+      if (!wentWrong("dot")) say(`250 2.0.0 queued as ${mails.length}`, "dot");
       return framed.subarray(end + endOfContent.length);
     }
 
@@ -153,10 +186,19 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
       }
     }
 
-    sockets.add(socket.setNoDelay(true));
     socket.on("error", () => {});
+    if (open.size >= (options.connections ?? Number.POSITIVE_INFINITY)) {
+      refusedConnections += 1;
+      socket.end("421 4.7.0 too many connections\r\n");
+      return;
+    }
+    sockets.add(socket.setNoDelay(true));
+    open.add(socket);
+    connections += 1;
+    mostAtOnce = Math.max(mostAtOnce, open.size);
     socket.on("close", () => {
       sockets.delete(socket);
+      open.delete(socket);
       if (sockets.size === 0) for (const told of waiting.splice(0)) told();
     });
     socket.on("data", (chunk) => {
@@ -164,7 +206,7 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
       pending = Buffer.concat([pending, chunk]);
       work();
     });
-    if (!wentWrong("connect") && !wentWrong("greeting")) say("220 relay.test ESMTP");
+    if (!wentWrong("connect") && !wentWrong("greeting")) say("220 relay.test ESMTP", "greeting");
   }
 
   const server = createServer(serve);
@@ -177,6 +219,15 @@ export async function startSmtpRelay(faults: Fault[] = [], options: RelayOptions
     url: `smtp://127.0.0.1:${port}`,
     mails,
     commands,
+    get mostAtOnce() {
+      return mostAtOnce;
+    },
+    get connections() {
+      return connections;
+    },
+    get refusedConnections() {
+      return refusedConnections;
+    },
     get contentBytes() {
       return contentBytes;
     },

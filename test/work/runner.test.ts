@@ -128,6 +128,39 @@ describe("the process runner", () => {
     expect(await rows("select key from work.lanes union all select key from work.items")).to.deep.equal([]);
   });
 
+  it("as many stuck handlers of one workspace as there are places hold up nobody of another, and no other process", async () => {
+    const stuck = gate();
+    const seen: string[] = [];
+    let atWork = 0;
+    const slots = 4;
+    const process = rule({
+      on: {
+        Happened: async ({ stream, metadata }) => {
+          atWork += 1;
+          if (metadata.workspaceId === "stuck") await stuck.opened;
+          atWork -= 1;
+          seen.push(stream);
+        },
+      },
+    });
+    const others: string[] = [];
+    const another = rule({ name: "another", on: { Happened: async ({ stream }) => void others.push(stream) } });
+    const happenIn = (workspaceId: string, stream: string) => {
+      const event = newEvent("Happened", { number: 1 });
+      return append(work.store, stream, { ...event, metadata: { ...event.metadata, workspaceId } });
+    };
+    const keys = Array.from({ length: slots }, (_, n) => `toy-stuck${n}`);
+    for (const key of keys) await happenIn("stuck", key);
+    const runner = work.run([process, another], { concurrency: slots });
+    await eventually(() => atWork === 3 && others.length === slots);
+    await happenIn("free", "toy-free");
+    await eventually(() => seen.length > 0 && others.length === slots + 1);
+    expect(seen).to.deep.equal(["toy-free"]);
+    stuck.open();
+    await runner.idle();
+    expect(seen.slice(1).sort()).to.deep.equal(keys);
+  });
+
   it("parks what fails five times, without holding up other keys; a retry goes through once the cause is gone", async () => {
     let broken = true;
     const seen: string[] = [];

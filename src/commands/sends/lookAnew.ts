@@ -3,7 +3,7 @@ import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { loadWholeThread } from "../threads/threads.ts";
-import { waitUntilFiled } from "./barrier.ts";
+import { rulesWaitMs, waitUntilFiled } from "./barrier.ts";
 
 /** A draft under way, as far as the look needs it. */
 type Looked = { attemptId: string; threadId: string; identityId: string; basedOnNumber: number };
@@ -20,12 +20,12 @@ export async function lookAnew(
   { draftId, draft }: { draftId: string; draft: Looked },
   cause: Cause,
 ): Promise<Look> {
-  let filedUpTo = await waitUntilFiled(deps, draft.identityId);
+  let filedUpTo = await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs });
   for (;;) {
     const { state: thread } = await loadWholeThread(deps, draft.threadId, cause);
     const look = judge(thread, { draftId, draft });
     if (look.is !== "good") return look;
-    const now = await waitUntilFiled(deps, draft.identityId, filedUpTo);
+    const now = await waitUntilFiled(deps, draft.identityId, { known: filedUpTo, withinMs: rulesWaitMs });
     if (now === filedUpTo) return look;
     filedUpTo = now;
   }

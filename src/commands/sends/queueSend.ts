@@ -12,7 +12,7 @@ import { upToDate } from "../drafts/refreshContent.ts";
 import type { Cause } from "../handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
 import { onThread } from "../threads/threads.ts";
-import { waitUntilFiled } from "./barrier.ts";
+import { rulesWaitMs, waitUntilFiled } from "./barrier.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
 import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
 
@@ -76,7 +76,8 @@ async function queueOnce(
   await requireSendingAllowed(deps, draft);
   // A key that sends approves by that, regardless of who approved before.
   if (kind !== "api_key") await requireStanding(deps, { draftId, draft }, cause);
-  const attempt = await claim(deps, { draftId, draft, replaces: null }, cause);
+  const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
+  const attempt = await claim(deps, { draftId, draft, replaces: null, withinMs }, cause);
   try {
     crashPoint("send:claimed");
     await reserveQuota(deps, { workspaceId: draft.workspaceId, ...attempt }, cause);
@@ -129,16 +130,19 @@ export async function requeueSend(
   if (draft.status !== "sending" || draft.attemptId !== replaces) return;
   const because = await withdrawalOf(deps, draftId, draft);
   if (because !== null) throw new Rejected("approval_withdrawn", because);
-  const attempt = await claim(deps, { draftId, draft, replaces }, cause);
+  const attempt = await claim(deps, { draftId, draft, replaces, withinMs: rulesWaitMs }, cause);
   crashPoint("send:reclaimed");
   const command = { type: "RequeueDraft", attemptId: attempt.attemptId, replaces, tries } as const;
   await deps.drafts.handle(draftId, command, cause);
 }
 
-/** Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. */
+/**
+ * Barrier and claim: nothing that was acknowledged before the claim is in the log is left out of its judgement. `withinMs`: how long the
+ * barrier is waited at.
+ */
 async function claim(
   deps: Dependencies,
-  { draftId, draft, replaces }: { draftId: string; draft: Draft; replaces: string | null },
+  { draftId, draft, replaces, withinMs }: { draftId: string; draft: Draft; replaces: string | null; withinMs: number },
   cause: Cause,
 ): Promise<Attempt> {
   const attemptId = deps.ids.uuid();
@@ -155,13 +159,13 @@ async function claim(
     quotaStream: quota.quotaStream,
     ...(machineAddresses.length > 0 && { machineAddresses: [...machineAddresses] }),
   };
-  const filedUpTo = await waitUntilFiled(deps, draft.identityId);
+  const filedUpTo = await waitUntilFiled(deps, draft.identityId, { withinMs });
   let threadId: string | undefined;
   try {
     const command = { type: "ClaimSend", claim: claimed, basedOnNumber: draft.basedOnNumber, replaces } as const;
     threadId = (await onThread(deps, { threadId: draft.threadId, command }, cause)).threadId;
     // What was acknowledged between the barrier and the claim comes before the claim in the log: repeating the claim judges it too.
-    if ((await waitUntilFiled(deps, draft.identityId, filedUpTo)) !== filedUpTo) {
+    if ((await waitUntilFiled(deps, draft.identityId, { known: filedUpTo, withinMs })) !== filedUpTo) {
       threadId = (await onThread(deps, { threadId, command }, cause)).threadId;
     }
     return { attemptId, threadId, ...quota };

@@ -5,6 +5,7 @@ import type { MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts"
 /** What nodemailer tells of a failure. `command` is left out on purpose: it names CONN for a connection lost after the final dot. */
 type SmtpError = Error & { code?: string; response?: string; responseCode?: number | false };
 
+/** `envelopeMs`: for each recipient. */
 export type HandOverLimits = { envelopeMs: number; contentMs: number; answerMs: number };
 
 const chunkBytes = 64 * 1024;
@@ -23,7 +24,7 @@ export function handOverBySmtp(
     // nodemailer keeps its account of the recipients on the envelope it is given.
     const envelope: SmtpEnvelope = { from: mail.envelope.from, to: [...mail.envelope.to], size: mail.mime.length };
     let settled = false;
-    let timer = setTimeout(() => settle(lost("no go-ahead in time")), limits.envelopeMs);
+    let timer = setTimeout(() => settle(lost("no go-ahead in time")), limits.envelopeMs * envelope.to.length);
 
     const settle = (outcome: Outcome) => {
       if (settled) return;

@@ -3,13 +3,14 @@ import { parseConnectionUrl } from "nodemailer/lib/shared";
 import SMTPConnection, { type SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, type ReadyConnection } from "#src/mail/mailProvider.ts";
+import { createConnectionRoom, type Opened, type RoomLimits } from "./connectionRoom.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
 
 /** How long each stage may take, in milliseconds. */
 export type SmtpTimeouts = {
   /** From the name's resolution to a connection that is greeted, encrypted and signed in. */
   readyMs: number;
-  /** MAIL, RCPT and DATA together, up to the server's go-ahead. */
+  /** MAIL, RCPT and DATA together, up to the server's go-ahead; for each recipient, whom a relay may look up elsewhere first. */
   envelopeMs: number;
   /** Without a byte of content taken. */
   contentMs: number;
@@ -19,39 +20,58 @@ export type SmtpTimeouts = {
 
 const defaults: SmtpTimeouts = { readyMs: 30_000, envelopeMs: 60_000, contentMs: 180_000, answerMs: 600_000 };
 
+const usualRoom: RoomLimits = {
+  connections: 10,
+  slowAfterMs: 1_000,
+  patienceMs: 60_000,
+  offerMoreAfterMs: 30_000,
+};
+
 /**
  * A relay that takes mail by SMTP: `smtp://user:pass@host:port` (STARTTLS if offered) or `smtps://…`, with nodemailer's options as
  * query, for example `?tls.rejectUnauthorized=false`. A password goes to another machine only over TLS, unless `?ignoreTLS=true` says so.
- * One connection a mail. A mail is sent to all of its recipients or, if the relay refuses one of them, to none.
+ * One connection a mail, and so many at once as `room` says. A mail is sent to all of its recipients or, if the relay refuses one of them, to none.
  */
-export function createSmtpProvider(url: string, timeouts: Partial<SmtpTimeouts> = {}): MailProvider {
+export function createSmtpProvider(
+  url: string,
+  { room: roomLimits, ...timeouts }: Partial<SmtpTimeouts> & { room?: Partial<RoomLimits> } = {},
+): MailProvider {
   const limits = { ...defaults, ...timeouts };
   const { auth, ...settings } = settingsOf(url);
-  const open = new Set<SMTPConnection>();
+  const sockets = new Set<SMTPConnection>();
+  const room = createConnectionRoom({ ...usualRoom, ...roomLimits });
+
+  async function open(): Promise<Opened<ReadyConnection>> {
+    const connection = new SMTPConnection({
+      ...settings,
+      connectionTimeout: limits.readyMs,
+      greetingTimeout: limits.readyMs,
+      // A stage's own limit always comes first.
+      socketTimeout: 1_000 + Math.max(...Object.values(limits)),
+      socketCloseTimeout: 0,
+    });
+    sockets.add(connection);
+    const closed = new Promise<void>((resolve) =>
+      connection.once("end", () => {
+        sockets.delete(connection);
+        resolve();
+      }),
+    );
+    // Without a listener a connection lost while idle would end the process; a mail under way is told by its own callback.
+    connection.on("error", () => {});
+    await ready(connection, auth, limits.readyMs).catch((error) => {
+      connection.close();
+      throw error;
+    });
+    return { connection: readyConnection(connection, limits), closed };
+  }
 
   return {
     name: "smtp",
-    async connect() {
-      const connection = new SMTPConnection({
-        ...settings,
-        connectionTimeout: limits.readyMs,
-        greetingTimeout: limits.readyMs,
-        // A stage's own limit always comes first.
-        socketTimeout: 1_000 + Math.max(...Object.values(limits)),
-        socketCloseTimeout: 0,
-      });
-      open.add(connection);
-      connection.once("end", () => open.delete(connection));
-      // Without a listener a connection lost while idle would end the process; a mail under way is told by its own callback.
-      connection.on("error", () => {});
-      await ready(connection, auth, limits.readyMs).catch((error) => {
-        connection.close();
-        throw error;
-      });
-      return readyConnection(connection, limits);
-    },
+    connect: ({ comesBack } = { comesBack: false }) => room.take(open, { comesBack }),
+    hasRoom: room.hasRoom,
     async close() {
-      for (const connection of open) connection.close();
+      for (const connection of sockets) connection.close();
     },
   };
 }

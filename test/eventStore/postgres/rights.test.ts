@@ -60,11 +60,20 @@ describe("The event log in PostgreSQL is append-only", () => {
   }
 
   it("and its function does what it does, whatever the caller's search path holds", async () => {
-    await asService(
+    const shadowed = "create temp table events (like es.events); set search_path = pg_temp, pg_catalog;";
+    const append = (expected: number) =>
+      `select appended_position, actual_revision from es.append(array['draft-1'], array[${expected}], array[1], array[1],
+        array[null]::integer[], array[null]::text[], array[null]::bigint[],
+        array[1], array[1], array[gen_random_uuid()], array['T'], array[1::smallint], array['{}'], array['{}'])`;
+    // Refused, because the stream does not exist in the log; and nothing is in the table that lay in the way.
+    const [refused] = await asService(database, `${shadowed} ${append(0)}`);
+    expect(refused).to.deep.equal({ appended_position: null, actual_revision: "-1" });
+    const [left] = await asService(
       database,
-      `create temp table events (like es.events); set search_path = pg_temp, pg_catalog;
-       select * from es.append(array['draft-1'], array[0], array[1], array[1], array[null]::text[], array[null]::bigint[],
-         array[1], array[1], array[gen_random_uuid()], array['T'], array[1::smallint], array['{}'], array['{}'])`,
+      `${shadowed} select 1 from ${asQuery(append(0))}; select count(*) from events`,
     );
+    expect(left).to.deep.equal({ count: "0" });
   });
 });
+
+const asQuery = (sql: string): string => `(${sql}) as asked`;

@@ -13,11 +13,12 @@ export async function asOwner<Row extends pg.QueryResultRow>(database: TestDatab
   }
 }
 
-/** Asks as the service, with nothing but its rights. */
-export async function asService(database: TestDatabase, sql: string): Promise<void> {
+/** Asks as the service, with nothing but its rights. Answers the rows of the last statement. */
+export async function asService<Row extends pg.QueryResultRow>(database: TestDatabase, sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: database.serviceUrl });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  const results = [await client.query<Row>(sql).finally(() => client.end())].flat();
+  return results.at(-1)!.rows;
 }
 
 /** Ends the service's connections whose name begins so, from the server's side; how many they were. */

@@ -1,7 +1,14 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { MayWrite } from "#src/mail/mailProvider.ts";
-import { CredentialsRefused, type Envelope, type Outcome, type OutgoingMail } from "#src/mail/mailProvider.ts";
+import {
+  CredentialsRefused,
+  type Envelope,
+  type MailProvider,
+  NoRoom,
+  type Outcome,
+  type OutgoingMail,
+} from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
 import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
@@ -281,6 +288,48 @@ describe("the SMTP provider", () => {
       .connect()
       .catch((reason) => reason);
     expect(error).to.be.instanceOf(Unavailable);
+  });
+
+  describe("with many mails at once", () => {
+    async function sendAll(count: number, provider: MailProvider): Promise<Outcome[]> {
+      const sending = Array.from({ length: count }, async () => {
+        const connection = await provider.connect();
+        return connection.handOver(mailOf(smallMime), () => true);
+      });
+      return Promise.all(sending);
+    }
+    it("has no more connections open than it may, goodbyes included", async () => {
+      relay = await startSmtpRelay([], { answersAfterMs: { dot: 5, greeting: 5 } });
+      const outcomes = await sendAll(20, createSmtpProvider(relay.url, { room: { connections: 4 } }));
+      expect(outcomes.filter(({ kind }) => kind === "accepted")).to.have.length(20);
+      expect([relay.mails.length, relay.mostAtOnce]).to.deep.equal([20, 4]);
+    });
+    it("gets by with the connections that a relay allows, and nobody fails", async () => {
+      relay = await startSmtpRelay([], { connections: 5, answersAfterMs: { dot: 5, greeting: 5, EHLO: 5 } });
+      const outcomes = await sendAll(40, createSmtpProvider(relay.url, { room: { connections: 10 } }));
+      expect(outcomes.filter(({ kind }) => kind === "accepted")).to.have.length(40);
+      expect([relay.mails.length, relay.mostAtOnce]).to.deep.equal([40, 5]);
+      // It learns: not every further mail is offered to a relay that is full.
+      expect(relay.refusedConnections).to.be.within(1, 15);
+    });
+    it("lets a single connection find out whether a relay is back that greets nobody, and then all go on", async () => {
+      relay = await startSmtpRelay([{ at: "greeting", how: "stall" }]);
+      const provider = createSmtpProvider(relay.url, { ...short, room: { connections: 3, slowAfterMs: 30 } });
+      const connect = () => provider.connect({ comesBack: true }).catch((reason) => reason);
+      const failed = await Promise.all([connect(), connect(), connect()]);
+      for (const error of failed) expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(NoRoom);
+      await relay.idle();
+      const [probe, next, ...others] = Array.from({ length: 10 }, connect);
+      for (const error of await Promise.all(others)) expect(error).to.be.instanceOf(NoRoom);
+      expect(await probe)
+        .to.be.instanceOf(Unavailable)
+        .and.not.instanceOf(NoRoom);
+      expect([relay.mostAtOnce, relay.mails.length]).to.deep.equal([3, 0]);
+      relay.setFaults();
+      await next;
+      const back = await sendAll(10, provider);
+      expect(back.filter(({ kind }) => kind === "accepted")).to.have.length(10);
+    });
   });
 
   describe("signing in", () => {

@@ -1,0 +1,160 @@
+import { CredentialsRefused, NoRoom } from "#src/mail/mailProvider.ts";
+
+/** What a relay lets be open at once. Times are in milliseconds. */
+export type RoomLimits = {
+  /** Connections that may be open at once. */
+  connections: number;
+  /** Connections come free slowly where none did for so long: then only as many wait here as may be open. */
+  slowAfterMs: number;
+  /** How long somebody waits who cannot come back later. */
+  patienceMs: number;
+  /** A relay that took fewer connections is offered one more after so long. */
+  offerMoreAfterMs: number;
+};
+
+/** A connection that is ready, and when it has closed. */
+export type Opened<C> = { connection: C; closed: Promise<unknown> };
+
+export type ConnectionRoom = {
+  /**
+   * Opens a connection once there is room for it. Waiting is no failure. Whoever `comesBack` is told NoRoom where that takes long. Throws what
+   * `open` throws where the relay took nobody's.
+   */
+  take<C>(open: () => Promise<Opened<C>>, caller: { comesBack: boolean }): Promise<C>;
+  /** False where somebody who comes back later would be told NoRoom now. */
+  hasRoom(): boolean;
+};
+
+type Waiter = { comesBack: boolean; enter(): void; refuse(error: NoRoom): void };
+
+/** So many failures in a row, and one connection at a time finds out whether the relay is back. */
+const failuresUntilProbe = 3;
+
+/**
+ * Who may open a connection to the relay, in the order of asking. A relay that takes some of the connections offered at once and refuses the
+ * rest allows no more: it is offered no more for a while, and nobody has failed. After three failures in a row a single one is opened at
+ * a time, until one succeeds.
+ */
+export function createConnectionRoom(
+  { connections, slowAfterMs, patienceMs, offerMoreAfterMs }: RoomLimits,
+  now: () => number = () => performance.now(),
+): ConnectionRoom {
+  const waiting: Waiter[] = [];
+  const opening = new Set<Promise<unknown>>();
+  let ready = 0;
+  let failures = 0;
+  let allowed = connections;
+  let allowedSince = now();
+  /** When somebody was let in last, or began to wait where nobody did. */
+  let movedAt = now();
+  let isLooking = false;
+
+  const isAway = () => failures >= failuresUntilProbe;
+  const isFree = () => opening.size + ready < allowed && !(isAway() && opening.size > 0);
+  const mayWait = () => (isAway() ? 1 : allowed);
+  const isSlow = () => waiting.length >= mayWait() && now() - movedAt > slowAfterMs;
+  const noRoom = () =>
+    new NoRoom(isAway() ? "the relay is away, and is being tried" : "all connections to the relay are taken", {
+      away: isAway(),
+    });
+
+  function letIn(): void {
+    if (allowed < connections && now() - allowedSince >= offerMoreAfterMs) allow(allowed + 1);
+    while (waiting.length > 0 && isFree()) waiting.shift()!.enter();
+  }
+
+  function allow(count: number): void {
+    allowed = Math.min(connections, Math.max(1, count));
+    allowedSince = now();
+  }
+
+  /** Those who can come back give way while connections come free slowly. */
+  function look(): void {
+    letIn();
+    for (let n = waiting.length - 1; n >= mayWait() && isSlow(); n--) {
+      if (waiting[n]!.comesBack) waiting.splice(n, 1)[0]!.refuse(noRoom());
+    }
+    isLooking = false;
+    lookSoon();
+  }
+
+  function lookSoon(): void {
+    if (isLooking || waiting.length === 0) return;
+    isLooking = true;
+    setTimeout(look, slowAfterMs / 2);
+  }
+
+  /** Waits for a place, and takes it for what `open` begins. */
+  function enter<C>(open: () => Promise<Opened<C>>, comesBack: boolean): Promise<{ attempt: Promise<Opened<C>> }> {
+    return new Promise((resolve, reject) => {
+      let patience: NodeJS.Timeout | undefined;
+      const waiter: Waiter = {
+        comesBack,
+        enter() {
+          clearTimeout(patience);
+          movedAt = now();
+          const attempt = open();
+          opening.add(attempt);
+          resolve({ attempt });
+        },
+        refuse(error) {
+          clearTimeout(patience);
+          reject(error);
+        },
+      };
+      if (waiting.length === 0 && isFree()) return waiter.enter();
+      if (comesBack && isSlow()) return waiter.refuse(noRoom());
+      if (waiting.length === 0) movedAt = now();
+      waiting.push(waiter);
+      lookSoon();
+      if (!comesBack)
+        patience = setTimeout(() => {
+          waiting.splice(waiting.indexOf(waiter), 1);
+          waiter.refuse(noRoom());
+        }, patienceMs);
+    });
+  }
+
+  /** Whether the relay takes one of the others that are open or being opened. */
+  async function takesOthers(): Promise<boolean> {
+    if (ready > 0) return true;
+    return Promise.any(opening).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  function succeeded(closed: Promise<unknown>): void {
+    failures = 0;
+    ready += 1;
+    void closed.finally(() => {
+      ready -= 1;
+      letIn();
+    });
+  }
+
+  return {
+    async take(open, { comesBack }) {
+      for (;;) {
+        const { attempt } = await enter(open, comesBack);
+        try {
+          const { connection, closed } = await attempt;
+          opening.delete(attempt);
+          succeeded(closed);
+          letIn();
+          return connection;
+        } catch (error) {
+          opening.delete(attempt);
+          if (!(error instanceof CredentialsRefused) && (await takesOthers())) allow(ready + opening.size);
+          else {
+            failures += 1;
+            letIn();
+            throw error;
+          }
+          letIn();
+        }
+      }
+    },
+    hasRoom: () => !isSlow(),
+  };
+}

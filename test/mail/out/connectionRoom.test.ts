@@ -1,0 +1,204 @@
+import { expect } from "chai";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { CredentialsRefused, NoRoom } from "#src/mail/mailProvider.ts";
+import { createConnectionRoom, type Opened, type RoomLimits } from "#src/mail/out/connectionRoom.ts";
+
+/** A relay that answers when the test says so, and a clock that only the test moves. */
+function world(limits: Partial<RoomLimits> = {}) {
+  let now = 0;
+  const opened: { succeed(): void; fail(error?: Error): void; close(): void }[] = [];
+  let most = 0;
+  let open = 0;
+  const room = createConnectionRoom(
+    { connections: 2, slowAfterMs: 20, patienceMs: 60_000, offerMoreAfterMs: 1_000, ...limits },
+    () => now,
+  );
+  function begin(): Promise<Opened<number>> {
+    const place = opened.length;
+    most = Math.max(most, ++open);
+    return new Promise((resolve, reject) => {
+      const ended = new Promise<void>((closed) => {
+        opened.push({
+          succeed: () => resolve({ connection: place, closed: ended }),
+          fail(error = new Unavailable("no")) {
+            open -= 1;
+            reject(error);
+          },
+          close() {
+            open -= 1;
+            closed();
+          },
+        });
+      });
+    });
+  }
+  /** What came of asking: the connection's place, or the error. */
+  const take = (comesBack = true) => room.take(begin, { comesBack }).catch((error: Error) => error);
+  /** Opens one that is ready, and lets it close. */
+  async function failTimes(times: number): Promise<void> {
+    for (let n = 0; n < times; n++) {
+      const taking = take();
+      opened.at(-1)!.fail();
+      expect(await taking)
+        .to.be.instanceOf(Unavailable)
+        .and.not.instanceOf(NoRoom);
+    }
+  }
+  return {
+    room,
+    opened,
+    take,
+    failTimes,
+    most: () => most,
+    pass(ms: number) {
+      now += ms;
+    },
+  };
+}
+
+/** Everything that is decided without time passing. */
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("room for connections to a relay", () => {
+  it("lets in as many as it has, in the order of asking, and the next when one has closed", async () => {
+    const { take, opened, most } = world();
+    const all = [take(), take(), take(), take()];
+    expect(opened).to.have.length(2);
+    opened[0]!.succeed();
+    opened[1]!.succeed();
+    expect(await Promise.all(all.slice(0, 2))).to.deep.equal([0, 1]);
+    expect(opened).to.have.length(2);
+    opened[1]!.close();
+    await settled();
+    expect(opened).to.have.length(3);
+    opened[2]!.succeed();
+    expect(await all[2]).to.equal(2);
+    opened[0]!.close();
+    await settled();
+    opened[3]!.succeed();
+    expect([await all[3], most()]).to.deep.equal([3, 2]);
+  });
+
+  it("tells those who come back that there is none, where none comes free for long: only as many wait as may be open", async () => {
+    const { take, opened, pass, room } = world();
+    const [open1, open2, ...waiting] = Array.from({ length: 6 }, () => take());
+    opened[0]!.succeed();
+    opened[1]!.succeed();
+    await Promise.all([open1, open2]);
+    expect(room.hasRoom()).to.equal(true);
+    pass(21);
+    expect(room.hasRoom()).to.equal(false);
+    const late = take();
+    expect(await late)
+      .to.be.instanceOf(NoRoom)
+      .and.include({ away: false });
+    expect(await Promise.all(waiting.slice(2))).to.satisfy((all: unknown[]) => all.every((e) => e instanceof NoRoom));
+    opened[0]!.close();
+    opened[1]!.close();
+    await settled();
+    opened[2]!.succeed();
+    opened[3]!.succeed();
+    expect(await Promise.all(waiting.slice(0, 2))).to.deep.equal([2, 3]);
+    expect(room.hasRoom()).to.equal(true);
+  });
+
+  it("lets those who cannot come back wait on, up to their patience", async () => {
+    const { take, opened, pass } = world({ connections: 1, patienceMs: 60 });
+    const first = take();
+    opened[0]!.succeed();
+    await first;
+    const [notice, second, patient] = [take(false), take(), take(false)];
+    pass(1_000);
+    expect(await second).to.be.instanceOf(NoRoom);
+    expect(await Promise.all([notice, patient])).to.satisfy((all: unknown[]) => all.every((e) => e instanceof NoRoom));
+    opened[0]!.close();
+    await settled();
+    expect(opened).to.have.length(1);
+  });
+
+  it("offers a relay no more than it takes, without a failure, and later one more", async () => {
+    const { take, opened, pass, most } = world({ connections: 4 });
+    const all = [take(), take(), take(), take()];
+    opened[2]!.fail();
+    opened[3]!.fail(new Unavailable("421 too many"));
+    await settled();
+    opened[0]!.succeed();
+    opened[1]!.succeed();
+    await Promise.all(all.slice(0, 2));
+    await settled();
+    expect(opened).to.have.length(4);
+    for (const place of [0, 1]) {
+      opened[place]!.close();
+      await settled();
+      opened[4 + place]!.succeed();
+      expect(await all[2 + place]).to.equal(4 + place);
+    }
+    const more = [take(), take()];
+    expect(opened).to.have.length(6);
+    pass(1_000);
+    opened[4]!.close();
+    await settled();
+    expect(opened).to.have.length(8);
+    opened[6]!.succeed();
+    opened[7]!.succeed();
+    expect(await Promise.all(more)).to.deep.equal([6, 7]);
+    expect(most()).to.equal(4);
+  });
+
+  it("fails all who tried at once where the relay took none of them", async () => {
+    const { take, opened } = world({ connections: 3 });
+    const all = [take(), take(), take()];
+    for (const each of opened) each.fail();
+    for (const each of await Promise.all(all)) expect(each).to.be.instanceOf(Unavailable).and.not.instanceOf(NoRoom);
+  });
+
+  it("tries with a single one after three failures in a row; the others wait, and all go on when it succeeds", async () => {
+    const { take, opened, failTimes, most } = world({ connections: 3 });
+    await failTimes(3);
+    const all = [take(), take(), take()];
+    expect(opened).to.have.length(4);
+    opened[3]!.fail();
+    expect(await all[0])
+      .to.be.instanceOf(Unavailable)
+      .and.not.instanceOf(NoRoom);
+    await settled();
+    expect(opened).to.have.length(5);
+    opened[4]!.succeed();
+    expect(await all[1]).to.equal(4);
+    const others = [take(), take()];
+    await settled();
+    expect(opened).to.have.length(7);
+    opened[5]!.succeed();
+    opened[6]!.succeed();
+    expect(await all[2]).to.equal(5);
+    expect(await others[0]).to.equal(6);
+    opened[4]!.close();
+    await settled();
+    opened[7]!.succeed();
+    expect([await others[1], most()]).to.deep.equal([7, 3]);
+  });
+
+  it("counts failures in a row only, and refused credentials as one", async () => {
+    const { take, opened, failTimes, pass, room } = world({ connections: 3 });
+    await failTimes(2);
+    const good = take();
+    opened[2]!.succeed();
+    await good;
+    opened[2]!.close();
+    await settled();
+    await failTimes(2);
+    const refused = take();
+    opened.at(-1)!.fail(new CredentialsRefused("535"));
+    expect(await refused).to.be.instanceOf(CredentialsRefused);
+    const [, second] = [take(), take(), take()];
+    expect(opened).to.have.length(7);
+    pass(21);
+    expect(room.hasRoom()).to.equal(false);
+    const away = await take();
+    expect(away).to.be.instanceOf(NoRoom).and.include({ away: true });
+    opened[6]!.succeed();
+    await settled();
+    opened[7]!.succeed();
+    expect(await second).to.equal(7);
+  });
+});

@@ -1,0 +1,84 @@
+import { expect } from "chai";
+import { fileInbox } from "#src/commands/inbound/filing.ts";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { expectSound, first, send } from "./sendChecks.ts";
+import { cause, createSendWorld, identityId, refusal, type SendWorld } from "./sendWorld.ts";
+
+const count = (world: SendWorld, type: string) => world.log.all.filter((event) => event.type === type).length;
+
+/** A world in which nobody ever hands a received mail to the rule that files it. */
+async function withoutFiling() {
+  const world = await createSendWorld({ deliveries: 1, tickMs: 100 });
+  const draftId = await world.submit();
+  const [filing] = world.node.processes.splice(0, 1);
+  expect(filing!.name).to.equal("fileInboundEmail");
+  return { world, draftId };
+}
+
+describe("a send that waits at the barrier", () => {
+  it("files the inbox itself where nobody else does, and leaves", async () => {
+    const { world, draftId } = await withoutFiling();
+    await world.acknowledge(2);
+    await send(world, draftId);
+    await world.acknowledge(3);
+    await world.run();
+    expect(count(world, "MessageReceived")).to.equal(3);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("is judged by what it has filed itself", async () => {
+    const { world, draftId } = await withoutFiling();
+    await world.acknowledge(2, [first]);
+    expect(await refusal(send(world, draftId))).to.equal("stale_draft");
+    expect(world.hands).to.deep.equal([]);
+  });
+
+  it("is judged so right before the hand-over too", async () => {
+    const { world, draftId } = await withoutFiling();
+    await send(world, draftId);
+    await world.acknowledge(2, [first]);
+    await world.run();
+    expect(world.hands).to.deep.equal([]);
+    await expectSound(world, [draftId], ["stale"]);
+  });
+
+  it("files beside whoever else is at it, and every mail stands in its thread once", async () => {
+    const { world } = await withoutFiling();
+    const drafts = await Promise.all(Array.from({ length: 4 }, () => world.submit()));
+    for (const number of [2, 3, 4, 5]) await world.acknowledge(number);
+    const others = [world.createNode(), world.createNode()];
+    await Promise.all([
+      ...drafts.map((draftId, n) => queueSend(others[n % 2]!, { draftId, kind: "api_key" }, cause)),
+      fileInbox(world.createNode(), identityId, cause),
+    ]);
+    const numbers = world.log.all.flatMap(({ type, data }) => (type === "MessageReceived" ? [data.number] : []));
+    expect(numbers.sort()).to.deep.equal([1, 2, 3, 4, 5]);
+    await world.run();
+    await expectSound(world, drafts, ["sent"]);
+  });
+
+  it("gives up in bounded time where filing is stuck, and goes on when it is not", async () => {
+    const { world, draftId } = await withoutFiling();
+    const { blobs } = world;
+    const get = blobs.get.bind(blobs);
+    await world.acknowledge(2);
+    blobs.get = async () => undefined;
+    const began = world.clock.monotonic();
+    for (let times = 0; times < 3; times++) {
+      const error = await queueSend(world.node, { draftId, kind: "approval" }, cause).catch((thrown) => thrown);
+      expect(error).to.be.instanceOf(Unavailable);
+      // The first one waits as long as a rule may. Nothing was filed since, so the others need not.
+      expect(world.clock.monotonic() - began).to.be.below([1_500, 2_000, 2_500][times]!);
+    }
+    blobs.get = get;
+    // Tried again as a rule is, and it is its own waiting that files the mail.
+    for (let tries = 1; ; tries++) {
+      const error = await queueSend(world.node, { draftId, kind: "api_key" }, cause).catch((thrown) => thrown);
+      if (!(error instanceof Unavailable)) break;
+      expect(tries).to.be.below(20);
+    }
+    await world.run();
+    await expectSound(world, [draftId], ["sent"]);
+  });
+});

@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { NoRoom } from "#src/mail/mailProvider.ts";
+import { createSmtpProvider } from "#src/mail/out/smtpProvider.ts";
+import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
+import { expectSound } from "./sendChecks.ts";
+import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
+
+const queued = async () => {
+  const world = await createSendWorld();
+  const draftId = await world.submit();
+  await queueSend(world.node, { draftId, kind: "api_key" }, cause);
+  return { world, draftId };
+};
+const count = (world: SendWorld, type: string) => world.log.all.filter((event) => event.type === type).length;
+
+/** The service's own limits are tried with --full (slowRelay.test.ts). In milliseconds. */
+const limitsOf = (ms: number) => ({ readyMs: ms, envelopeMs: ms, contentMs: ms, answerMs: ms });
+
+describe("a relay, over its socket,", () => {
+  let relays: SmtpRelay[] = [];
+  afterEach(async () => {
+    await Promise.all(relays.map((relay) => relay.close()));
+    relays = [];
+  });
+
+  async function sendThrough(faults: Fault[], { stageMs, ...options }: RelayOptions & { stageMs: number }) {
+    const { world, draftId } = await queued();
+    const relay = await startSmtpRelay(faults, { password: "secret", ...options });
+    relays.push(relay);
+    world.sendThrough(createSmtpProvider(`smtp://agent:secret@127.0.0.1:${relay.port}`, limitsOf(stageMs)));
+    await world.run();
+    const { status, failureCode, tries } = await world.state.draft(draftId);
+    return { world, relay, end: { status, failureCode, tries, connections: relay.connections } };
+  }
+
+  const stages: Stage[] = ["connect", "greeting", "EHLO", "AUTH", "MAIL", "RCPT", "DATA"];
+
+  it("that hangs once, at any stage before the content, gets the mail at the next try", async () => {
+    const sends = stages.map((at) => sendThrough([{ at, how: "stall", times: 1 }], { stageMs: 1_000 }));
+    for (const [n, { relay, end }] of (await Promise.all(sends)).entries()) {
+      expect(end, stages[n]).to.deep.equal({ status: "sent", failureCode: null, tries: 1, connections: 2 });
+      expect(relay.mails, stages[n]).to.have.length(1);
+    }
+  });
+
+  for (const at of stages) {
+    it(`that always hangs at ${at} is tried as often as the schedule says, then the draft fails with everything given back`, async () => {
+      const { world, relay, end } = await sendThrough([{ at, how: "stall" }], { stageMs: 60 });
+      expect(end).to.include({ status: "failed", failureCode: "provider_unavailable", tries: 2 });
+      expect([end.connections, relay.contentBytes]).to.deep.equal([3, 0]);
+      expect(await world.state.quota()).to.equal(0);
+      expect((await world.state.thread()).claims).to.deep.equal({});
+    });
+  }
+
+  it("that hangs after the final dot is never tried again", async () => {
+    const { relay, end } = await sendThrough([{ at: "dot", how: "stall", taken: true }], { stageMs: 1_000 });
+    expect(end).to.deep.equal({ status: "failed", failureCode: "unconfirmed", tries: 0, connections: 1 });
+    expect(relay.mails).to.have.length(1);
+  });
+
+  it("that takes its time with every answer gets the mail at the first try", async () => {
+    const answersAfterMs = { greeting: 100, EHLO: 30, AUTH: 30, MAIL: 30, RCPT: 30, DATA: 30, dot: 100 };
+    const { world, end } = await sendThrough([], { stageMs: 10_000, answersAfterMs });
+    expect(end).to.deep.equal({ status: "sent", failureCode: null, tries: 0, connections: 1 });
+    expect(count(world, "DraftRequeued")).to.equal(0);
+  });
+});
+
+describe("a draft for which there is no room at the provider", () => {
+  const full = (away: boolean) => () => {
+    throw new NoRoom("no room", { away });
+  };
+  /** The times at which the provider was asked. */
+  function asks(world: SendWorld, answer: () => unknown): number[] {
+    const times: number[] = [];
+    world.onConnect(() => {
+      times.push(world.clock.now().getTime());
+      return answer();
+    });
+    return times;
+  }
+
+  it("waits for hours without a try and without a lane, looks less and less often, and leaves when there is", async () => {
+    const { world, draftId } = await queued();
+    const times = asks(world, full(false));
+    const began = world.clock.now().getTime();
+    await world.run(() => world.clock.now().getTime() - began > 3 * 3_600_000);
+    expect(times.length).to.be.within(60, 300);
+    expect(Math.max(...times.map((at, n) => at - (times[n - 1] ?? began)))).to.be.at.most(60_000);
+    world.onConnect(() => undefined);
+    await world.run();
+    expect([count(world, "DraftRequeued"), count(world, "DeliveryAbandoned")]).to.deep.equal([0, 0]);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("waits while others find out whether a provider that is away is back", async () => {
+    const { world, draftId } = await queued();
+    const began = world.clock.now().getTime();
+    asks(world, full(true));
+    await world.run(() => world.clock.now().getTime() - began > 20_000);
+    world.onConnect(() => undefined);
+    await world.run();
+    expect(count(world, "DraftRequeued")).to.equal(0);
+    await expectSound(world, [draftId], ["sent"]);
+  });
+
+  it("fails after the tries of its schedule where the provider stays away", async () => {
+    const { world, draftId } = await queued();
+    const began = world.clock.now().getTime();
+    asks(world, full(true));
+    await world.run();
+    const { failureCode, tries } = await world.state.draft(draftId);
+    expect([failureCode, tries]).to.deep.equal(["provider_unavailable", 2]);
+    // Three waits of half a minute at least, and the two pauses between.
+    expect(world.clock.now().getTime() - began).to.be.within(90_000, 2 * 90_000);
+    await expectSound(world, [draftId], ["failed"]);
+  });
+});
