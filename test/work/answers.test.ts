@@ -127,6 +127,10 @@ describe("what a handler is told, and what it may answer", () => {
         Happened: async ({ stream, data }, { attempt }) => {
           seen.push(`${stream} ${data.number} ${attempt}`);
           if (seen.length === 1) await happen("toy-1", 11, 12);
+          if (stream === "toy-bad" && attempt === 2) {
+            await happen("toy-bad", 4);
+            await eventually(async () => (await rows("select 1 from work.items where key = 'toy-bad'")).length === 4);
+          }
           if (stream === "toy-bad" && broken) throw new Error("hard");
         },
       },
@@ -137,14 +141,14 @@ describe("what a handler is told, and what it may answer", () => {
     await runner.idle();
     expect(seen.filter((each) => each.startsWith("toy-1"))).to.deep.equal(["toy-1 10 1", "toy-1 12 1"]);
     expect(seen.filter((each) => each.startsWith("toy-bad"))).to.deep.equal(
-      [1, 2, 3, 4, 5].map((n) => `toy-bad 3 ${n}`),
+      ["3 1", "3 2", "4 3", "4 4", "4 5"].map((tried) => `toy-bad ${tried}`),
     );
     expect(await rows("select key, tries from work.parked")).to.deep.equal([{ key: "toy-bad", tries: 5 }]);
     expect(await rows("select id from work.items")).to.deep.equal([]);
     broken = false;
     await requestRetry(work.database, {}, new Date());
     await runner.idle();
-    expect(seen.at(-1)).to.equal("toy-bad 3 1");
+    expect(seen.at(-1)).to.equal("toy-bad 4 1");
     expect(await rows("select key from work.parked")).to.deep.equal([]);
   });
 
