@@ -16,6 +16,8 @@ export type Ring = {
   isOld(position: number): boolean;
   /** `from`, `to` or a kept event stands at this position, so it is one of this very log. */
   knows(position: number): boolean;
+  /** So many events of a stream from a revision on, if all of them are kept. */
+  of(stream: string, fromRevision: number, count: number): Recorded[] | undefined;
   /** Takes in what comes next in the log, and lets go of the oldest. */
   push(batch: Batch): void;
   /** What comes after a position that is not before `from`. */
@@ -25,6 +27,7 @@ export type Ring = {
 /** Begins at `position`, the end of the log as it was. */
 export function createRing(position: number): Ring {
   let kept: Kept[] = [];
+  const byPlace = new Map<string, Recorded>();
   let text = 0;
   let from = position;
   let to = position;
@@ -43,7 +46,10 @@ export function createRing(position: number): Ring {
 
   function letGo(): void {
     let gone = 0;
-    for (; kept.length - gone > mostEvents || text > mostText; gone++) text -= kept[gone]!.size;
+    for (; kept.length - gone > mostEvents || text > mostText; gone++) {
+      text -= kept[gone]!.size;
+      byPlace.delete(placeOf(kept[gone]!.event));
+    }
     if (gone === 0) return;
     from = kept[gone - 1]!.event.position;
     kept = kept.slice(gone);
@@ -54,10 +60,20 @@ export function createRing(position: number): Ring {
     to: () => to,
     isOld: (at) => at < from || at < (kept[kept.length >>> 1]?.event.position ?? from),
     knows: (at) => at === from || at === to || kept[indexAfter(at) - 1]?.event.position === at,
+    of(stream, fromRevision, count) {
+      const events: Recorded[] = [];
+      for (let revision = fromRevision; revision < fromRevision + count; revision++) {
+        const event = byPlace.get(placeOf({ stream, revision }));
+        if (!event) return undefined;
+        events.push(event);
+      }
+      return events;
+    },
     push({ events, position: reached, caughtUp }) {
       for (const event of events) {
         const size = textOf(event);
         kept.push({ event, category: categoryOf(event.stream), size });
+        byPlace.set(placeOf(event), event);
         text += size;
       }
       to = reached;
@@ -76,3 +92,5 @@ export function createRing(position: number): Ring {
     },
   };
 }
+
+const placeOf = ({ stream, revision }: Pick<Recorded, "stream" | "revision">): string => `${revision}@${stream}`;

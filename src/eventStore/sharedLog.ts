@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Recorded } from "#streams/event.ts";
 import { type Batch, type EventStore, type SubscribeOptions, Unavailable } from "./eventStore.ts";
 import { createRing, type Ring } from "./ring.ts";
 
 /** How long one who reads alone lets the shared reader come up to it before it reads on. */
 const joinMs = 1_000;
 const retryMs = 100;
+/** Who asks for more wants to know where a stream ends, which only the store can tell. */
+const mostFromRing = 50;
 
 /**
  * An event store whose subscriptions are fed by one: the log is read and decoded once for all who follow it. The newest stretch is kept in
@@ -61,7 +64,14 @@ export function sharingLog(store: EventStore): EventStore {
     }
   }
 
-  return { ...store, subscribe };
+  return {
+    ...store,
+    subscribe,
+    /** Events never change: so many from a revision on are known without the store where all of them are kept. */
+    async read(stream, fromRevision = 0, maxCount = Number.MAX_SAFE_INTEGER) {
+      return current?.read(stream, fromRevision, maxCount) ?? store.read(stream, fromRevision, maxCount);
+    },
+  };
 }
 
 /** How far somebody has read. */
@@ -92,6 +102,8 @@ type Shared = {
   takesOver(reader: Reader, signal: AbortSignal): Promise<boolean>;
   /** Batches until the signal comes, the store is closed, or the reader has fallen out. */
   follow(reader: Reader, options: SubscribeOptions): AsyncGenerator<Batch, void>;
+  /** Of the events that are kept, if these are. */
+  read(stream: string, fromRevision: number, count: number): Recorded[] | undefined;
   closed(): boolean;
   end(): void;
 };
@@ -209,6 +221,8 @@ function openShared(store: EventStore, onEnd: () => void): Shared {
         wakeAll();
       }
     },
+    read: (stream, fromRevision, count) =>
+      count > 0 && count <= mostFromRing ? ring?.of(stream, fromRevision, count) : undefined,
     closed: () => over && !failure,
     end: () => ending.abort(),
   };

@@ -8,6 +8,7 @@ export const fileInboundEmail = (deps: Dependencies): Process => ({
   name: "fileInboundEmail",
   categories: ["inbox"],
   keyOf: (event) => idOf(event.stream),
+  looksAt: "key",
   on: {
     MailReceived: (event, { cause }) => fileInbox(deps, idOf(event.stream), cause),
   },

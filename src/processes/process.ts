@@ -70,6 +70,11 @@ export type Process = {
   concerns?(event: Recorded<any>, listeners: Listeners): boolean;
   /** By event type. `any`: the type's name says which data it has, and each handler names it; the runner hands over whatever the log holds. */
   on: { [type: string]: (event: Recorded<any>, context: ProcessContext) => Answer };
+  /**
+   * "key": what its handlers do depends on streams alone, whichever event woke them. Of those that wait under one key only the newest is
+   * handed over, and the others are done with it. By default each is.
+   */
+  looksAt?: "event" | "key";
   /** Where a new process begins (default: with the log). One that tells people of what happens begins now: old news are none. */
   begins?: "with the log" | "now";
   /** What it was called before, or what it was made of: it goes on where the slowest of those stood. */

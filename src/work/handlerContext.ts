@@ -1,6 +1,7 @@
 import type { Clock } from "#src/clock.ts";
-import type { ProcessContext, Timer } from "#src/processes/process.ts";
+import type { NotYet, Process, ProcessContext, Timer } from "#src/processes/process.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import { concerns } from "./concerns.ts";
 import type { TimerChange } from "./endings.ts";
 import { isEvent } from "./parked.ts";
 
@@ -20,6 +21,20 @@ export type Handling = {
   /** Told of timers as they are set and cancelled. */
   onTimer(change: TimerChange): void;
 };
+
+/** Hands an event or a timer over. Undefined if that is done with. */
+export async function handle(
+  process: Process,
+  subject: Recorded | Timer,
+  handling: Omit<Handling, "process">,
+): Promise<NotYet | undefined> {
+  const context = handlerContext({ ...handling, process: process.name }, subject);
+  if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
+  process.keyOf(subject);
+  // What was planned by a release of before may ask nothing of it.
+  if (!concerns(process, subject)) return undefined;
+  return (await process.on[subject.type]?.(subject, context)) || undefined;
+}
 
 /** What a handler is given to act with, because of this event or timer. */
 export function handlerContext(handling: Handling, subject: Recorded | Timer): ProcessContext {

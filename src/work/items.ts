@@ -27,3 +27,15 @@ export function itemOf({ position, stream, revision, timer, payload, dueAt, ...t
   if (timer !== null) return { ...tried, timer: { name: timer, dueAt: new Date(dueAt), payload: payload ?? {} } };
   return { ...tried, position: position!, stream: stream!, revision: revision! };
 }
+
+/** Of events the newest alone, which has failed as often as any of them, and the timers; and the events it covers. */
+export function newestOf(items: readonly Item[]): { toDo: Item[]; covered: Item[] } {
+  const events = items.filter(isEventItem);
+  const timers = items.filter((item) => !isEventItem(item));
+  const newest = events.pop();
+  if (!newest) return { toDo: timers, covered: [] };
+  const [tries, failures] = (["tries", "failures"] as const).map((count) =>
+    Math.max(newest[count], ...events.map((event) => event[count])),
+  ) as [number, number];
+  return { toDo: [{ ...newest, tries, failures }, ...timers], covered: events };
+}

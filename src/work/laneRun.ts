@@ -4,13 +4,11 @@ import type { Database } from "#src/postgres/database.ts";
 import type { NotYet, Process, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
-import { concerns } from "./concerns.ts";
 import type { Endings } from "./endingBatches.ts";
 import type { Ending, Next, TimerChange } from "./endings.ts";
-import { causeOf, handlerContext, type Projected } from "./handlerContext.ts";
-import { type Item, isEventItem } from "./items.ts";
+import { causeOf, handle, type Projected } from "./handlerContext.ts";
+import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
-import { isEvent } from "./parked.ts";
 import type { RecentEvents } from "./recentEvents.ts";
 
 export type LaneRunOptions = {
@@ -61,13 +59,14 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
   const { database, clock, log, backoff, process, lane, items, endings, signal, onTimer } = options;
   /** Timers of this lane that an item before has changed. */
   const changed = new Set<string>();
+  const { toDo, covered } = process.looksAt === "key" ? newestOf(items) : { toDo: items, covered: [] };
   let ending = false;
   let released = false;
 
   async function run(): Promise<void> {
     await options.after;
     const began = clock.monotonic();
-    for (const item of items) {
+    for (const item of toDo) {
       if (clock.monotonic() - began > turnMs || !(await mayRun())) break;
       if (!isEventItem(item) && (changed.has(item.timer.name) || !(await isStillDue(item.id)))) continue;
       if (!(await work(item))) return;
@@ -97,7 +96,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       found = await subjectOf(item);
       const answer = await within(
         (process.longestRunSeconds ?? longestRunSeconds) * 1000,
-        handle(found, { attempt: item.tries + 1, timers }),
+        handle(process, found, {
+          ...{ clock, projected: options.projected, attempt: item.tries + 1, signal },
+          onTimer: (change) => void timers.push(change),
+        }),
       );
       if (answer) return await notYet(item, answer, timers);
     } catch (thrown) {
@@ -107,10 +109,16 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       if ("set" in change ? change.set.key === lane.key : change.cancel === lane.key)
         changed.add("set" in change ? change.set.name : change.name);
     }
+    finishCovered(item);
     void endings.add({ lane, done: item.id, timers }).then((stored) => {
       if (stored) for (const change of timers) if ("set" in change) onTimer(change.set.dueAt);
     });
     return true;
+  }
+
+  /** Whatever came of the newest event came of those that waited before it. */
+  function finishCovered(item: Item): void {
+    if (isEventItem(item)) for (const { id } of covered) void endings.add({ lane, done: id });
   }
 
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
@@ -120,21 +128,6 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
     return event;
-  }
-
-  async function handle(
-    subject: Recorded | Timer,
-    { attempt, timers }: { attempt: number; timers: TimerChange[] },
-  ): Promise<NotYet | undefined> {
-    const { projected } = options;
-    const onTimer = (change: TimerChange) => void timers.push(change);
-    const handling = { process: process.name, clock, projected, attempt, signal, onTimer };
-    const context = handlerContext(handling, subject);
-    if (!isEvent(subject)) return (await process.onTimer?.(subject, context)) || undefined;
-    process.keyOf(subject);
-    // What was planned by a release of before may ask nothing of it.
-    if (!concerns(process, subject)) return undefined;
-    return (await process.on[subject.type]?.(subject, context)) || undefined;
   }
 
   /** Neither done nor failed: the item stays where it is, and the place goes to other lanes. */
@@ -189,6 +182,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       }
     }
     const { id, parked } = item;
+    finishCovered(item);
     await release(
       { how: "go on" },
       { givenUp: { id, key: lane.key, item: known, error: words.join("\n"), tries, parked } },

@@ -16,7 +16,7 @@ export type Plan = {
   /** Streams that went on, with their newest revisions: lanes set aside under them are ready again. */
   moved: ReadonlyMap<string, number>;
   /** Rules and webhooks that came or went. */
-  listeners: ListenerChanges;
+  listeners?: ListenerChanges;
   now: Date;
 };
 
@@ -35,7 +35,7 @@ export async function writePlan(
   { lease, holder }: { lease: Pick<Lease, "name" | "epoch">; holder: string },
 ): Promise<void> {
   const { moved, listeners } = plan;
-  const listenersChanged = listeners.began.size > 0 || listeners.ended.length > 0;
+  const listenersChanged = listeners !== undefined && (listeners.began.size > 0 || listeners.ended.length > 0);
   if (moved.size === 0 && !listenersChanged) return addWork(database, plan, { lease, holder });
   await database.transaction(async (tx) => {
     await addWork(tx, plan, { lease, holder });

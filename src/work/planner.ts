@@ -1,7 +1,7 @@
 import type { Clock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process } from "#src/processes/process.ts";
+import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
 import { type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
@@ -70,7 +70,12 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const those = [...group].filter(({ name }) => stood.get(name)! < batch.position);
       if (those.length === 0) return;
       const from = new Map(those.map(({ name }) => [name, stood.get(name)!]));
-      const work = workOf(batch.events, from, { processes: those, listeners });
+      const heard = heardBy(listeners, batch.events, from.get(listenersReader.name));
+      const work = those.flatMap((process) =>
+        workOf(process, batch.events, stood.get(process.name)!).filter(({ event }) =>
+          mayConcern(process, event, heard(event)),
+        ),
+      );
       const moved = movedStreams(batch.events);
       const { position } = batch;
       const plan = { planned: work, from, position, moved, listeners: listeners.changes(), now: clock.now() };
@@ -131,24 +136,28 @@ async function watch({
   }
 }
 
+/** What a process has to do about those of these events that it has not got yet, whoever may listen to them. */
+function workOf(process: Process, events: readonly Recorded[], after: number): Planned[] {
+  return events
+    .filter((event) => event.position > after && mayConcern(process, event, anyListeners))
+    .map((event) => ({ process: process.name, key: keyOf(process, event), event }));
+}
+
 /**
- * What these processes, which stand at `from`, have to do about events. Who listens is known of those that come after what the listeners'
- * reader has read, if it is one of them; of any other, anybody may.
+ * Who listens to each of these events, if that is known: it is of those that come after what the listeners' reader has read (`after`), which
+ * goes on with them.
  */
-function workOf(
+function heardBy(
+  listeners: KnownListeners,
   events: readonly Recorded[],
-  from: ReadonlyMap<string, number>,
-  { processes, listeners }: { processes: readonly Process[]; listeners: KnownListeners },
-): Planned[] {
-  const read = from.get(listenersReader.name) ?? Number.POSITIVE_INFINITY;
-  return events.flatMap((event) => {
-    const isNext = event.position > read;
-    if (isNext) listeners.follow(event);
-    const listening = isNext ? listeners.to(event) : anyListeners;
-    return processes
-      .filter((process) => event.position > from.get(process.name)! && mayConcern(process, event, listening))
-      .map((process) => ({ process: process.name, key: keyOf(process, event), event }));
-  });
+  after = Number.POSITIVE_INFINITY,
+): (event: Recorded) => Listeners {
+  const heard = new Map<Recorded, Listeners>();
+  for (const event of events.filter(({ position }) => position > after)) {
+    listeners.follow(event);
+    heard.set(event, listeners.to(event));
+  }
+  return (event) => heard.get(event) ?? anyListeners;
 }
 
 /** An event whose key cannot be told goes under its stream; its handler fails then, and it is parked. */

@@ -14,7 +14,7 @@ import { categoryOf, type Recorded } from "#streams/event.ts";
 import { EventStoreDbStandIn } from "#test/support/eventStoreDbStandIn/standIn.ts";
 import { inFull } from "#test/support/full.ts";
 import { subscribeContract } from "./contract/subscribe.ts";
-import { errorOf } from "./contract/support.ts";
+import { appendOneByOne, errorOf, newStream } from "./contract/support.ts";
 
 const categories = ["draft", "thread", "inbox"];
 
@@ -25,6 +25,7 @@ class GrowingLog {
   opened = 0;
   open = 0;
   delivered = 0;
+  readonly #revisions = new Map<string, number>();
   #failure: unknown;
   #away = 0;
   #closed = false;
@@ -34,7 +35,10 @@ class GrowingLog {
     for (let n = 0; n < count; n++) {
       this.head += 1 + (this.head % 3 === 0 ? 1 : 0);
       const stream = `${categories[this.head % 3]}-x`;
-      this.events.push({ position: this.head, stream, type: "T", data: { text }, metadata: {} } as unknown as Recorded);
+      const revision = (this.#revisions.get(stream) ?? -1) + 1;
+      this.#revisions.set(stream, revision);
+      const event = { position: this.head, stream, revision, type: "T", data: { text }, metadata: {} };
+      this.events.push(event as unknown as Recorded);
     }
     this.wake();
   }
@@ -303,6 +307,34 @@ describe("The shared log", function () {
     other.stop();
   });
 
+  it("knows events that were asked for by number where it keeps all of them, and asks the store else", async () => {
+    const log = new GrowingLog();
+    let reads = 0;
+    const read = async (): Promise<Recorded[]> => {
+      reads += 1;
+      return [];
+    };
+    const store = sharingLog({ ...log.store, read });
+    const reader = follow(store, { after: 0, turns: 0 });
+    await opened(log);
+    log.grow(1_100);
+    await atEnd(log, [reader]);
+    const positions = async (from: number, count?: number) =>
+      (await store.read("draft-x", from, count)).map(({ position }) => position);
+    const drafts = log.after(0, ["draft"]).map(({ position }) => position);
+    const last = drafts.length - 1;
+    expect(await positions(last - 1, 2)).to.deep.equal(drafts.slice(-2));
+    expect(reads).to.equal(0);
+    expect(await positions(last, 2), "beyond what it knows").to.deep.equal([]);
+    expect(await positions(last), "to the end").to.deep.equal([]);
+    expect(await positions(0, 1), "let go").to.deep.equal([]);
+    expect(reads).to.equal(3);
+    log.fail(new Error("cannot be read"));
+    await errorOf(reader.ended);
+    expect(await positions(last, 1), "of a log that may be another now").to.deep.equal([]);
+    expect(reads).to.equal(4);
+  });
+
   it("waits for a store that is away, and ends with one that is closed", async () => {
     const log = new GrowingLog();
     log.goAway(1);
@@ -330,6 +362,18 @@ describe("The shared log", function () {
       await store.close();
       server.stop();
     });
+
+    it("leaves it to the store to judge a position that somebody stored", async () => {
+      const abort = new AbortController();
+      const other = store.subscribe({ after: 0, signal: abort.signal })[Symbol.asyncIterator]();
+      await other.next();
+      const [one] = await appendOneByOne(store, [newStream(), newStream()]);
+      while ((await other.next()).value.position <= one!.position);
+      const reading = store.subscribe({ after: one!.position + 1, signal: abort.signal })[Symbol.asyncIterator]();
+      expect(await errorOf(reading.next())).to.be.instanceOf(LogRewound);
+      abort.abort();
+    });
+
     subscribeContract(() => ({ store, dispose: async () => {} }));
   });
 });

@@ -1,9 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { tmpdir } from "node:os";
 import { format } from "node:util";
 
 export type Outcome = { code: number; out: string; err: string };
-
-let runs = 0;
 
 /**
  * Runs a command of `scripts/` in this process, as often as a test likes: it is typed, told and heard as in one of its own, which costs a
@@ -18,8 +17,8 @@ export async function runHere(
   const said = { out: "", err: "" };
   const restore = standIn(said, { args, environment });
   try {
-    // Each run is another module: what it does, it does when it is loaded.
-    await import(`../../scripts/${script}.ts?run=${++runs}`);
+    // Each run is another module: what it does, it does when it is loaded. No other copy of this file may have loaded the same.
+    await import(`../../scripts/${script}.ts?run=${randomUUID()}`);
     return { code: Number(process.exitCode ?? 0), ...said };
   } finally {
     restore();

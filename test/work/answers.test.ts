@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Process } from "#src/processes/process.ts";
+import { requestRetry } from "#src/work/parked.ts";
 import { append, eventually, newEvent } from "../subscriptions/support.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -115,6 +116,36 @@ describe("what a handler is told, and what it may answer", () => {
       await work.run([waiting(calls)]).idle();
       expect(calls).to.deep.equal(["toy-waits 1", "toy-waits 1"]);
     });
+  });
+
+  it("of a process that looks at the key only the newest that waits is handed over, and the others are done with it", async () => {
+    let broken = true;
+    const seen: string[] = [];
+    const process = rule({
+      looksAt: "key",
+      on: {
+        Happened: async ({ stream, data }, { attempt }) => {
+          seen.push(`${stream} ${data.number} ${attempt}`);
+          if (seen.length === 1) await happen("toy-1", 11, 12);
+          if (stream === "toy-bad" && broken) throw new Error("hard");
+        },
+      },
+    });
+    await happen("toy-1", ...Array.from({ length: 10 }, (_, index) => index + 1));
+    await happen("toy-bad", 1, 2, 3);
+    const runner = work.run([process], { concurrency: 1 });
+    await runner.idle();
+    expect(seen.filter((each) => each.startsWith("toy-1"))).to.deep.equal(["toy-1 10 1", "toy-1 12 1"]);
+    expect(seen.filter((each) => each.startsWith("toy-bad"))).to.deep.equal(
+      [1, 2, 3, 4, 5].map((n) => `toy-bad 3 ${n}`),
+    );
+    expect(await rows("select key, tries from work.parked")).to.deep.equal([{ key: "toy-bad", tries: 5 }]);
+    expect(await rows("select id from work.items")).to.deep.equal([]);
+    broken = false;
+    await requestRetry(work.database, {}, new Date());
+    await runner.idle();
+    expect(seen.at(-1)).to.equal("toy-bad 3 1");
+    expect(await rows("select key from work.parked")).to.deep.equal([]);
   });
 
   it("asked again later, as often as it likes: what comes behind it waits, and none of that counts as a failure", async () => {

@@ -111,8 +111,11 @@ async function holderState(deps: Dependencies, identityId: string): Promise<Hold
 }
 
 /** False for an identity above the plan's cap, or on a domain above it: it can be read, and neither sends nor receives. */
-export async function identityWorks(deps: Dependencies, workspaceId: string, identityId: string): Promise<boolean> {
-  const { state: identity } = await deps.identities.load(identityId);
+export async function identityWorks(
+  deps: Dependencies,
+  { identityId, identity }: { identityId: string; identity: Pick<Identity, "workspaceId" | "domainId"> },
+): Promise<boolean> {
+  const { workspaceId } = identity;
   const slot = { workspaceId, kind: "identities", holderId: identityId } as const;
   const [itself, domain] = await Promise.all([
     worksUnderPlan(deps, slot, (id) => holderState(deps, id)),

@@ -5,14 +5,10 @@ import { identityWorks } from "../identities/identities.ts";
 import { countInbound } from "../plans/quotas.ts";
 
 /** Why an identity's mail is held at this moment, in words; null if it is not. Mail of a deleted identity is filed as before. */
-export async function receivesNothing(
-  deps: Dependencies,
-  workspaceId: string,
-  identityId: string,
-): Promise<string | null> {
+export async function receivesNothing(deps: Dependencies, identityId: string): Promise<string | null> {
   const { state: identity } = await deps.identities.load(identityId);
   if (identity.status === "disabled") return "the identity is disabled";
-  if (identity.deleted || (await identityWorks(deps, workspaceId, identityId))) return null;
+  if (identity.deleted || (await identityWorks(deps, { identityId, identity }))) return null;
   return "the plan allows fewer identities";
 }
 
@@ -29,7 +25,7 @@ export async function holdWhereNeeded(
   }: { workspaceId: string; identityId: string; decisions: readonly FilingDecision[] },
   cause: Cause,
 ): Promise<FilingDecision[]> {
-  const because = await receivesNothing(deps, workspaceId, identityId);
+  const because = await receivesNothing(deps, identityId);
   const stored = decisions.filter(({ disposition }) => disposition !== "duplicate");
   const ids = because === null ? stored.map(({ deliveryId }) => deliveryId) : [];
   const counted = await countInbound(deps, { workspaceId, deliveryIds: ids }, cause);

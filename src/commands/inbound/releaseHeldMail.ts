@@ -40,10 +40,10 @@ export async function releaseHeld(
 }
 
 /** The oldest held mails of identities that receive. */
-async function nextHeld(deps: Dependencies, { workspaceId, identityIds }: OfIdentities, cause: Cause): Promise<Held[]> {
+async function nextHeld(deps: Dependencies, { identityIds }: OfIdentities, cause: Cause): Promise<Held[]> {
   const waiting: Held[] = [];
   for (const identityId of identityIds) {
-    if ((await receivesNothing(deps, workspaceId, identityId)) !== null) continue;
+    if ((await receivesNothing(deps, identityId)) !== null) continue;
     await finishPending(deps, identityId, cause);
     const { state: filing } = await deps.filings.load(identityId);
     waiting.push(...filing.held.slice(0, pageSize).map((decision) => ({ identityId, decision })));

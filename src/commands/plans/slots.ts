@@ -68,11 +68,10 @@ export async function worksUnderPlan(
   { workspaceId, kind, holderId }: Slot & { kind: SlotKind & keyof PlanLimits },
   stateOf: StateOf,
 ): Promise<boolean> {
-  const [cap, { state: slots }] = await Promise.all([
-    capOf(deps, workspaceId, kind),
-    deps.slots.load({ workspaceId, kind }),
-  ]);
-  if (cap === null || slotsTaken(slots) <= cap || !holdsSlot(slots, holderId)) return true;
+  const cap = await capOf(deps, workspaceId, kind);
+  if (cap === null) return true;
+  const { state: slots } = await deps.slots.load({ workspaceId, kind });
+  if (slotsTaken(slots) <= cap || !holdsSlot(slots, holderId)) return true;
   const oldestFirst = Object.entries(slots).sort(([a, at], [b, bt]) =>
     at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1,
   );

@@ -44,7 +44,7 @@ export async function sendingStanding(deps: Dependencies, sender: Sender): Promi
   if (identity.state.deleted) return { state: "identity_deleted", guards, obstacles: [] };
   if (workspace.state.sendingPaused) return { state: "sending_paused", guards, obstacles: guards };
   if (identity.state.status !== "active") return { state: "identity_disabled", guards, obstacles: [ofIdentity] };
-  if (!(await identityWorks(deps, workspaceId, identityId))) return overCap(deps, sender, guards);
+  if (!(await identityWorks(deps, { identityId, identity: identity.state }))) return overCap(deps, sender, guards);
   const domain = await ownDomainOf(deps, identity.state);
   if (!domain || domain.state.status === "verified") return { state: "allowed", guards, obstacles: [] };
   const ofDomain = { stream: domainStream(identity.state.domainId), revision: domain.revision };
@@ -66,7 +66,8 @@ async function overCap(deps: Dependencies, { workspaceId, identityId }: Sender, 
       revision: (await deps.domains.load(id)).revision,
     })),
   ]);
-  if (await identityWorks(deps, workspaceId, identityId)) return sendingStanding(deps, { workspaceId, identityId });
+  const { state: identity } = await deps.identities.load(identityId);
+  if (await identityWorks(deps, { identityId, identity })) return sendingStanding(deps, { workspaceId, identityId });
   return { state: "identity_over_cap", guards, obstacles: [...guards, ...others] };
 }
 

@@ -23,6 +23,8 @@ export type Followed = {
 /** Appends of this process may call for a look at any time; reads are not free. */
 const betweenLooksMs = 5;
 const shortestIdleMs = 20;
+/** One that is brought everything waits for its subscription alone; what it has to look for is the end of what others wrote. */
+const shortestIdleOfAllMs = 100;
 const longestIdleMs = 250;
 const longestPauseMs = 2000;
 /** A subscription that lived this long was a good one: the next trouble is a new one. */
@@ -92,7 +94,8 @@ async function* drain(
   progress: Progress,
   { categories, batchSize = 500, signal }: SubscribeOptions,
 ): AsyncGenerator<Batch> {
-  let idleMs = shortestIdleMs;
+  const shortestMs = categories ? shortestIdleMs : shortestIdleOfAllMs;
+  let idleMs = shortestMs;
   let saidCaughtUp = false;
   let heardAt = performance.now();
   let lookedAt = Number.NEGATIVE_INFINITY;
@@ -105,7 +108,7 @@ async function* drain(
       saidCaughtUp = feed.drained() && progress.position >= progress.end;
       yield { events, position: progress.position, caughtUp: saidCaughtUp };
       heardAt = performance.now();
-      idleMs = shortestIdleMs;
+      idleMs = shortestMs;
       if (heardAt - progress.endSeenAt > longestIdleMs) progress.endsAt(await reads.head());
       continue;
     }
@@ -120,8 +123,7 @@ async function* drain(
     if (seen.waitingFor === undefined) heardAt = lookedAt;
     if (lookedAt - heardAt > stallMs)
       throw new NoAnswer(`the subscription does not deliver the event at ${seen.waitingFor}`);
-    idleMs =
-      seen.moved || seen.waitingFor ? shortestIdleMs : Math.min(Math.max(idleMs * 2, shortestIdleMs), longestIdleMs);
+    idleMs = seen.moved || seen.waitingFor ? shortestMs : Math.min(Math.max(idleMs * 2, shortestMs), longestIdleMs);
     if (seen.moved || (seen.atEnd && !saidCaughtUp)) {
       saidCaughtUp = seen.atEnd;
       yield { events: [], position: progress.position, caughtUp: seen.atEnd };
