@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const unknown = { kind: "unknown", message: "the connection was lost" } as const;
@@ -27,6 +28,22 @@ describe("how a send ends that did not go well", () => {
     await world.run();
     const { status, held } = await world.state.draft(draftId);
     expect({ status, held }).to.deep.equal({ status: "approved", held: "identity_not_active" });
+  });
+
+  it("leaves after all where an approval met another send that was cut off, as soon as that one is taken back", async () => {
+    const world = await createSendWorld({ tickMs: 200 });
+    const draftId = await world.submit();
+    const doomed = world.createNode({ at: 1, when: "after", how: "crash" });
+    await queueSend(doomed, { draftId, kind: "api_key" }, cause).catch(() => undefined);
+    expect((await world.state.thread()).claims).to.have.property(draftId);
+    await world.approve(draftId);
+    const approvedAt = world.clock.now().getTime();
+    await world.run();
+    expect((await world.state.draft(draftId)).status).to.equal("sent");
+    // The claim is taken back after 6 s. Nobody asks again before 10 s.
+    const queued = world.log.all.find(({ type }) => type === "DraftQueued")!;
+    expect(Date.parse(queued.metadata.at) - approvedAt).to.be.below(10_000);
+    expect([world.hands.length, await world.state.quota()]).to.deep.equal([1, 1]);
   });
 
   it("fails as provider_credentials once the schedule is over, with everything given back", async () => {

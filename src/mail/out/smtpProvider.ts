@@ -22,7 +22,7 @@ const defaults: SmtpTimeouts = { readyMs: 30_000, envelopeMs: 60_000, contentMs:
 
 const usualRoom: RoomLimits = {
   connections: 10,
-  slowAfterMs: 1_000,
+  slowAfterMs: 2_000,
   patienceMs: 60_000,
   offerMoreAfterMs: 30_000,
 };
