@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
-import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
-import { isUnreadable } from "#src/eventStore/upcasting.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import { type EventStore, isUnreadable, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process, ProcessContext, SetAside, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
@@ -102,6 +102,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
         (process.longestRunSeconds ?? longestRunSeconds) * 1000,
         handle(found, { attempt: item.tries + 1, timers }),
       );
+      crashPoint("work:handled");
       if (answer) return await setAside(answer, timers);
     } catch (thrown) {
       return failed(item, found, asError(thrown));
