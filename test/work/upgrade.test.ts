@@ -15,7 +15,7 @@ import { append, newEvent, quietLog } from "../subscriptions/support.ts";
 const folder = new URL("../../src/postgres/migrations/", import.meta.url);
 const workspaceId = "11111111-1111-7111-8111-111111111111";
 
-const workTable = "0014-work-table.sql";
+const workTable = ["0014-work-table.sql", "0016-work-faults.sql"];
 
 /** The database as a release before the work table left it; how events are appended is as it is now. */
 async function migrateAsBefore(ownerUrl: string, serviceRole: string): Promise<void> {
@@ -24,7 +24,7 @@ async function migrateAsBefore(ownerUrl: string, serviceRole: string): Promise<v
   await client.query(
     "create schema work; create table work.migrations (name text primary key, applied_at timestamptz default now())",
   );
-  for (const name of (await readdir(folder)).filter((file) => file !== workTable).sort()) {
+  for (const name of (await readdir(folder)).filter((file) => !workTable.includes(file)).sort()) {
     await client.query((await readFile(new URL(name, folder), "utf8")).replaceAll(":service", serviceRole));
     await client.query("insert into work.migrations (name) values ($1)", [name]);
   }
