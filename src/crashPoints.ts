@@ -1,6 +1,6 @@
 /**
  * Named places where a process can be told to kill itself (`CRASH_AT=<point>[:n]`, never in production), so that a crash between any
- * two steps of filing and sending can be tried for real. test/README.md lists them.
+ * two steps of filing, sending and of the work of processes can be tried for real. test/README.md lists them.
  */
 export const crashPoints = [
   "http:effect-done",
@@ -23,6 +23,10 @@ export const crashPoints = [
   "deliver:handed-over",
   "deliver:recorded",
   "deliver:sent",
+  "work:planned",
+  "work:claimed",
+  "work:handled",
+  "work:ended",
 ] as const;
 
 export type CrashPoint = (typeof crashPoints)[number];

@@ -74,6 +74,23 @@ export const readEvents = async <E extends Event>(
   { from, count }: { from?: number; count?: number } = {},
 ): Promise<Recorded<E>[]> => (await store.read(stream, from, count)) as Recorded<E>[];
 
+const unreadable = new WeakSet<Recorded>();
+
+/** The event as a subscription with `keepsUnreadable` delivers it where it cannot be read: whoever looks at its data gets the error. */
+export function asUnreadable(event: Recorded, error: unknown): Recorded {
+  const failing = Object.defineProperty({ ...event }, "data", {
+    enumerable: false,
+    get: () => {
+      throw error;
+    },
+  });
+  unreadable.add(failing);
+  return failing;
+}
+
+/** True for one of these. Its type is the stored one, which may have another name by now. */
+export const isUnreadable = (event: Recorded): boolean => unreadable.has(event);
+
 /** Somebody else appended first. `actualRevision` is where the stream stands. */
 export class StreamMoved extends Error {
   readonly stream: string;

@@ -1,6 +1,6 @@
 import type { Recorded } from "#streams/event.ts";
 import { newestVersion, type Upcasters, upcast, upcasters } from "#streams/upcast.ts";
-import type { Batch, EventStore } from "./eventStore.ts";
+import { asUnreadable, type Batch, type EventStore } from "./eventStore.ts";
 
 /** An event store whose readers see every event in its newest version, whichever it was stored in; what is written says its own. */
 export function upcasting(store: EventStore, known: Upcasters = upcasters): EventStore {
@@ -11,14 +11,7 @@ export function upcasting(store: EventStore, known: Upcasters = upcasters): Even
     try {
       return newest(event);
     } catch (error) {
-      const failing = Object.defineProperty({ ...event }, "data", {
-        enumerable: false,
-        get: () => {
-          throw error;
-        },
-      });
-      unreadable.add(failing);
-      return failing;
+      return asUnreadable(event, error);
     }
   }
 
@@ -44,8 +37,3 @@ export function upcasting(store: EventStore, known: Upcasters = upcasters): Even
     close: () => store.close(),
   };
 }
-
-const unreadable = new WeakSet<Recorded>();
-
-/** True for an event of a subscription (`keepsUnreadable`) that could not be brought to its newest version: its type is the stored one, and its data throw. */
-export const isUnreadable = (event: Recorded): boolean => unreadable.has(event);

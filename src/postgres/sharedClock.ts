@@ -1,5 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Clock } from "#src/clock.ts";
-import { asError, pause } from "#src/subscriptions/retrying.ts";
 import type { Sql } from "./database.ts";
 
 /** This machine's clock, moved by how far PostgreSQL's is from it: all instances have the same time, whatever their machines say. */
@@ -46,7 +46,7 @@ export function createSharedClock({ own, sql, log, everyMs = 10_000 }: Options):
 
   async function tryToMeasure(): Promise<void> {
     await measure().catch((error) =>
-      log.warn({ reason: asError(error).message }, "cannot compare this machine's clock with PostgreSQL's, retrying"),
+      log.warn({ reason: error.message }, "cannot compare this machine's clock with PostgreSQL's, retrying"),
     );
   }
 
@@ -57,7 +57,7 @@ export function createSharedClock({ own, sql, log, everyMs = 10_000 }: Options):
       await tryToMeasure();
       void (async () => {
         for (;;) {
-          await pause(everyMs, stopping.signal);
+          await delay(everyMs, undefined, { signal: stopping.signal }).catch(() => undefined);
           if (stopping.signal.aborted) return;
           await tryToMeasure();
         }

@@ -1,4 +1,4 @@
-import { isUnreadable } from "#src/eventStore/upcasting.ts";
+import { isUnreadable } from "#src/eventStore/eventStore.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import { categoryOf, type Recorded } from "#streams/event.ts";
 import { anyListeners } from "./listeners.ts";

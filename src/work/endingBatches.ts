@@ -1,4 +1,5 @@
 import type { Clock } from "#src/clock.ts";
+import { crashPoint } from "#src/crashPoints.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { asError, type Backoff, type Log, pause } from "#src/subscriptions/retrying.ts";
 import { type Ending, recordEndings } from "./endings.ts";
@@ -39,6 +40,7 @@ export function createEndings({
           batch.map(({ ending }) => ending),
           clock.now(),
         );
+        crashPoint("work:ended");
         failures = 0;
         waiting.splice(0, batch.length);
         for (const { ending, done } of batch) done(held.has(ending.lane.claim));

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
-import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
-import { isUnreadable } from "#src/eventStore/upcasting.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import { type EventStore, isUnreadable, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { NotYet, Process, Timer } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
@@ -110,6 +110,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
           onTimer: (change) => void timers.push(change),
         }),
       );
+      crashPoint("work:handled");
       if (answer) return await notYet(item, answer, timers);
     } catch (thrown) {
       return failed(item, found, asError(thrown));

@@ -1,6 +1,6 @@
 import type { Clock } from "#src/clock.ts";
-import type { EventStore } from "#src/eventStore/eventStore.ts";
-import { isUnreadable } from "#src/eventStore/upcasting.ts";
+import { crashPoint } from "#src/crashPoints.ts";
+import { type EventStore, isUnreadable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
@@ -83,6 +83,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const plan = { planned: work, from, position, moved, listeners: listeners.changes(), now: clock.now() };
       await patiently(() => writePlan(database, plan, { lease: held, holder }), { log, backoff, signal });
       if (signal.aborted) return;
+      crashPoint("work:planned");
       for (const name of from.keys()) stood.set(name, batch.position);
       onPlanned(work.map(({ event }) => event).filter((event) => !isUnreadable(event)));
       onProgress();

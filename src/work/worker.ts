@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
+import { crashPoint } from "#src/crashPoints.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
@@ -97,6 +98,7 @@ export function createWorker(options: WorkerOptions): Worker {
       const claimedAt = clock.monotonic();
       try {
         const claimed = await claimLanes(database, { rooms, holder, now: clock.now() });
+        if (claimed.length > 0) crashPoint("work:claimed");
         for (const { lane, items } of claimed) begin(lane, items, claimedAt);
       } catch (error) {
         log.warn({ reason: asError(error).message }, "cannot look for work, retrying");

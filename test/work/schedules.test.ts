@@ -19,7 +19,7 @@ const nobodyNew = { began: new Map(), ended: [] };
 const processes = ["send", "tell"];
 const keys = ["a", "b", "c"];
 const steps = inFull ? 1_500 : 250;
-const seeds = inFull ? 30 : 4;
+const seeds = inFull ? 12 : 4;
 
 /**
  * The work table under random schedules: planning, claims, endings, failures, obstacles, timers, crashes and claims that run out, in any order,

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import type { NewEvent } from "#src/eventStore/eventStore.ts";
 import type { Obstacle, Process } from "#src/processes/process.ts";
+import { recordEndings } from "#src/work/endings.ts";
+import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
 import { append, eventually, newEvent } from "../subscriptions/support.ts";
 import { rule, useWorkTable } from "./support.ts";
 
@@ -94,6 +96,28 @@ describe("the work table", () => {
     await work.store.append("toy-free", -1, [of("free", newEvent("Happened"))]);
     await eventually(() => seen.includes("free"));
     expect(seen).to.deep.equal(["free"]);
+  });
+
+  it("refuses what a former holder says", async () => {
+    await rows("insert into work.lanes (process, key, workspace, state) values ('toyRule', 'toy-1', '', 'ready')");
+    await rows(
+      "insert into work.items (process, key, timer, due_at) values ('toyRule', 'toy-1', 'alarm', '-infinity')",
+    );
+    const now = new Date();
+    const rooms = [{ process: "toyRule", lanes: 1, share: 1, atWork: {} }];
+    const [former] = await claimLanes(work.database, { rooms, holder: "first", now });
+    await rows("update work.lanes set claimed_until = '-infinity'");
+    await bringBackLanes(work.database, { now, takesOver: true });
+    const [present] = await claimLanes(work.database, { rooms, holder: "second", now });
+    const { lane, items } = former!;
+    const claims = "select holder, (select count(*) from work.items) as items from work.lanes";
+    for (const said of [{ done: items[0]!.id }, { next: { how: "go on" as const } }]) {
+      expect((await recordEndings(work.database, [{ lane, ...said }], now)).has(lane.claim)).to.equal(false);
+      expect(await rows(claims)).to.deep.equal([{ holder: "second", items: 1 }]);
+    }
+    const end = { lane: present!.lane, done: items[0]!.id, next: { how: "go on" as const } };
+    expect(await recordEndings(work.database, [end], now)).to.deep.equal(new Set([present!.lane.claim]));
+    expect(await rows(claims)).to.deep.equal([]);
   });
 
   describe("an event that is set aside", () => {
