@@ -30,15 +30,19 @@ export type Ending = {
  * the server takes back is done again, its timers with it, so nobody waits for the disk.
  */
 export async function recordEndings(database: Role, endings: readonly Ending[], now: Date): Promise<Set<string>> {
-  const plain = endings.every(isPlain) ? await recordPlain(database, endings, now) : new Set<string>();
-  const left = endings.filter(({ lane }) => !plain.has(lane.claim));
-  if (left.length === 0) return plain;
-  const held = await database.transaction((tx) => recordInSteps(tx, left, now));
-  return new Set([...plain, ...held]);
+  const inSteps = new Set(endings.filter((ending) => !isPlain(ending)).map(({ lane }) => lane.claim));
+  const plain = endings.filter(({ lane }) => !inSteps.has(lane.claim));
+  const held = plain.length > 0 ? await recordPlain(database, plain, now) : new Set<string>();
+  const left = endings.filter(({ lane }) => !held.has(lane.claim));
+  if (left.length === 0) return held;
+  return new Set([...held, ...(await database.transaction((tx) => recordInSteps(tx, left, now)))]);
 }
 
-const isPlain = ({ failed, givenUp, timers = [], next }: Ending): boolean =>
-  !failed && !givenUp && timers.length === 0 && (next === undefined || next.how === "go on");
+const isPlain = ({ lane, failed, givenUp, timers = [], next }: Ending): boolean =>
+  !failed &&
+  !givenUp &&
+  timers.every((change) => "cancel" in change && change.cancel === lane.key) &&
+  (next === undefined || next.how === "go on");
 
 /**
  * How claims end: a lane with nothing to do is gone, one with items that are due is ready, any other waits, for its next item or to be tried
@@ -65,25 +69,26 @@ const lettingGo = `
   )`;
 
 /**
- * Almost all there are: items that are done, and lanes that go on. One statement. A lane that was woken since its claim is left to the steps
+ * Almost all there are: items that are done, timers of the lane's own that are cancelled, and lanes that go on. One statement. A lane that was woken since its claim is left to the steps
  * below, which look at it again under its lock. Answers the claims it has recorded.
  */
 async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Promise<Set<string>> {
-  const byClaim = new Map<string, { lane: Claimed; done: number[]; release: boolean }>();
-  for (const { lane, done, next } of endings) {
-    const known = byClaim.get(lane.claim) ?? { lane, done: [], release: false };
+  const byClaim = new Map<string, { lane: Claimed; done: number[]; cancelled: string[]; release: boolean }>();
+  for (const { lane, done, timers = [], next } of endings) {
+    const known = byClaim.get(lane.claim) ?? { lane, done: [], cancelled: [], release: false };
     if (done !== undefined) known.done.push(done);
+    known.cancelled.push(...timers.flatMap((change) => ("cancel" in change ? change.name : [])));
     known.release ||= next !== undefined;
     byClaim.set(lane.claim, known);
   }
-  const given = [...byClaim.values()].map(({ lane, done, release }) => ({ ...lane, done, release }));
+  const given = [...byClaim.values()].map(({ lane, ...said }) => ({ ...lane, ...said }));
   const { rows } = await sql.query<{ claim: string }>(
     `with said as (
        select * from json_to_recordset($1::json)
-         as said (process text, key text, claim uuid, generation bigint, done bigint[], release boolean)
+         as said (process text, key text, claim uuid, generation bigint, done bigint[], cancelled text[], release boolean)
      ),
      mine as (
-       select lane.process, lane.key, lane.workspace, lane.claim, said.done, said.release,
+       select lane.process, lane.key, lane.workspace, lane.claim, said.done, said.cancelled, said.release,
          set_config('synchronous_commit', 'off', true)
        from work.lanes lane join said on lane.process = said.process and lane.key = said.key and lane.claim = said.claim
        where lane.state = 'claimed' and (not said.release or lane.generation = said.generation)
@@ -91,10 +96,15 @@ async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Pro
      ),
      done as (delete from work.items item using mine where item.id = any(mine.done) returning item.parked),
      unparked as (delete from work.parked using done where id = done.parked),
+     cancelled as (
+       delete from work.items item using mine
+       where item.process = mine.process and item.key = mine.key and item.timer = any(mine.cancelled) and item.parked is null
+     ),
      ended as (
        select process, key, workspace, (
          select min(due_at) from work.items item
          where item.process = mine.process and item.key = mine.key and item.id <> all(mine.done)
+           and (item.timer is null or item.parked is not null or item.timer <> all(mine.cancelled))
        ) as due_at, null::timestamptz as retry_at
        from mine where release
      ),
