@@ -35,7 +35,7 @@ describe("Answers that are shared", () => {
           await Promise.all(answers);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 60, endOnFailure: true },
     );
   });
 
