@@ -229,7 +229,7 @@ describe("The shared log", function () {
           await until("nobody reads any more", () => log.open === 0);
         },
       ),
-      { numRuns: inFull ? 200 : 25 },
+      { numRuns: inFull ? 200 : 25, endOnFailure: true },
     );
   });
 

@@ -1,7 +1,6 @@
 import type { EventStoreDBClient } from "@eventstore/db-client";
 import { StreamsClient } from "@eventstore/db-client/generated/streams_grpc_pb.js";
 import type streams from "@eventstore/db-client/generated/streams_pb.js";
-import type { CallOptions, Metadata } from "@grpc/grpc-js";
 import { asCommandError, NoAnswer } from "./failures.ts";
 
 /**
@@ -11,11 +10,11 @@ import { asCommandError, NoAnswer } from "./failures.ts";
  */
 type Internals = {
   execute<T>(kind: typeof StreamsClient, name: string, action: (grpc: StreamsClient) => Promise<T>): Promise<T>;
-  callArguments(
-    options: { requiresLeader: boolean; deadline?: number },
-    call?: CallOptions,
-  ): [metadata: Metadata, options: CallOptions];
+  callArguments(options: { requiresLeader: boolean; deadline?: number }, call?: { deadline: number }): CallArguments;
 };
+
+/** gRPC's metadata and options of a call. */
+type CallArguments = Parameters<StreamsClient["append"]> extends [infer M, infer O, ...unknown[]] ? [M, O] : never;
 
 export type Calls = {
   /** What the leader answers to a read. NoAnswer when `idleMs` pass without a message, or when the store is closed. */
