@@ -332,6 +332,8 @@ describe("the process runner", () => {
     decided.open();
     await runner.idle();
     expect(fired).to.equal(0);
+    expect(await rows("select timer from work.items")).to.deep.equal([]);
+    expect(await rows("select key from work.lanes")).to.deep.equal([]);
   });
 
   it("timers survive a restart, and of two instances one fires each, once", async () => {
