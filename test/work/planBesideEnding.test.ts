@@ -16,7 +16,7 @@ const obstacle = "workspace-11111111-1111-7111-8111-111111111111";
 const endings: readonly Next[] = [
   { how: "go on" },
   { how: "retry", at: new Date(now.getTime() + 1_000) },
-  { how: "set aside", obstacles: [{ stream: obstacle, revision: 3 }] },
+  { how: "set aside", obstacles: [] },
 ];
 
 /** A lane's claim ends, and in the same moment something comes that makes it go on. */
@@ -102,14 +102,17 @@ describe("a wake-up beside an ending", () => {
       },
     ];
 
-    for (const next of endings) {
+    for (const given of endings) {
       for (const wakeUp of wakeUps) {
         for (const first of ["the wake-up", "the ending"] as const) {
           for (const cutOff of [false, true]) {
-            const said = `${next.how}, ${wakeUp.name}, ${first} first${cutOff ? ", cut off" : ""}`;
+            const said = `${given.how}, ${wakeUp.name}, ${first} first${cutOff ? ", cut off" : ""}`;
             const key = `toy-${randomUUID()}`;
             await plan(work.database, position, [event(key, ++position)]);
             const own = position;
+            // It has seen all there was: an older revision would have ended before.
+            const obstacles = [{ stream: obstacle, revision: own }];
+            const next = given.how === "set aside" ? { ...given, obstacles } : given;
             const [claimed] = await claim();
             const { wake, brings } = await wakeUp.prepare(key);
             const ending = async (sql: Role) => void (await recordEndings(sql, [{ lane: claimed!.lane, next }], now));
@@ -120,8 +123,8 @@ describe("a wake-up beside an ending", () => {
               await work.database.query("update work.lanes set claimed_until = '-infinity' where state = 'claimed'");
               await bringBackLanes(work.database, { now, takesOver: true });
             }
-            if (next.how === "retry")
-              await bringBackLanes(work.database, { now: new Date(now.getTime() + 1_000), takesOver: false });
+            const later = new Date(now.getTime() + (next.how === "retry" ? 1_000 : 0));
+            await bringBackLanes(work.database, { now: later, takesOver: false });
             const again = await claim();
             expect(
               again.map(({ lane }) => lane.key),
