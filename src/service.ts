@@ -62,7 +62,7 @@ export async function startService(
       await projectionRunner.start();
     }
     if (has("processes")) {
-      const { clock, projected } = deps;
+      const { clock } = deps;
       const { deliveries, sender } = composition.webhooks;
       webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
       webhooks.start();
@@ -70,7 +70,8 @@ export async function startService(
       const onReduced: Says = (what, sentence) => logger.info(what, sentence);
       const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, onReduced, ...config });
       processRunner = createProcessRunner({
-        ...{ store, database, clock, logger, instanceId, processes, projected, alone },
+        ...{ store, database, clock, logger, instanceId, processes, alone },
+        projected: (position, options) => deps.projected(position, options),
       });
       processRunner.start();
     }

@@ -58,11 +58,10 @@ describe("stale_warning of a submission [d4 stale_warning]", function () {
     const { parser, store } = service.deps;
     const [gate, asked] = [barrier(), barrier()];
     const { readLast } = store;
-    service.deps.parser = {
-      async parse(raw) {
-        await gate.opened;
-        return parser.parse(raw);
-      },
+    const { parse } = parser;
+    parser.parse = async (raw) => {
+      await gate.opened;
+      return parse(raw);
     };
     store.readLast = (stream) => {
       if (stream.startsWith("inbox-")) asked.open();
@@ -71,7 +70,7 @@ describe("stale_warning of a submission [d4 stale_warning]", function () {
     return {
       asked: asked.opened,
       release() {
-        Object.assign(service.deps, { parser });
+        parser.parse = parse;
         store.readLast = readLast;
         gate.open();
       },
