@@ -61,7 +61,7 @@ export function compose(
   });
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
-  const unmeasured = sharingLog(upcasting(createStore(config, urls, logger)));
+  const unmeasured = upcasting(sharingLog(createStore(config, urls, logger)));
   const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));
   const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);

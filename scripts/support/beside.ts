@@ -20,6 +20,7 @@ export async function besideService<T>(run: (composition: Composition) => Promis
     await prepareDatabase(urls);
     const composition = compose(config, urls, { logger });
     try {
+      await composition.startClock();
       return await run(composition);
     } finally {
       await composition.close();

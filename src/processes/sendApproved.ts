@@ -33,6 +33,8 @@ export function sendApproved(deps: Dependencies): Process {
     for (;;) {
       const { state: draft } = await deps.drafts.load(draftId);
       if (draft.status !== "approved" || !draft.sendRequested) return undefined;
+      // Nothing but a person's word comes before the rules of its creation, whatever else woke this.
+      if (meant.kind === "auto" && draft.autoApproved && !draft.rulesApplied) return undefined;
       try {
         await queueSend(deps, meant, acting.cause);
         return undefined;

@@ -1,5 +1,6 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Obstacle, Timer } from "#src/processes/process.ts";
+import { lockHeld, workspaceOf } from "./endingLocks.ts";
 import type { Claimed, LaneId } from "./lanes.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
 import { tryEveryMs } from "./setAside.ts";
@@ -169,20 +170,6 @@ async function lockTags(tx: Sql, endings: readonly Ending[], now: Date): Promise
   return new Map(rows.map(({ stream, revision }) => [stream, revision]));
 }
 
-async function lockHeld(tx: Sql, endings: readonly Ending[]): Promise<Set<string>> {
-  const lanes = endings.map(({ lane }) => lane);
-  const targets = endings.flatMap(({ lane, timers = [] }) =>
-    timers.map((change) => ({ process: lane.process, key: "set" in change ? change.set.key : change.cancel })),
-  );
-  const both = [...lanes.map(({ process, key }) => ({ process, key })), ...targets];
-  const { rows } = await tx.query<{ claim: string | null }>(
-    `select case when state = 'claimed' then claim end as claim from work.lanes
-     where (process, key) in (select * from unnest($1::text[], $2::text[])) order by process, key for no key update`,
-    [both.map(({ process }) => process), both.map(({ key }) => key)],
-  );
-  return new Set(rows.flatMap(({ claim }) => claim ?? []));
-}
-
 async function removeDone(tx: Sql, done: readonly number[]): Promise<void> {
   if (done.length === 0) return;
   await tx.query(
@@ -219,7 +206,7 @@ async function setTimer(tx: Sql, { process, workspace, claim }: Claimed, timer: 
     `insert into work.lanes as lane (process, key, workspace, state, due_at) values ($1, $2, $3, 'waiting', $4)
      on conflict (process, key) do update set generation = lane.generation + (lane.claim is distinct from $5)::integer,
        due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, excluded.due_at) else lane.due_at end`,
-    [process, key, (payload.workspaceId as string | undefined) ?? workspace, dueAt, claim],
+    [process, key, workspaceOf(timer) ?? workspace, dueAt, claim],
   );
 }
 

@@ -34,8 +34,8 @@ export function newestOf(items: readonly Item[]): { toDo: Item[]; covered: Item[
   const timers = items.filter((item) => !isEventItem(item));
   const newest = events.pop();
   if (!newest) return { toDo: timers, covered: [] };
-  const [tries, failures] = (["tries", "failures"] as const).map((count) =>
-    Math.max(newest[count], ...events.map((event) => event[count])),
-  ) as [number, number];
-  return { toDo: [{ ...newest, tries, failures }, ...timers], covered: events };
+  const most = (count: "tries" | "failures" | "timeouts"): number =>
+    Math.max(newest[count], ...events.map((event) => event[count]));
+  const counts = { tries: most("tries"), failures: most("failures"), timeouts: most("timeouts") };
+  return { toDo: [{ ...newest, ...counts }, ...timers], covered: events };
 }

@@ -85,7 +85,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       if (signal.aborted) return;
       crashPoint("work:planned");
       for (const name of from.keys()) stood.set(name, batch.position);
-      onPlanned(work.map(({ event }) => event).filter((event) => !isUnreadable(event)));
+      onPlanned([...new Set(work.map(({ event }) => event))].filter((event) => !isUnreadable(event)));
       onProgress();
     });
     writing = done.catch(() => undefined);
@@ -162,14 +162,18 @@ async function watch({
   }
 }
 
-/** What these processes have to do about events: each about those that it has not got yet (`from`) and that may concern it. */
+/**
+ * What these processes have to do about events: each about those that it has not got yet (`from`) and that may concern it. The listeners'
+ * reader does nothing but read on.
+ */
 export function workOf(
   events: readonly Recorded[],
   from: ReadonlyMap<string, number>,
   { processes, listeners }: { processes: readonly Process[]; listeners: KnownListeners },
 ): Planned[] {
   const heard = heardBy(listeners, events, from.get(listenersReader.name));
-  return processes.flatMap((process) =>
+  const working = processes.filter((process) => process !== listenersReader);
+  return working.flatMap((process) =>
     events
       .filter(({ position }) => position > from.get(process.name)!)
       .filter((event) => mayConcern(process, event, heard(event)))

@@ -96,7 +96,8 @@ async function goThrough(options: RewindOptions, { act, head, stood, lease }: Wa
   let renewedAt = clock.monotonic();
   const slowest = Math.min(...stood.values());
   if (slowest >= head) return [...between.values()];
-  for await (const { events, position } of store.subscribe({ after: slowest, categories, signal: done.signal })) {
+  const unread = { after: slowest, categories, signal: done.signal, keepsUnreadable: true };
+  for await (const { events, position } of store.subscribe(unread)) {
     const behind = readers.filter(({ name }) => stood.get(name)! < position);
     const from = new Map(behind.map(({ name }) => [name, stood.get(name)!]));
     const work = workOf(events, from, { processes: behind, listeners });

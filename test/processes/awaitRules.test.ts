@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { createSendWorld, type SendWorld } from "./sendWorld.ts";
+import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
 
 /** The rules' process is away: nobody records that a draft's rules have run. */
 async function withoutRules(): Promise<SendWorld> {
@@ -35,6 +36,17 @@ describe("an auto-approved draft and the rules of its creation [d9 set_approval_
     expect((await world.state.draft(draftId)).status).to.equal("pending");
     await world.run();
     expect(typesOf(world, draftId)).to.deep.equal(["DraftSubmitted", "DraftReturnedToPending"]);
+    expect(world.hands).to.deep.equal([]);
+  });
+
+  it("is not sent before either where another send of it was cut off and is taken back", async () => {
+    const world = await withoutRules();
+    const draftId = await world.submit({ autoApproved: true });
+    const doomed = world.createNode({ at: 1, when: "after", how: "crash" });
+    await queueSend(doomed, { draftId, kind: "api_key" }, cause).catch(() => undefined);
+    await world.run();
+    expect(typesOf(world, draftId)).to.include("SendAbandoned").and.not.include("DraftQueued");
+    expect((await world.state.draft(draftId)).status).to.equal("pending");
     expect(world.hands).to.deep.equal([]);
   });
 

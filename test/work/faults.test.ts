@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
 import { type Clock, systemClock } from "#src/clock.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { sharingLog } from "#src/eventStore/sharedLog.ts";
 import { upcasting } from "#src/eventStore/upcasting.ts";
 import type { Process } from "#src/processes/process.ts";
 import { requestRetry } from "#src/work/parked.ts";
@@ -190,12 +191,14 @@ describe("the work table when something is broken", () => {
     const seen: string[] = [];
     const named = (name: string, type: string): Process =>
       rule({ name, on: { [type]: async ({ data }) => void seen.push(`${name} ${data.number}`) } });
-    const store = upcasting(work.store, upcasters);
+    const store = upcasting(sharingLog(work.store), upcasters);
     const logger = quietLog();
     const runner = run([named("one", "Happened"), named("other", "Else")], { store, logger });
     await happen("toy-1", 13);
     await happen("toy-2", 1);
     await append(work.store, "toy-2", newEvent("Else", { number: 2 }));
+    // Nobody but the planner itself reads this one.
+    await append(work.store, "rule-1", newEvent("Happened", { number: 13 }));
     await runner.idle();
     expect(seen.sort()).to.deep.equal(["one 1", "other 2"]);
     const parked = await rows("select process, key, position, error from work.parked order by process");
@@ -205,6 +208,7 @@ describe("the work table when something is broken", () => {
     ]);
     expect(parked[0]!.error).to.match(/unreadable/);
     expect(levels(logger.said, "error")).to.deep.equal(Array(2).fill("gave up and parked the item"));
+    expect(await rows("select process, key from work.lanes")).to.deep.equal([]);
     broken = false;
     await requestRetry(work.database, {}, new Date());
     await runner.idle();

@@ -52,12 +52,18 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
     for (const [feed, categories] of feeds) if (!passes(stream, categories)) feed.wake();
   }
 
-  const write = (stream: string, expectedRevision: number, events: readonly ValidEvent[]): Promise<Appended> =>
+  const write = (
+    stream: string,
+    { revision: expectedRevision, unlessMoved = [] }: Expected,
+    events: readonly ValidEvent[],
+  ): Promise<Appended> =>
     persist({
       what: `appending to ${stream}`,
       timeoutMs,
       closed: closing.signal,
       async attempt(budgetMs) {
+        // With each try: a guard that was judged seconds ago says nothing any more.
+        await requireUnmoved(unlessMoved, () => written(stream, expectedRevision, events));
         const requests = appendRequests(stream, expectedRevision, events);
         const outcome = appendOutcome(await calls.append(requests, budgetMs));
         if (!outcome.written) throw new StreamMoved(stream, expectedRevision, outcome.revision);
@@ -66,8 +72,14 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
       verdict: (error) => appendVerdict(stream, expectedRevision, error),
     });
 
+  /** Throws StreamMoved for a guard that has, unless the events are there: then an earlier try has written them before it did. */
+  async function requireUnmoved(guards: readonly Guard[], isWritten: () => Promise<boolean>): Promise<void> {
+    const tails = await Promise.all(guards.map(tailOf));
+    const moved = tails.find(({ revision, actual }) => actual !== revision);
+    if (moved && !(await isWritten())) throw new StreamMoved(moved.stream, moved.revision, moved.actual);
+  }
+
   async function tailOf({ stream, revision }: Guard) {
-    validateStream(stream);
     return { stream, revision, actual: (await reads.last(stream))?.revision ?? noStream };
   }
 
@@ -78,14 +90,10 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
   }
 
   async function append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended> {
-    const { revision: expectedRevision, unlessMoved = [] } = asExpected(expected);
-    const valid = validateAppend(stream, expectedRevision, events);
-    const tails = await Promise.all(unlessMoved.map((guard) => tailOf(guard)));
-    const moved = tails.find(({ revision, actual }) => actual !== revision);
-    if (moved && !(await written(stream, expectedRevision, valid))) {
-      throw new StreamMoved(moved.stream, moved.revision, moved.actual);
-    }
-    const appended = await write(stream, expectedRevision, valid);
+    const wanted = asExpected(expected);
+    const valid = validateAppend(stream, wanted.revision, events);
+    for (const guard of wanted.unlessMoved ?? []) validateStream(guard.stream);
+    const appended = await write(stream, wanted, valid);
     wakeOthers(stream);
     return appended;
   }

@@ -1,0 +1,92 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import type { Role, Sql } from "#src/postgres/database.ts";
+import { takeLeases } from "#src/subscriptions/leases.ts";
+import { recordEndings } from "#src/work/endings.ts";
+import { claimLanes } from "#src/work/lanes.ts";
+import { writePlan } from "#src/work/plan.ts";
+import type { Recorded } from "#streams/event.ts";
+import { eventually } from "../subscriptions/support.ts";
+import { useWorkTable } from "./support.ts";
+
+const now = new Date("2026-01-01T00:00:00Z");
+
+describe("an ending that sets timers under keys of others", () => {
+  const work = useWorkTable();
+  const holder = "here";
+
+  const event = (stream: string, position: number): Recorded => ({
+    ...{ type: "Happened", data: {}, id: randomUUID(), schemaVersion: 1, stream, revision: position, position },
+    metadata: { workspaceId: "w", actor: { kind: "system", id: "t" }, correlationId: "c", causationId: "c", at: "" },
+  });
+
+  async function planner() {
+    const [lease] = await takeLeases(work.database, ["planner"], { holder, lastsMs: 600_000 });
+    await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
+    return (from: number, events: readonly Recorded[]): Promise<void> => {
+      const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));
+      const place = { from: new Map([["toyRule", from]]), position: events.at(-1)!.position };
+      return writePlan(work.database, { planned, ...place, moved: new Map(), now }, { lease: lease!, holder });
+    };
+  }
+  const claim = () =>
+    claimLanes(work.database, { rooms: [{ process: "toyRule", lanes: 5, share: 5, atWork: {} }], holder, now });
+  const timer = (key: string) => ({
+    set: { key, name: "later", dueAt: new Date(now.getTime() + 60_000), payload: {} },
+  });
+
+  /** Stops when a timer's lane is locked, until `meanwhile` waits for a lock, or has ended. */
+  const stoppingAtFirstLane = (meanwhile: () => Promise<void>): Role => ({
+    ...work.database,
+    transaction: (inner) =>
+      work.database.transaction((tx) => {
+        let met = false;
+        const query: Sql["query"] = async (text: string, values?: unknown[]) => {
+          const answer = await tx.query(text, values);
+          if (met || !text.includes("insert into work.lanes")) return answer as never;
+          met = true;
+          await meanwhile();
+          return answer as never;
+        };
+        return inner({ ...tx, query });
+      }),
+  });
+
+  it("does not deadlock with a plan that makes the same lanes", async () => {
+    const plan = await planner();
+    await plan(0, [event("toy-m", 1)]);
+    const [claimed] = await claim();
+    let planning: Promise<void> | undefined;
+    const database = stoppingAtFirstLane(async () => {
+      let over = false;
+      planning = plan(1, [event("toy-a", 2), event("toy-z", 3)]).finally(() => {
+        over = true;
+      });
+      const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+      await eventually(async () => over || (await work.database.query(waits)).rows.length > 0);
+    });
+    const ending = { lane: claimed!.lane, done: claimed!.items[0]!.id, timers: [timer("toy-z"), timer("toy-a")] };
+    const held = await recordEndings(database, [{ ...ending, next: { how: "go on" } }], now);
+    await planning;
+    expect([...held]).to.deep.equal([claimed!.lane.claim]);
+    expect(await work.rows("select key from work.lanes order by key")).to.deep.equal([
+      { key: "toy-a" },
+      { key: "toy-z" },
+    ]);
+    expect(await work.rows("select key, timer from work.items where timer is not null order by key")).to.deep.equal([
+      { key: "toy-a", timer: "later" },
+      { key: "toy-z", timer: "later" },
+    ]);
+  });
+
+  it("leaves nothing behind for a claim that is lost", async () => {
+    const plan = await planner();
+    await plan(0, [event("toy-m", 1)]);
+    const [claimed] = await claim();
+    await work.database.query("update work.lanes set claim = gen_random_uuid()");
+    const held = await recordEndings(work.database, [{ lane: claimed!.lane, timers: [timer("toy-z")] }], now);
+    expect([...held]).not.to.include(claimed!.lane.claim);
+    expect(await work.rows("select key from work.lanes")).to.deep.equal([{ key: "toy-m" }]);
+    expect(await work.rows("select key from work.items where timer is not null")).to.deep.equal([]);
+  });
+});
