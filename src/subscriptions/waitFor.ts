@@ -16,6 +16,8 @@ export type WaitFor = {
  * is cheaper than a notification with every commit, which all writers of the database would queue for.
  */
 const lookEveryMs = 5;
+/** Before the first of them, where the runner beside us is likely to tell sooner. */
+const patienceMs = 25;
 
 /** Reading one's own writes, whichever instance writes the read models. */
 export function createWaitFor({
@@ -29,18 +31,24 @@ export function createWaitFor({
   const closing = new AbortController();
   /** What the runner beside us said last. It can go back: a database that crashed may have lost its last moments. */
   let said = 0;
+  /** Whether the last who waited was woken by the runner beside us: then it writes the read models, and a look would mostly come too early. */
+  let isTold = false;
   let looking = false;
 
-  function wake(position: number): void {
-    for (const waiter of waiting) if (waiter.position <= position) waiter.done(true);
+  /** True if somebody has waited for it. */
+  function wake(position: number): boolean {
+    const woken = [...waiting].filter((waiter) => waiter.position <= position);
+    for (const waiter of woken) waiter.done(true);
+    return woken.length > 0;
   }
 
   async function look(): Promise<void> {
     if (looking) return;
     looking = true;
+    if (isTold) await pause(patienceMs, closing.signal);
     while (waiting.size > 0 && !closing.signal.aborted) {
       const stored = await lowestStored(database, projections).catch(() => 0);
-      wake(stored);
+      if (wake(stored)) isTold = false;
       if (waiting.size > 0) await pause(lookEveryMs, closing.signal);
     }
     looking = false;
@@ -49,7 +57,7 @@ export function createWaitFor({
   return {
     reached(position) {
       said = position;
-      wake(position);
+      if (wake(position)) isTold = true;
     },
     projected(position, { timeoutMs = 5_000, signal } = {}) {
       if (position <= said) return Promise.resolve(true);

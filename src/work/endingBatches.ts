@@ -19,11 +19,14 @@ export function createEndings({
   clock,
   log,
   backoff,
+  onReady,
 }: {
   database: Database;
   clock: Clock;
   log: Log;
   backoff: Backoff;
+  /** A lane whose claim has ended may have more to do. */
+  onReady: () => void;
 }): Endings {
   const waiting: { ending: Ending; done(stored: boolean): void }[] = [];
   const closing = new AbortController();
@@ -35,7 +38,7 @@ export function createEndings({
     for (let failures = 0; waiting.length > 0; ) {
       const batch = waiting.slice(0, mostAtOnce);
       try {
-        const held = await recordEndings(
+        const { held, readyAgain } = await recordEndings(
           database,
           batch.map(({ ending }) => ending),
           clock.now(),
@@ -44,6 +47,7 @@ export function createEndings({
         failures = 0;
         waiting.splice(0, batch.length);
         for (const { ending, done } of batch) done(held.has(ending.lane.claim));
+        if (readyAgain) onReady();
       } catch (error) {
         log.warn({ err: asError(error) }, "cannot record progress, retrying");
         if (closing.signal.aborted) {

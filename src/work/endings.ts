@@ -26,17 +26,22 @@ export type Ending = {
   next?: Next;
 };
 
+/** `held`: claims that were still held. `readyAgain`: whether one of the lanes may be ready, to be claimed once more. */
+export type Recorded = { held: Set<string>; readyAgain: boolean };
+
 /**
- * Records endings. Those of lanes that somebody else has claimed since change nothing: answers the claims that were still held. What a crash of
- * the server takes back is done again, its timers with it, so nobody waits for the disk.
+ * Records endings. Those of lanes that somebody else has claimed since change nothing. What a crash of the server takes back is done again, its
+ * timers with it, so nobody waits for the disk.
  */
-export async function recordEndings(database: Role, endings: readonly Ending[], now: Date): Promise<Set<string>> {
+export async function recordEndings(database: Role, endings: readonly Ending[], now: Date): Promise<Recorded> {
   const inSteps = new Set(endings.filter((ending) => !isPlain(ending)).map(({ lane }) => lane.claim));
   const plain = endings.filter(({ lane }) => !inSteps.has(lane.claim));
-  const held = plain.length > 0 ? await recordPlain(database, plain, now) : new Set<string>();
+  const none: Recorded = { held: new Set(), readyAgain: false };
+  const { held, readyAgain } = plain.length > 0 ? await recordPlain(database, plain, now) : none;
   const left = endings.filter(({ lane }) => !held.has(lane.claim));
-  if (left.length === 0) return held;
-  return new Set([...held, ...(await database.transaction((tx) => recordInSteps(tx, left, now)))]);
+  if (left.length === 0) return { held, readyAgain };
+  const inTransaction = await database.transaction((tx) => recordInSteps(tx, left, now));
+  return { held: new Set([...held, ...inTransaction]), readyAgain: true };
 }
 
 const isPlain = ({ lane, failed, givenUp, timers = [], next }: Ending): boolean =>
@@ -71,9 +76,9 @@ const lettingGo = `
 
 /**
  * Almost all there are: items that are done, timers of the lane's own that are cancelled, and lanes that go on. One statement. A lane that was woken since its claim is left to the steps
- * below, which look at it again under its lock. Answers the claims it has recorded.
+ * below, which look at it again under its lock. Answers what it has recorded.
  */
-async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Promise<Set<string>> {
+async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Promise<Recorded> {
   const byClaim = new Map<string, { lane: Claimed; done: number[]; cancelled: string[]; release: boolean }>();
   for (const { lane, done, timers = [], next } of endings) {
     const known = byClaim.get(lane.claim) ?? { lane, done: [], cancelled: [], release: false };
@@ -83,7 +88,7 @@ async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Pro
     byClaim.set(lane.claim, known);
   }
   const given = [...byClaim.values()].map(({ lane, ...said }) => ({ ...lane, ...said }));
-  const { rows } = await sql.query<{ claim: string }>(
+  const { rows } = await sql.query<{ claim: string; ready: boolean }>(
     `with said as (
        select * from json_to_recordset($1::json)
          as said (process text, key text, claim uuid, generation bigint, done bigint[], cancelled text[], release boolean)
@@ -110,10 +115,10 @@ async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Pro
        from mine where release
      ),
      ${lettingGo}
-     select claim from mine`,
+     select claim, exists (select from woken) as ready from mine`,
     [JSON.stringify(given), now],
   );
-  return new Set(rows.map(({ claim }) => claim));
+  return { held: new Set(rows.map(({ claim }) => claim)), readyAgain: rows.some(({ ready }) => ready) };
 }
 
 /** All or nothing, in a transaction. Streams are locked first, then lanes in the order of their keys, so that nobody waits for one another. */

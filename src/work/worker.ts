@@ -63,7 +63,7 @@ type Running = { run: LaneRun; lane: Claimed; controller: AbortController; exten
 export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, log, holder, processes, concurrency, backoff } = options;
   const byName = new Map(processes.map((process) => [process.name, process]));
-  const endings = createEndings({ database, clock, log, backoff });
+  const endings = createEndings({ database, clock, log, backoff, onReady: () => stopping.signal.aborted || wake() });
   const running = new Map<string, Running>();
   const recent = createRecentEvents();
   const takeovers = createTakeovers(clock);
@@ -79,6 +79,13 @@ export function createWorker(options: WorkerOptions): Worker {
     for (const { workspace } of lanes.map(({ lane }) => lane)) atWork[workspace] = (atWork[workspace] ?? 0) + 1;
     return { process: name, lanes: own - lanes.length, share: Math.ceil(own * partOfWorkspace), atWork };
   };
+
+  /** Whether lanes may be waiting because there was no room for them: otherwise all that were ready are at work. */
+  function isCrowded(process: string): boolean {
+    const { concurrency: own = concurrency } = byName.get(process)!;
+    const atWork = [...running.values()].filter(({ lane }) => lane.process === process).length;
+    return atWork >= Math.floor(own * partOfWorkspace);
+  }
 
   function wake(): void {
     again = true;
@@ -129,8 +136,9 @@ export function createWorker(options: WorkerOptions): Worker {
     });
     running.set(id, entry);
     void entry.run.ended.then(() => {
+      const wasCrowded = isCrowded(lane.process);
       if (running.get(id) === entry) running.delete(id);
-      if (!stopping.signal.aborted) wake();
+      if (wasCrowded && !stopping.signal.aborted) wake();
     });
   }
 

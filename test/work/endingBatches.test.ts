@@ -10,7 +10,13 @@ describe("endings", () => {
   it("are stored also if they are added in the moment in which the writing before ends", async () => {
     const test = await createTestDatabase();
     const database = connectDatabase(test);
-    const endings = createEndings({ database, clock: systemClock, log: quietLog(), backoff: () => 1 });
+    const endings = createEndings({
+      database,
+      clock: systemClock,
+      log: quietLog(),
+      backoff: () => 1,
+      onReady: () => {},
+    });
     const nobodys = () => ({
       lane: { process: "toyRule", key: "a", workspace: "", claim: randomUUID(), generation: 1 },
       next: { how: "go on" } as const,

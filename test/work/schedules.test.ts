@@ -148,7 +148,7 @@ function createSchedule(database: Database, seed: number) {
       ? { key: pick(keys), name: `t${int(1, 9)}`, dueAt: new Date(ms + int(0, 100)), payload: {} }
       : undefined;
     const ending = { lane, done: item.id, ...(timer && { timers: [{ set: timer }] }) };
-    const held = await recordEndings(database, [ending], now());
+    const { held } = await recordEndings(database, [ending], now());
     if (!held.has(lane.claim)) return drop(hand);
     if (timer) timersSet.add(`${laneOf(lane.process, timer.key)}/${timer.name}`);
     const name = laneOf(lane.process, lane.key);
