@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import { systemClock } from "#src/clock.ts";
+import { upcasting } from "#src/eventStore/upcasting.ts";
 import type { Process } from "#src/processes/process.ts";
 import { rewind } from "#src/work/rewind.ts";
+import type { Upcasters } from "#streams/upcast.ts";
 import { rule, useWorkTable } from "./support.ts";
 
 describe("rewinding a database that is older than the event log", function () {
@@ -55,6 +57,20 @@ describe("rewinding a database that is older than the event log", function () {
     await rewound({ skips: () => false });
     await table.run(processes).idle();
     expect(seen.filter((each) => each.startsWith("tells"))).to.have.members(["tells 1", "tells 2", "tells 3"]);
+  });
+
+  it("passes an event that nobody can read", async () => {
+    const head = await restored();
+    const unreadable = (data: { number?: number }) => {
+      if (data.number === 2) throw new Error("unreadable");
+      return { data };
+    };
+    const store = upcasting(table.store, { Happened: { 1: unreadable } } as unknown as Upcasters);
+    await rewind(
+      { ...table, store, clock: systemClock, processes, holder: "the operator", skips: () => false },
+      { act: true },
+    );
+    expect(await stood()).to.deep.include({ name: "looks", planned: head });
   });
 
   it("wakes what was set aside under a stream that moved in between", async () => {
