@@ -50,6 +50,8 @@ export async function startService(
 
   async function stop(): Promise<void> {
     await Promise.all([smtp?.close(), http?.close()]);
+    // While their lanes are ours: let in later, they would hand over what another instance works on by then.
+    provider.letNobodyIn?.();
     await Promise.all([processRunner?.stop(), webhooks?.stop()]);
     await projectionRunner?.stop();
   }

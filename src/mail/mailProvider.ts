@@ -7,13 +7,21 @@ export class CredentialsRefused extends Unavailable {
   override readonly name = "CredentialsRefused";
 }
 
+/** The provider was reached and takes no more connections now: somebody else's fill it, another instance's for example. */
+export class ProviderBusy extends Unavailable {
+  override readonly name = "ProviderBusy";
+}
+
 /** Nobody was refused: all connections that may be open at once are taken, or the provider is `away` and somebody else finds out when it is back. */
 export class NoRoom extends Unavailable {
   override readonly name = "NoRoom";
   readonly away: boolean;
-  constructor(message: string, { away }: { away: boolean }) {
+  /** What the last one met who tried, where none has succeeded since. */
+  readonly lastFailure: Unavailable | undefined;
+  constructor(message: string, { away, lastFailure }: { away: boolean; lastFailure?: Unavailable }) {
     super(message);
     this.away = away;
+    this.lastFailure = lastFailure;
   }
 }
 
@@ -57,6 +65,8 @@ export type MailProvider = {
   connect(caller?: { comesBack: boolean }): Promise<ReadyConnection>;
   /** False while somebody who comes back would only be told NoRoom. */
   hasRoom?(): boolean;
+  /** From now on nobody gets a connection, and those who wait for one are told NoRoom. What is open goes on. */
+  letNobodyIn?(): void;
   /** What the provider's own log says about an attempt, if it keeps one; undefined: nothing is known there (no proof of absence). */
   lookUp?(attemptId: string): Promise<"accepted" | "refused" | undefined>;
   close(): Promise<void>;

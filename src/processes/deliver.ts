@@ -7,7 +7,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import { claimAnew, claimOf, recoverClaim } from "./claims.ts";
 import { endAccepted, endFailed, finishSent, finishUnsent } from "./deliveryEnds.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
-import { type Begun, type Failure, handOvers, unreachable } from "./handOver.ts";
+import { type Begun, type Failure, handOvers } from "./handOver.ts";
 import type { Acting, Process, ProcessContext, SetAside, Timer } from "./process.ts";
 import { settleUnknown } from "./settleUnknown.ts";
 import { type Advancing, waiting, waitOf } from "./waitForRoom.ts";
@@ -43,7 +43,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     const { attemptId } = draft;
     switch (delivery.phase) {
       case "none":
-        return begun(sending, await attempts.begin(sending, acting.cause), acting);
+        return begun(sending, await attempts.begin(sending, acting), acting);
       case "started":
         await attempts.takeOver(attemptId, delivery, acting.cause);
         return "again";
@@ -75,7 +75,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     if ("noRoom" in begun && (await room.wait(sending, begun.noRoom, acting))) return undefined;
     const { draftId, draft } = sending;
     if ("noRoom" in begun || "noConnection" in begun) {
-      const { noConnection: code, message: because } = "noRoom" in begun ? unreachable : begun;
+      const { noConnection: code, message: because } = "noRoom" in begun ? begun.noRoom.otherwise : begun;
       await close(sending, { because, code }, acting.cause);
       return "again";
     }

@@ -13,7 +13,7 @@ import { deliveryStream } from "#streams/delivery/events.ts";
 import { neverBegun, type OutcomeEvent, outcomeEvent, recordOutcome, unknown } from "./deliveryOutcomes.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import { type FrozenMail, freezeMail } from "./freezeMail.ts";
-import type { SetAside } from "./process.ts";
+import type { ProcessContext, SetAside } from "./process.ts";
 import { type Sending, writePermission } from "./writePermission.ts";
 
 /** How a draft fails: its code, and why in words. */
@@ -21,22 +21,23 @@ export type Failure = { code: string; message: string };
 
 /**
  * What came of taking an attempt up. `went on`: its delivery's stream tells. Otherwise nothing was handed over under it: something stands in
- * the way, there was no room at the provider (`away`: because nobody reaches it), it could not be reached, the customer has written again,
- * or the draft cannot be sent.
+ * the way, there was no room at the provider (NoRoom), it could not be reached, the customer has written again, or the draft cannot be sent.
  */
-export type Begun =
-  | "went on"
-  | SetAside
-  | { noRoom: { away: boolean } }
-  | NoConnectionMade
-  | { staleBy: string }
-  | { fails: Failure };
+export type Begun = "went on" | SetAside | NoRoomMade | NoConnectionMade | { staleBy: string } | { fails: Failure };
 
 export type NoConnectionMade = { noConnection: NoConnection; message: string };
 
+/** `away`: nobody reaches the provider. `otherwise`: what it comes to for a draft that has waited long enough. */
+export type NoRoomMade = { noRoom: { away: boolean; otherwise: NoConnectionMade } };
+
+type Told = Pick<ProcessContext, "cause" | "signal">;
+
 export type HandOvers = {
-  /** Takes an attempt up that was not started. Waits for one that is under way in this process already. */
-  begin(sending: Sending, cause: Cause): Promise<Begun>;
+  /**
+   * Takes an attempt up that was not started. Waits for one that is under way in this process already. Throws the signal's reason where that
+   * was aborted before the start: this instance stops then, or another one works on the draft.
+   */
+  begin(sending: Sending, told: Told): Promise<Begun>;
   /** Takes an attempt over that was started: one that is under way here is waited for; of any other, nobody knows how it ended. */
   takeOver(attemptId: string, delivery: Delivery & { phase: "started" }, cause: Cause): Promise<void>;
   /** Resolves when nothing is under way here for this attempt. */
@@ -54,19 +55,25 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   /** Starts whose outcome stayed unknown: nothing was handed over after them. By attempt, the fence of the start. */
   const unused = new Map<string, string>();
 
-  async function beginOnce(sending: Sending, cause: Cause): Promise<Begun> {
+  async function beginOnce(sending: Sending, told: Told): Promise<Begun> {
     const { draft } = sending;
+    const { cause, signal } = told;
     const hindrance = hindranceOf(await sendingStanding(deps, draft));
     if (hindrance) return hindrance;
     // Looked at again below: what cannot be judged yet takes nobody's connection meanwhile.
     await waitUntilFiled(deps, draft.identityId, { withinMs: rulesWaitMs });
     const connection = await connect();
-    if (!("handOver" in connection)) return connection;
+    if (!("handOver" in connection)) {
+      // Why there is none says nothing about the provider then.
+      signal.throwIfAborted();
+      return connection;
+    }
     crashPoint("deliver:connected");
     try {
+      signal.throwIfAborted();
       // Only now: whoever waits for a connection keeps no mail in memory.
       const mail = await freezeMail(deps, draft, draft.attemptId);
-      const started = await start(sending, mail, cause);
+      const started = await start(sending, mail, told);
       if ("lookedAt" in started) return await give(connection, { sending, mail, ...started }, cause);
       connection.discard();
       return started;
@@ -78,15 +85,13 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     }
   }
 
-  async function connect(): Promise<ReadyConnection | NoConnectionMade | { noRoom: { away: boolean } }> {
+  async function connect(): Promise<ReadyConnection | NoConnectionMade | NoRoomMade> {
     try {
       return await provider.connect({ comesBack: true });
     } catch (error) {
-      if (error instanceof NoRoom) return { noRoom: error };
+      if (error instanceof NoRoom) return { noRoom: { away: error.away, otherwise: noConnection(error.lastFailure) } };
       if (!(error instanceof Unavailable)) throw error;
-      return error instanceof CredentialsRefused
-        ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
-        : unreachable;
+      return noConnection(error);
     }
   }
 
@@ -94,7 +99,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   async function start(
     sending: Sending,
     mail: FrozenMail,
-    cause: Cause,
+    { cause, signal }: Told,
   ): Promise<{ lookedAt: number } | Exclude<Begun, "went on">> {
     const { draftId, draft } = sending;
     for (;;) {
@@ -107,6 +112,7 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
       const standing = await sendingStanding(deps, draft);
       const hindrance = hindranceOf(standing);
       if (hindrance) return hindrance;
+      signal.throwIfAborted();
       try {
         await appendStart(sending, mail, { ...cause, unlessMoved: standing.guards });
         return { lookedAt };
@@ -172,13 +178,13 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
 
   return {
     ended,
-    async begin(sending, cause) {
+    async begin(sending, told) {
       const { attemptId } = sending.draft;
       if (underWay.has(attemptId)) {
         await ended(attemptId);
         return "went on";
       }
-      const run = beginOnce(sending, cause).finally(() => underWay.delete(attemptId));
+      const run = beginOnce(sending, told).finally(() => underWay.delete(attemptId));
       underWay.set(attemptId, run);
       return run;
     },
@@ -192,11 +198,11 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
   };
 }
 
-/** The provider was not there for an attempt. */
-export const unreachable: NoConnectionMade = {
-  noConnection: "provider_unavailable",
-  message: "the mail provider cannot be reached",
-};
+/** What a draft is told that got no connection, because of this. */
+const noConnection = (failure: Unavailable | undefined): NoConnectionMade =>
+  failure instanceof CredentialsRefused
+    ? { noConnection: "provider_credentials", message: "the mail provider rejects the service's credentials" }
+    : { noConnection: "provider_unavailable", message: "the mail provider cannot be reached" };
 
 /** What to do about an obstacle; undefined if there is none. */
 function hindranceOf({ state, obstacles }: Standing): SetAside | { fails: Failure } | undefined {

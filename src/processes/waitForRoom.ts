@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
-import type { Acting, Timer } from "./process.ts";
+import type { Acting, ProcessContext, Timer } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
 /**
@@ -10,7 +10,7 @@ import type { Sending } from "./writePermission.ts";
 export type Wait = { attemptId: string; since: number; giveUpAt: number | null };
 
 /** What a draft is brought on with; `wait` where it has waited for room until now. */
-export type Advancing = Acting & { wait?: Wait };
+export type Advancing = Acting & Pick<ProcessContext, "signal"> & { wait?: Wait };
 
 const timerName = "room";
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
-import { NoRoom } from "#src/mail/mailProvider.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { CredentialsRefused, NoRoom } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider } from "#src/mail/out/smtpProvider.ts";
 import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
 import { expectSound } from "./sendChecks.ts";
@@ -68,9 +69,85 @@ describe("a relay, over its socket,", () => {
   });
 });
 
+describe("a relay that says 421 to everybody,", () => {
+  let relay: SmtpRelay;
+  afterEach(() => relay.close());
+
+  it("because another instance has all it allows, counts no try, and gets the mail when it does not", async () => {
+    relay = await startSmtpRelay([], { connections: 5 });
+    const other = createSmtpProvider(relay.url);
+    const held = await Promise.all(Array.from({ length: 5 }, () => other.connect()));
+    const { world, draftId } = await queued();
+    world.sendThrough(createSmtpProvider(relay.url, { room: { slowAfterMs: 4 } }));
+    const began = world.clock.now().getTime();
+    await world.run(() => world.clock.now().getTime() - began > 600_000);
+    expect(relay.refusedConnections).to.be.greaterThan(5);
+    for (const connection of held) connection.discard();
+    await relay.idle();
+    await world.run();
+    const { status, tries } = await world.state.draft(draftId);
+    expect({ status, tries, mails: relay.mails.length }).to.deep.equal({ status: "sent", tries: 0, mails: 1 });
+    expect([count(world, "DraftRequeued"), count(world, "DeliveryAbandoned")]).to.deep.equal([0, 0]);
+  });
+
+  for (const at of ["greeting", "EHLO"] as const) {
+    it(`for ever, at ${at}, fails the draft after the tries of its schedule`, async () => {
+      relay = await startSmtpRelay([{ at, how: "421 4.3.2 closing" }]);
+      const { world, draftId } = await queued();
+      world.sendThrough(createSmtpProvider(relay.url, { room: { slowAfterMs: 4, busyForMs: 20 } }));
+      await world.run();
+      const { failureCode, tries } = await world.state.draft(draftId);
+      expect([failureCode, tries]).to.deep.equal(["provider_unavailable", 2]);
+      await expectSound(world, [draftId], ["failed"]);
+    });
+  }
+});
+
+describe("a draft that gets its connection when its instance stops", () => {
+  /** Stops it at this moment; what the draft came to then, and in the end. */
+  async function stopped(when: (world: SendWorld, stop: () => void) => void) {
+    const { world, draftId } = await queued();
+    when(world, () => world.stop());
+    expect(await world.run().catch((error) => error.message)).to.equal("shutting down");
+    const begun = ["DeliveryStarted", "DeliveryAbandoned", "DraftRequeued"].map((type) => count(world, type));
+    const handed = world.hands.length;
+    world.onConnect(() => undefined);
+    await world.run();
+    await expectSound(world, [draftId], ["sent"]);
+    expect(count(world, "DraftRequeued")).to.equal(0);
+    return { begun, handed };
+  }
+  const nothing = { begun: [0, 0, 0], handed: 0 };
+
+  it("is not started, and leaves by another", async () => {
+    expect(await stopped((world, stop) => world.onConnect(stop))).to.deep.equal(nothing);
+  });
+
+  it("is not started either where it stops while the mail is written", async () => {
+    const stopsLate = (world: SendWorld, stop: () => void) => {
+      const put = world.blobs.put.bind(world.blobs);
+      world.blobs.put = async (bytes: Buffer) => {
+        if (bytes.includes("Message-ID:")) stop();
+        world.blobs.put = put;
+        return put(bytes);
+      };
+    };
+    expect(await stopped(stopsLate)).to.deep.equal(nothing);
+  });
+
+  it("counts no try where it got none because of that", async () => {
+    const refuse = (world: SendWorld, stop: () => void) =>
+      world.onConnect(() => {
+        stop();
+        throw new Unavailable("the connection was closed");
+      });
+    expect(await stopped(refuse)).to.deep.equal(nothing);
+  });
+});
+
 describe("a draft for which there is no room at the provider", () => {
-  const full = (away: boolean) => () => {
-    throw new NoRoom("no room", { away });
+  const full = (away: boolean, lastFailure?: Unavailable) => () => {
+    throw new NoRoom("no room", { away, lastFailure });
   };
   /** The times at which the provider was asked. */
   function asks(world: SendWorld, answer: () => unknown): number[] {
@@ -116,5 +193,13 @@ describe("a draft for which there is no room at the provider", () => {
     // Three waits of half a minute at least, and the two pauses between.
     expect(world.clock.now().getTime() - began).to.be.within(90_000, 2 * 90_000);
     await expectSound(world, [draftId], ["failed"]);
+  });
+
+  it("fails with the code of what the others met who tried", async () => {
+    const { world, draftId } = await queued();
+    asks(world, full(true, new CredentialsRefused("535")));
+    await world.run();
+    const { failureCode, tries } = await world.state.draft(draftId);
+    expect([failureCode, tries]).to.deep.equal(["provider_credentials", 2]);
   });
 });

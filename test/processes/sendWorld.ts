@@ -209,11 +209,11 @@ export function openSendWorld(
 
   let node = createNode();
 
-  const { signal } = new AbortController();
+  let stopping = new AbortController();
   const contextFor = ({ name: process }: Process, subject: Recorded | Timer) =>
     handlerContext(
       {
-        ...{ process, clock, signal, attempt: 1, projected: async () => true },
+        ...{ process, clock, signal: stopping.signal, attempt: 1, projected: async () => true },
         onTimer(change) {
           if ("set" in change)
             timers.set(`${process}/${change.set.key}/${change.set.name}`, { process, timer: change.set });
@@ -407,6 +407,11 @@ export function openSendWorld(
     },
     threadId,
     asBeginning: (): Beginning => ({ events: log.all, contents, timers, position, ms, ticks }),
+    /** Handlers that are at work are told to end, as when the instance stops; those that come later are not. */
+    stop() {
+      stopping.abort(new Error("shutting down"));
+      stopping = new AbortController();
+    },
     /** Every event from this revision of the log on goes to every process once more. */
     replayAll() {
       position = 0;

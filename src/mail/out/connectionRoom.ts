@@ -1,4 +1,5 @@
-import { CredentialsRefused, NoRoom } from "#src/mail/mailProvider.ts";
+import type { Unavailable } from "#src/eventStore/eventStore.ts";
+import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider.ts";
 
 /** What a relay lets be open at once. Times are in milliseconds. */
 export type RoomLimits = {
@@ -10,6 +11,8 @@ export type RoomLimits = {
   patienceMs: number;
   /** A relay that took fewer connections is offered one more after so long. */
   offerMoreAfterMs: number;
+  /** A relay that has been busy for so long, and took none of ours, counts as away. */
+  busyForMs: number;
 };
 
 /** A connection that is ready, and when it has closed. */
@@ -18,11 +21,13 @@ export type Opened<C> = { connection: C; closed: Promise<unknown> };
 export type ConnectionRoom = {
   /**
    * Opens a connection once there is room for it. Waiting is no failure. Whoever `comesBack` is told NoRoom where that takes long. Throws what
-   * `open` throws where the relay took nobody's.
+   * `open` throws where the relay took nobody's, but NoRoom where the relay is only busy.
    */
   take<C>(open: () => Promise<Opened<C>>, caller: { comesBack: boolean }): Promise<C>;
   /** False where somebody who comes back later would be told NoRoom now. */
   hasRoom(): boolean;
+  /** Tells those who wait NoRoom, and all who ask later. What is open, or being opened, goes on. */
+  close(): void;
 };
 
 type Waiter = { comesBack: boolean; enter(): void; refuse(error: NoRoom): void };
@@ -33,30 +38,41 @@ const failuresUntilProbe = 3;
 /**
  * Who may open a connection to the relay, in the order of asking. A relay that takes some of the connections offered at once and refuses the
  * rest allows no more: it is offered no more for a while, and nobody has failed. After three failures in a row a single one is opened at
- * a time, until one succeeds.
+ * a time, until one succeeds. So it is with a relay that is busy and takes none, because another instance has all it allows; that is nobody's
+ * failure either, unless it lasts.
  */
 export function createConnectionRoom(
-  { connections, slowAfterMs, patienceMs, offerMoreAfterMs }: RoomLimits,
+  { connections, slowAfterMs, patienceMs, offerMoreAfterMs, busyForMs }: RoomLimits,
   now: () => number = () => performance.now(),
 ): ConnectionRoom {
   const waiting: Waiter[] = [];
   const opening = new Set<Promise<unknown>>();
   let ready = 0;
   let failures = 0;
+  let lastFailure: Unavailable | undefined;
+  /** Since then the relay has said that it is busy, and has taken nobody. */
+  let busySince: number | undefined;
+  let askAgainAt = 0;
   let allowed = connections;
   let allowedSince = now();
   /** When somebody was let in last, or began to wait where nobody did. */
   let movedAt = now();
   let isLooking = false;
+  let isClosed = false;
 
-  const isAway = () => failures >= failuresUntilProbe;
-  const isFree = () => opening.size + ready < allowed && !(isAway() && opening.size > 0);
-  const mayWait = () => (isAway() ? 1 : allowed);
-  const isSlow = () => waiting.length >= mayWait() && now() - movedAt > slowAfterMs;
-  const noRoom = () =>
-    new NoRoom(isAway() ? "the relay is away, and is being tried" : "all connections to the relay are taken", {
-      away: isAway(),
-    });
+  const isBusy = () => busySince !== undefined;
+  const isAway = () => failures >= failuresUntilProbe || (busySince !== undefined && now() - busySince >= busyForMs);
+  const isProbed = () => isAway() || isBusy();
+  const isFree = () =>
+    opening.size + ready < allowed && !(isProbed() && opening.size > 0) && !(isBusy() && now() < askAgainAt);
+  const mayWait = () => (isProbed() ? 1 : allowed);
+  const isSlow = () => waiting.length >= mayWait() && (isBusy() || now() - movedAt > slowAfterMs);
+
+  function noRoom(): NoRoom {
+    if (isClosed) return new NoRoom("no more connections are opened", { away: false });
+    const because = isBusy() ? "the relay is busy" : "all connections to the relay are taken";
+    return new NoRoom(isAway() ? "the relay is away, and is being tried" : because, { away: isAway(), lastFailure });
+  }
 
   function letIn(): void {
     if (allowed < connections && now() - allowedSince >= offerMoreAfterMs) allow(allowed + 1);
@@ -68,12 +84,16 @@ export function createConnectionRoom(
     allowedSince = now();
   }
 
-  /** Those who can come back give way while connections come free slowly. */
-  function look(): void {
-    letIn();
+  /** Those who can come back do so while connections come free slowly. */
+  function giveWay(): void {
     for (let n = waiting.length - 1; n >= mayWait() && isSlow(); n--) {
       if (waiting[n]!.comesBack) waiting.splice(n, 1)[0]!.refuse(noRoom());
     }
+  }
+
+  function look(): void {
+    letIn();
+    giveWay();
     isLooking = false;
     lookSoon();
   }
@@ -84,8 +104,11 @@ export function createConnectionRoom(
     setTimeout(look, slowAfterMs / 2);
   }
 
-  /** Waits for a place, and takes it for what `open` begins. */
-  function enter<C>(open: () => Promise<Opened<C>>, comesBack: boolean): Promise<{ attempt: Promise<Opened<C>> }> {
+  /** Waits for a place, and takes it for what `open` begins. Somebody who cannot come back waits until `patientUntil`. */
+  function enter<C>(
+    open: () => Promise<Opened<C>>,
+    { comesBack, patientUntil }: { comesBack: boolean; patientUntil: number },
+  ): Promise<{ attempt: Promise<Opened<C>> }> {
     return new Promise((resolve, reject) => {
       let patience: NodeJS.Timeout | undefined;
       const waiter: Waiter = {
@@ -102,6 +125,7 @@ export function createConnectionRoom(
           reject(error);
         },
       };
+      if (isClosed) return waiter.refuse(noRoom());
       if (waiting.length === 0 && isFree()) return waiter.enter();
       if (comesBack && isSlow()) return waiter.refuse(noRoom());
       if (waiting.length === 0) movedAt = now();
@@ -111,7 +135,7 @@ export function createConnectionRoom(
         patience = setTimeout(() => {
           waiting.splice(waiting.indexOf(waiter), 1);
           waiter.refuse(noRoom());
-        }, patienceMs);
+        }, patientUntil - now());
     });
   }
 
@@ -126,6 +150,8 @@ export function createConnectionRoom(
 
   function succeeded(closed: Promise<unknown>): void {
     failures = 0;
+    lastFailure = undefined;
+    busySince = undefined;
     ready += 1;
     void closed.finally(() => {
       ready -= 1;
@@ -133,10 +159,39 @@ export function createConnectionRoom(
     });
   }
 
+  /** It is there and took nobody. It is asked again a little later: others are served meanwhile. */
+  function saidBusy(error: ProviderBusy): void {
+    failures = 0;
+    lastFailure = error;
+    busySince ??= now();
+    askAgainAt = now() + slowAfterMs;
+    giveWay();
+  }
+
+  /** What came of an attempt that failed: throws, or the caller is to wait again. */
+  async function refused(error: Unavailable, comesBack: boolean): Promise<void> {
+    if (!(error instanceof CredentialsRefused) && (await takesOthers())) {
+      allow(ready + opening.size);
+      return letIn();
+    }
+    // Closing ends what was being opened: that says nothing about the relay.
+    if (isClosed) throw noRoom();
+    if (error instanceof ProviderBusy) {
+      saidBusy(error);
+      if (comesBack) throw noRoom();
+      return;
+    }
+    failures += 1;
+    lastFailure = error;
+    letIn();
+    throw error;
+  }
+
   return {
     async take(open, { comesBack }) {
+      const patientUntil = now() + patienceMs;
       for (;;) {
-        const { attempt } = await enter(open, comesBack);
+        const { attempt } = await enter(open, { comesBack, patientUntil });
         try {
           const { connection, closed } = await attempt;
           opening.delete(attempt);
@@ -145,16 +200,14 @@ export function createConnectionRoom(
           return connection;
         } catch (error) {
           opening.delete(attempt);
-          if (!(error instanceof CredentialsRefused) && (await takesOthers())) allow(ready + opening.size);
-          else {
-            failures += 1;
-            letIn();
-            throw error;
-          }
-          letIn();
+          await refused(error as Unavailable, comesBack);
         }
       }
     },
-    hasRoom: () => !isSlow(),
+    hasRoom: () => !isClosed && !isSlow(),
+    close() {
+      isClosed = true;
+      for (const waiter of waiting.splice(0)) waiter.refuse(noRoom());
+    },
   };
 }

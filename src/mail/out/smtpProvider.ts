@@ -2,7 +2,7 @@ import { isIP } from "node:net";
 import { parseConnectionUrl } from "nodemailer/lib/shared";
 import SMTPConnection, { type SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { CredentialsRefused, type MailProvider, type ReadyConnection } from "#src/mail/mailProvider.ts";
+import { CredentialsRefused, type MailProvider, ProviderBusy, type ReadyConnection } from "#src/mail/mailProvider.ts";
 import { createConnectionRoom, type Opened, type RoomLimits } from "./connectionRoom.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
 
@@ -25,6 +25,7 @@ const usualRoom: RoomLimits = {
   slowAfterMs: 2_000,
   patienceMs: 60_000,
   offerMoreAfterMs: 30_000,
+  busyForMs: 300_000,
 };
 
 /**
@@ -70,7 +71,10 @@ export function createSmtpProvider(
     name: "smtp",
     connect: ({ comesBack } = { comesBack: false }) => room.take(open, { comesBack }),
     hasRoom: room.hasRoom,
+    letNobodyIn: room.close,
     async close() {
+      // First: each socket that closes would let the next one in.
+      room.close();
       for (const connection of sockets) connection.close();
     },
   };
@@ -98,7 +102,9 @@ function parsed(url: string): ReturnType<typeof parseConnectionUrl> {
 const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 
-/** Resolves once mail may be given; throws Unavailable, or CredentialsRefused. */
+type Refusal = Error & { responseCode?: number | false };
+
+/** Resolves once mail may be given; throws Unavailable, CredentialsRefused or ProviderBusy. */
 function ready(connection: SMTPConnection, auth: Credentials | undefined, limitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(new Error(`not ready within ${limitMs} ms`)), limitMs);
@@ -106,19 +112,18 @@ function ready(connection: SMTPConnection, auth: Credentials | undefined, limitM
       clearTimeout(timer);
       resolve();
     };
-    const fail = (error: Error) => {
+    const fail = (error: Refusal, Kind: typeof Unavailable = Unavailable) => {
       clearTimeout(timer);
-      reject(new Unavailable(`SMTP relay: ${error.message}`, { cause: error }));
+      // By 421 it says that it is there and closes the connection, mostly for being one too many.
+      const What = error.responseCode === 421 ? ProviderBusy : Kind;
+      reject(new What(`SMTP relay: ${error.message}`, { cause: error }));
     };
-    const signedIn = (error: (Error & { responseCode?: number | false }) | null) => {
+    const signedIn = (error: Refusal | null) => {
       // 454 and its like are the relay's trouble; 535 and its like are ours.
       if (!error) done();
-      else if (Number(error.responseCode) >= 500) {
-        clearTimeout(timer);
-        reject(new CredentialsRefused(`SMTP relay: ${error.message}`, { cause: error }));
-      } else fail(error);
+      else fail(error, Number(error.responseCode) >= 500 ? CredentialsRefused : Unavailable);
     };
-    connection.once("error", fail);
+    connection.once("error", (error) => fail(error));
     connection.once("end", () => fail(new Error("connection closed")));
     connection.connect((error) => {
       if (error) fail(error);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { CredentialsRefused, NoRoom } from "#src/mail/mailProvider.ts";
+import { CredentialsRefused, NoRoom, ProviderBusy } from "#src/mail/mailProvider.ts";
 import { createConnectionRoom, type Opened, type RoomLimits } from "#src/mail/out/connectionRoom.ts";
 
 /** A relay that answers when the test says so, and a clock that only the test moves. */
@@ -10,7 +10,7 @@ function world(limits: Partial<RoomLimits> = {}) {
   let most = 0;
   let open = 0;
   const room = createConnectionRoom(
-    { connections: 2, slowAfterMs: 20, patienceMs: 60_000, offerMoreAfterMs: 1_000, ...limits },
+    { connections: 2, slowAfterMs: 20, patienceMs: 60_000, offerMoreAfterMs: 1_000, busyForMs: 5_000, ...limits },
     () => now,
   );
   function begin(): Promise<Opened<number>> {
@@ -196,9 +196,78 @@ describe("room for connections to a relay", () => {
     expect(room.hasRoom()).to.equal(false);
     const away = await take();
     expect(away).to.be.instanceOf(NoRoom).and.include({ away: true });
+    expect((away as NoRoom).lastFailure).to.be.instanceOf(CredentialsRefused);
     opened[6]!.succeed();
     await settled();
     opened[7]!.succeed();
     expect(await second).to.equal(7);
+  });
+
+  it("closed: all who wait are told, later ones too, and nobody follows when a connection closes", async () => {
+    const { take, opened, room } = world();
+    const [open, failing, ...waiting] = [take(), take(), take(), take(false)];
+    opened[0]!.succeed();
+    await open;
+    room.close();
+    expect(await Promise.all([...waiting, take(), take(false)])).to.satisfy((all: unknown[]) =>
+      all.every((e) => e instanceof NoRoom && !e.away),
+    );
+    opened[0]!.close();
+    opened[1]!.fail();
+    expect(await failing).to.be.instanceOf(NoRoom);
+    await settled();
+    expect([opened.length, room.hasRoom()]).to.deep.equal([2, false]);
+  });
+
+  it("asks a relay that is busy with others with one at a time and pauses between, and nobody has failed", async () => {
+    const { take, opened, pass } = world({ connections: 3 });
+    const all = [take(), take(), take(), take(), take()];
+    for (const each of [...opened]) each.fail(new ProviderBusy("421"));
+    for (const each of await Promise.all([...all.slice(0, 3), all[4], take()]))
+      expect(each).to.be.instanceOf(NoRoom).and.include({ away: false });
+    await settled();
+    expect(opened).to.have.length(3);
+    const patient = take(false);
+    pass(20);
+    const probe = await take();
+    expect(probe).to.be.instanceOf(NoRoom);
+    while (opened.length < 4) await settled();
+    opened[3]!.fail(new ProviderBusy("421"));
+    expect(await all[3])
+      .to.be.instanceOf(NoRoom)
+      .and.include({ away: false });
+    await settled();
+    expect(opened).to.have.length(4);
+    pass(20);
+    while (opened.length < 5) await settled();
+    opened[4]!.succeed();
+    expect(await patient).to.equal(4);
+    const others = [take(), take()];
+    opened[5]!.succeed();
+    opened[6]!.succeed();
+    expect(await Promise.all(others)).to.deep.equal([5, 6]);
+  });
+
+  it("takes a relay that is busy for long to be away", async () => {
+    const { take, opened, pass } = world();
+    for (const [n, away] of [false, false, true, true].entries()) {
+      const taking = take();
+      while (opened.length <= n) await settled();
+      opened[n]!.fail(new ProviderBusy("421"));
+      expect(await taking, `${n}`)
+        .to.be.instanceOf(NoRoom)
+        .and.include({ away });
+      pass(2_500);
+    }
+    const taking = take();
+    opened[4]!.succeed();
+    await taking;
+    opened[4]!.close();
+    await settled();
+    const fresh = take();
+    opened[5]!.fail(new ProviderBusy("421"));
+    expect(await fresh)
+      .to.be.instanceOf(NoRoom)
+      .and.include({ away: false });
   });
 });

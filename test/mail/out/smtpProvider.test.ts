@@ -274,9 +274,10 @@ describe("the SMTP provider", () => {
       it(`${how} at ${at}: unavailable before any mail is offered`, async () => {
         relay = await startSmtpRelay([{ at: at as Stage, how }]);
         const error = await createSmtpProvider(relay.url, how === "stall" ? short : patient)
-          .connect()
+          .connect({ comesBack: true })
           .catch((reason) => reason);
         expect(error).to.be.instanceOf(Unavailable).and.not.instanceOf(CredentialsRefused);
+        expect(error instanceof NoRoom).to.equal(how.startsWith("421"));
       });
     }
   }
@@ -332,6 +333,46 @@ describe("the SMTP provider", () => {
     });
   });
 
+  describe("with a relay that allows 5 connections, all of them another instance's", () => {
+    const busy = { connections: 10, slowAfterMs: 10 };
+    it("fails nobody: those who come back are told NoRoom, the others wait, and all get in later", async () => {
+      relay = await startSmtpRelay([], { connections: 5 });
+      const [first, second] = [createSmtpProvider(relay.url), createSmtpProvider(relay.url, { room: busy })];
+      const held = await Promise.all(Array.from({ length: 5 }, () => first.connect()));
+      const connect = () => second.connect({ comesBack: true }).catch((reason) => reason);
+      for (const error of await Promise.all(Array.from({ length: 20 }, connect)))
+        expect(error).to.be.instanceOf(NoRoom).and.include({ away: false });
+      const waiting = second.connect();
+      for (const connection of held) await connection.handOver(mailOf(smallMime), () => true);
+      const outcome = await (await waiting).handOver(mailOf(smallMime), () => true);
+      expect([outcome.kind, relay.mails.length]).to.deep.equal(["accepted", 6]);
+    });
+  });
+
+  describe("closed", () => {
+    it("lets nobody in who waited for a connection, while its sockets close", async () => {
+      relay = await startSmtpRelay();
+      const provider = createSmtpProvider(relay.url, { room: { connections: 2 } });
+      await Promise.all([provider.connect(), provider.connect()]);
+      const waiting = [provider.connect({ comesBack: true }), provider.connect()].map((each) =>
+        each.catch((reason) => reason),
+      );
+      await provider.close();
+      for (const error of await Promise.all(waiting)) expect(error).to.be.instanceOf(NoRoom);
+      await relay.idle();
+      expect(relay.connections).to.equal(2);
+    });
+    it("to newcomers only, it hands over what has a connection", async () => {
+      relay = await startSmtpRelay();
+      const provider = createSmtpProvider(relay.url, { room: { connections: 1 } });
+      const connection = await provider.connect();
+      const waiting = provider.connect().catch((reason) => reason);
+      provider.letNobodyIn!();
+      expect(await waiting).to.be.instanceOf(NoRoom);
+      expect(await connection.handOver(mailOf(smallMime), () => true)).to.include({ kind: "accepted" });
+    });
+  });
+
   describe("signing in", () => {
     const signIn = async (password: string, faults: Fault[] = []) => {
       relay = await startSmtpRelay(faults, { password: "p@ss:w%rd" });
@@ -346,6 +387,19 @@ describe("the SMTP provider", () => {
     });
     it("tells a wrong password from a relay that is away", async () => {
       expect(await signIn("wrong")).to.be.instanceOf(CredentialsRefused);
+    });
+    it("tells so those who wait for somebody else to find out", async () => {
+      relay = await startSmtpRelay([], { password: "secret", answersAfterMs: { AUTH: 60 } });
+      const url = `smtp://agent:wrong@127.0.0.1:${relay.port}`;
+      const provider = createSmtpProvider(url, { room: { connections: 3, slowAfterMs: 10 } });
+      const connect = () => provider.connect({ comesBack: true }).catch((reason) => reason);
+      await Promise.all([connect(), connect(), connect()]);
+      const [probe, next, ...others] = Array.from({ length: 6 }, connect);
+      for (const error of await Promise.all(others)) {
+        expect(error).to.be.instanceOf(NoRoom).and.include({ away: true });
+        expect(error.lastFailure).to.be.instanceOf(CredentialsRefused);
+      }
+      for (const error of [await probe, await next]) expect(error).to.be.instanceOf(CredentialsRefused);
     });
     it("a relay that cannot check it now is away", async () => {
       const error = await signIn("p@ss:w%rd", [{ at: "AUTH", how: "454 4.7.0 later" }]);
