@@ -35,7 +35,16 @@ describe("a wake-up beside an ending", () => {
       at: "",
     },
   });
-  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
+  /** As what is a transaction of its own begins within this one: its limit counts. */
+  const within = (tx: Sql): Role => ({
+    ...tx,
+    async transaction(inner) {
+      const answer = await inner(tx);
+      const { rows } = await tx.query("select current_setting('idle_in_transaction_session_timeout') as limit");
+      expect(rows).to.deep.equal([{ limit: "2s" }]);
+      return answer;
+    },
+  });
 
   it("forgets nothing, whichever is first, and whether or not the first is cut off: each ending, each wake-up", async () => {
     const holder = "here";
@@ -159,13 +168,6 @@ describe("a wake-up beside an ending", () => {
     }
   });
 
-  const isWaiting = async (): Promise<boolean> =>
-    (
-      await work.rows(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1",
-      )
-    ).length > 0;
-
   /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for it. */
   async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<boolean> {
     let second: Promise<void> = Promise.resolve();
@@ -179,7 +181,7 @@ describe("a wake-up beside an ending", () => {
         });
         // It waits for the first one, or does not touch what that holds.
         await eventually(async () => {
-          waited = await isWaiting();
+          waited = await work.waitsForLock();
           return waited || over;
         });
         if (cutOff) throw new Error("killed");
