@@ -43,6 +43,7 @@ describe("the work table when something is broken", () => {
             if (stream === "toy-long") await ended;
           },
         },
+        onTimer: async ({ key }) => void seen.push(`${by} ${key}`),
       });
     /** What the first one has asked about claims, and was answered. */
     const asked: ("looks" | "extends")[] = [];
@@ -73,10 +74,13 @@ describe("the work table when something is broken", () => {
     await pass(60_000);
     await work.database.query("update work.lanes set claimed_until = clock_timestamp() - interval '1 s'");
     // Of an instance that is gone for good.
-    await work.database.query(
-      `insert into work.lanes (process, key, workspace, state, holder, claim, claimed_until)
-       values ('toyRule', 'toy-orphan', '', 'claimed', 'gone', gen_random_uuid(), clock_timestamp() - interval '1 s')`,
-    );
+    const orphan = (key: string) =>
+      work.database.query(
+        `insert into work.lanes (process, key, workspace, state, holder, claim, claimed_until)
+         values ('toyRule', $1, '', 'claimed', 'gone', gen_random_uuid(), clock_timestamp() - interval '1 s')`,
+        [key],
+      );
+    await orphan("toy-orphan");
     await happen("toy-orphan", 1);
     asked.splice(0);
     for (const each of [first, second]) each.comeBack();
@@ -94,9 +98,18 @@ describe("the work table when something is broken", () => {
     }
     await eventually(() => seen.length === 2);
     expect(seen[1]).to.match(/toy-orphan$/);
+    // One that has claims of its own, and extends them, takes over as well as one that has none.
+    await second.goAway();
+    await rows(
+      "insert into work.items (process, key, timer, due_at) values ('toyRule', 'toy-left', 'look', '-infinity')",
+    );
+    await orphan("toy-left");
+    await eventually(() => seen.length === 3);
+    expect(seen[2]).to.equal("first toy-left");
+    second.comeBack();
     end();
     await eventually(async () => (await rows("select 1 from work.lanes")).length === 0);
-    expect([seen.length, aborted]).to.deep.equal([2, []]);
+    expect([seen.length, aborted]).to.deep.equal([3, []]);
   });
 
   it("a handler that never ends is told to, ten times, then its item is parked and its lane goes on", async () => {

@@ -7,6 +7,7 @@ import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
 import { bringBackParked } from "#src/work/parked.ts";
 import { writePlan } from "#src/work/plan.ts";
+import { trySetAside } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually } from "../subscriptions/support.ts";
 import { useWorkTable } from "./support.ts";
@@ -166,6 +167,12 @@ describe("a wake-up beside an ending", () => {
         }
       }
     }
+  });
+
+  it("holds its locks no longer either where one that is set aside is tried", async () => {
+    await work.database.query("insert into work.tags (stream, revision, try_at) values ($1, 1, $2)", [obstacle, now]);
+    await work.database.transaction((tx) => trySetAside(within(tx), now));
+    expect(await work.rows("select try_at from work.tags")).to.deep.equal([{ try_at: null }]);
   });
 
   /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for it. */
