@@ -2,21 +2,24 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import type { Role, Sql } from "#src/postgres/database.ts";
 import { takeLeases } from "#src/subscriptions/leases.ts";
-import { type Next, recordEndings } from "#src/work/endings.ts";
+import { type Ending, recordEndings } from "#src/work/endings.ts";
 import { isEventItem } from "#src/work/items.ts";
 import { bringBackLanes, claimLanes } from "#src/work/lanes.ts";
 import { bringBackParked } from "#src/work/parked.ts";
 import { writePlan } from "#src/work/plan.ts";
+import { trySetAside } from "#src/work/setAside.ts";
 import type { Recorded } from "#streams/event.ts";
 import { eventually } from "../subscriptions/support.ts";
 import { useWorkTable } from "./support.ts";
 
 const now = new Date("2026-01-01T00:00:00Z");
 const obstacle = "workspace-11111111-1111-7111-8111-111111111111";
-const endings: readonly Next[] = [
-  { how: "go on" },
-  { how: "retry", at: new Date(now.getTime() + 1_000) },
-  { how: "set aside", obstacles: [] },
+/** `done`: its item goes with it, so that nothing is left that would bring the lane back but what wakes it. */
+const endings: readonly { name: string; next: Ending["next"] & object; done?: true }[] = [
+  { name: "done", next: { how: "go on" }, done: true },
+  { name: "go on", next: { how: "go on" } },
+  { name: "retry", next: { how: "retry", at: new Date(now.getTime() + 1_000) } },
+  { name: "set aside", next: { how: "set aside", obstacles: [] } },
 ];
 
 /** A lane's claim ends, and in the same moment something comes that makes it go on. */
@@ -33,7 +36,16 @@ describe("a wake-up beside an ending", () => {
       at: "",
     },
   });
-  const within = (tx: Sql): Role => ({ ...tx, transaction: (inner) => inner(tx) });
+  /** As what is a transaction of its own begins within this one: its limit counts. */
+  const within = (tx: Sql): Role => ({
+    ...tx,
+    async transaction(inner) {
+      const answer = await inner(tx);
+      const { rows } = await tx.query("select current_setting('idle_in_transaction_session_timeout') as limit");
+      expect(rows).to.deep.equal([{ limit: "2s" }]);
+      return answer;
+    },
+  });
 
   it("forgets nothing, whichever is first, and whether or not the first is cut off: each ending, each wake-up", async () => {
     const holder = "here";
@@ -45,7 +57,7 @@ describe("a wake-up beside an ending", () => {
         .filter(({ stream }) => stream.startsWith("toy-"))
         .map((each) => ({ process: "toyRule", key: each.stream, event: each }));
       const moved = new Map(
-        events.filter(({ stream }) => stream === obstacle).map((each) => [each.stream, each.revision]),
+        events.filter(({ stream }) => stream.startsWith("workspace-")).map((each) => [each.stream, each.revision]),
       );
       const to = events.at(-1)!.position;
       await writePlan(
@@ -66,10 +78,20 @@ describe("a wake-up beside an ending", () => {
         },
       },
       {
-        name: "the end of what stands in its way",
+        name: "the end of what stands in its way, and in that of others",
         async prepare() {
+          // As it is where another lane is set aside under it already: then nothing of the row is changed.
+          await work.database.query("update work.tags set try_at = $2 where stream = $1", [obstacle, now]);
           const [from, woken] = [position, event(obstacle, ++position)];
           return { wake: (sql) => plan(sql, from, [woken]), brings: [] };
+        },
+      },
+      {
+        name: "the end of what stands in its way, of which nothing was planned before",
+        async prepare() {
+          const unknown = `workspace-${randomUUID()}`;
+          const [from, woken] = [position, event(unknown, ++position)];
+          return { wake: (sql) => plan(sql, from, [woken]), brings: [], ends: unknown };
         },
       },
       {
@@ -106,17 +128,20 @@ describe("a wake-up beside an ending", () => {
       for (const wakeUp of wakeUps) {
         for (const first of ["the wake-up", "the ending"] as const) {
           for (const cutOff of [false, true]) {
-            const said = `${given.how}, ${wakeUp.name}, ${first} first${cutOff ? ", cut off" : ""}`;
+            const described = `${given.name}, ${wakeUp.name}, ${first} first${cutOff ? ", cut off" : ""}`;
             const key = `toy-${randomUUID()}`;
             await plan(work.database, position, [event(key, ++position)]);
             const own = position;
-            // It has seen all there was: an older revision would have ended before.
-            const obstacles = [{ stream: obstacle, revision: own }];
-            const next = given.how === "set aside" ? { ...given, obstacles } : given;
             const [claimed] = await claim();
-            const { wake, brings } = await wakeUp.prepare(key);
-            const ending = async (sql: Role) => void (await recordEndings(sql, [{ lane: claimed!.lane, next }], now));
-            await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
+            const { wake, brings, ends = obstacle } = await wakeUp.prepare(key);
+            // It has seen all there was: an older revision would have ended before.
+            const obstacles = [{ stream: ends, revision: own }];
+            const next = given.next.how === "set aside" ? { ...given.next, obstacles } : given.next;
+            const said = { lane: claimed!.lane, next, ...(given.done && { done: claimed!.items[0]!.id }) };
+            const ending = async (sql: Role) => void (await recordEndings(sql, [said], now));
+            const waited = await beside(first === "the wake-up" ? [wake, ending] : [ending, wake], cutOff);
+            // Nobody need wait where the end of an obstacle finds nothing set aside.
+            expect(waited, described).to.equal(brings.length > 0 || next.how === "set aside");
             // What was cut off is done again: a wake-up by whoever sees to it now, an ending when the claim has run out.
             if (cutOff && first === "the wake-up") await wake(work.database);
             if (cutOff && first === "the ending") {
@@ -126,32 +151,34 @@ describe("a wake-up beside an ending", () => {
             const later = new Date(now.getTime() + (next.how === "retry" ? 1_000 : 0));
             await bringBackLanes(work.database, { now: later, takesOver: false });
             const again = await claim();
-            expect(
-              again.map(({ lane }) => lane.key),
-              said,
-            ).to.deep.equal([key]);
-            const found = again[0]!.items.map((item) => (isEventItem(item) ? item.position : item.timer.name));
-            expect(found, said).to.deep.equal([own, ...brings]);
-            for (const item of again[0]!.items)
-              await recordEndings(work.database, [{ lane: again[0]!.lane, done: item.id }], now);
-            await recordEndings(work.database, [{ lane: again[0]!.lane, next: { how: "go on" } }], now);
-            expect(await work.rows("select * from work.lanes"), said).to.deep.equal([]);
+            const isOver = given.done && !(cutOff && first === "the ending");
+            const left = [...(isOver ? [] : [own]), ...brings];
+            const found = again.map(({ lane, items }) => [
+              lane.key,
+              ...items.map((item) => (isEventItem(item) ? item.position : item.timer.name)),
+            ]);
+            expect(found, described).to.deep.equal(left.length > 0 ? [[key, ...left]] : []);
+            for (const { lane, items } of again) {
+              for (const item of items) await recordEndings(work.database, [{ lane, done: item.id }], now);
+              await recordEndings(work.database, [{ lane, next: { how: "go on" } }], now);
+            }
+            expect(await work.rows("select * from work.lanes"), described).to.deep.equal([]);
           }
         }
       }
     }
   });
 
-  const isWaiting = async (): Promise<boolean> =>
-    (
-      await work.rows(
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1",
-      )
-    ).length > 0;
+  it("holds its locks no longer either where one that is set aside is tried", async () => {
+    await work.database.query("insert into work.tags (stream, revision, try_at) values ($1, 1, $2)", [obstacle, now]);
+    await work.database.transaction((tx) => trySetAside(within(tx), now));
+    expect(await work.rows("select try_at from work.tags")).to.deep.equal([{ try_at: null }]);
+  });
 
-  /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. */
-  async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<void> {
+  /** The first holds its locks in a transaction while the other begins; `cutOff`: nothing of the first stays. True if the other waited for it. */
+  async function beside([first, other]: readonly ((sql: Role) => Promise<void>)[], cutOff: boolean): Promise<boolean> {
     let second: Promise<void> = Promise.resolve();
+    let waited = false;
     await work.database
       .transaction(async (tx) => {
         await first!(within(tx));
@@ -160,16 +187,22 @@ describe("a wake-up beside an ending", () => {
           over = true;
         });
         // It waits for the first one, or does not touch what that holds.
-        await eventually(async () => over || (await isWaiting()));
+        await eventually(async () => {
+          waited = await work.waitsForLock();
+          return waited || over;
+        });
         if (cutOff) throw new Error("killed");
       })
       .catch((error) => expect(error.message).to.equal("killed"));
     await second;
+    return waited;
   }
 });
 
-/** Something that makes a lane go on, and what it adds to the lane. */
+/** Something that makes a lane go on, what it adds to the lane, and the stream that goes on with it. */
 type WakeUp = {
   name: string;
-  prepare(key: string): Promise<{ wake(sql: Role): Promise<void>; brings: readonly (number | string)[] }>;
+  prepare(
+    key: string,
+  ): Promise<{ wake(sql: Role): Promise<void>; brings: readonly (number | string)[]; ends?: string }>;
 };

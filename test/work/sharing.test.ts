@@ -98,6 +98,22 @@ describe("the work table", () => {
     expect(seen).to.deep.equal(["free"]);
   });
 
+  it("passes over a lane that another takes in the same moment, and does not wait for it", async () => {
+    for (const key of ["toy-1", "toy-2"])
+      await rows(`insert into work.lanes (process, key, workspace, state) values ('toyRule', '${key}', '', 'ready')`);
+    const rooms = [{ process: "toyRule", lanes: 2, share: 2, atWork: {} }];
+    await work.database.transaction(async (tx) => {
+      await tx.query("select from work.lanes where key = 'toy-1' for no key update");
+      let taken: string[] | undefined;
+      const claiming = claimLanes(work.database, { rooms, holder: "here", now: new Date() }).then((claimed) => {
+        taken = claimed.map(({ lane }) => lane.key);
+      });
+      await eventually(async () => taken !== undefined || (await work.waitsForLock()));
+      expect(taken).to.deep.equal(["toy-2"]);
+      await claiming;
+    });
+  });
+
   it("refuses what a former holder says", async () => {
     await rows("insert into work.lanes (process, key, workspace, state) values ('toyRule', 'toy-1', '', 'ready')");
     await rows(

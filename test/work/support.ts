@@ -73,6 +73,13 @@ export function useWorkTable() {
       return runner;
     },
     rows: async (sql: string) => (await database.query(sql)).rows,
+    /** Whether a statement waits for a lock that another holds. */
+    waitsForLock: async (): Promise<boolean> =>
+      (
+        await database.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' limit 1",
+        )
+      ).rows.length > 0,
     happen: (stream: string, ...numbers: number[]) =>
       append(store, stream, ...numbers.map((number) => newEvent("Happened", { number }))),
   };
