@@ -124,10 +124,13 @@ export async function startStream(
     for (; !stopping; mails++) {
       await sleep(Math.max(0, began + (mails * 60_000) / perMinute - performance.now()));
       const n = mails % senders.length;
-      ends[n] = ends[n]!.then(async () => {
+      const sent = ends[n]!.then(async () => {
         const told = await senders[n]!.send(mailOf({ id: `${randomUUID()}@soak.example`, to }), to);
         if (!told.startsWith("250")) throw new Error(`a mail was refused: ${told}`);
       });
+      // It is told at the end.
+      sent.catch(() => {});
+      ends[n] = sent;
     }
     await Promise.all(ends);
   })();
