@@ -1,15 +1,12 @@
-import { createApiKey } from "#src/commands/apiKeys.ts";
-import { createIdentity } from "#src/commands/identities/identities.ts";
-import { sandboxDomainId } from "#src/commands/ids.ts";
-import { createWorkspace } from "#src/commands/workspaces.ts";
-import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { composeBeside } from "#test/support/besideService.ts";
 import { operator } from "#test/support/cause.ts";
 import { startSmtpRelay } from "#test/support/smtpRelay.ts";
-import { createClient, until } from "../support/client.ts";
+import { until } from "../support/client.ts";
+import type { Instance } from "../support/instance.ts";
 import { ask, type Conversation, submit } from "./conversation.ts";
 import { inParallel, type Proof } from "./proof.ts";
 import { openSender } from "./sender.ts";
+import { openTenant } from "./tenant.ts";
 import { openWorld } from "./world.ts";
 
 const perThread = 20;
@@ -36,7 +33,7 @@ export const backlog: Proof = {
       const client = world.client(instance);
       const { id: workspaceId } = await client.ask("GET /v1/workspaces/me");
       const identity = await client.identity({ approval_channel: undefined });
-      const single = await another(beside, instance.url);
+      const single = await another(beside, instance);
       const count = async (type: string): Promise<number> =>
         (await world.rows<{ n: number }>("select count(*)::int as n from es.events where type = $1", [type]))[0]!.n;
 
@@ -87,25 +84,15 @@ type Relay = { mails: readonly { to: string[] }[] };
 
 /** Another workspace's agent: sends one mail, and answers after how many milliseconds the relay has it. */
 async function another(
-  { deps }: ReturnType<typeof composeBeside>,
-  url: string,
+  beside: ReturnType<typeof composeBeside>,
+  instance: Pick<Instance, "url" | "smtpPort">,
 ): Promise<(relay: Relay) => Promise<number>> {
-  const { workspaceId } = await createWorkspace(deps, { name: "Single", plan: "pro", betaOverride: true }, operator());
-  const cause = operator(workspaceId);
-  const { key } = await createApiKey(deps, { workspaceId, name: "soak", scopes: allScopes }, cause);
-  const domainId = sandboxDomainId(workspaceId);
-  const { identityId, position } = await createIdentity(
-    deps,
-    { workspaceId, domainId, displayName: "Single", localPart: "single", canSendCold: true },
-    cause,
-  );
-  if (!(await deps.projected(position))) throw new Error("the read models did not catch up");
-  const client = createClient({ url, smtpPort: 0, apiKey: key });
+  const { client, identity } = await openTenant(beside, instance, { name: "Single", can_send_cold: true });
   let mails = 0;
   return async (relay) => {
     const to = `single${++mails}@soak.example`;
     const began = performance.now();
-    await client.ask("POST /v1/emails/send", { identity_id: identityId, to: [to], subject: "One", body_text: "One." });
+    await client.ask("POST /v1/emails/send", { identity_id: identity.id, to: [to], subject: "One", body_text: "One." });
     await until("the single mail", async () => relay.mails.some((mail) => mail.to.includes(to)), waitMs);
     return Math.round(performance.now() - began);
   };

@@ -4,6 +4,7 @@ import { corpus } from "./corpus.ts";
 import { grants } from "./grants.ts";
 import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
+import { neighbours } from "./neighbours.ts";
 import type { Proof } from "./proof.ts";
 import { queued } from "./queued.ts";
 import { races } from "./races.ts";
@@ -30,4 +31,5 @@ export const proofs: readonly Proof[] = [
   grants,
   backlog,
   queued,
+  neighbours,
 ];

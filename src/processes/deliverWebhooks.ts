@@ -2,7 +2,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { installationNow } from "#src/commands/installation.ts";
 import { disableWebhook, signingSecrets } from "#src/commands/webhooks.ts";
-import type { Attempt, Claim, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import type { Attempt, Busy, Claim, Verdict, WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { isDelivered, type WebhookAnswer, type WebhookSender } from "#src/webhooks/sender.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Webhook } from "#streams/webhook/decider.ts";
@@ -15,8 +15,12 @@ export type DeliverWebhooksOptions = {
   /** Seconds before each further try; after the last one a delivery has failed. */
   retrySeconds: readonly number[];
   log: { warn(details: object, message: string): void };
-  /** Deliveries under way at once (default 64), and of one webhook (default 8): a slow receiver holds up nobody else for long. */
+  /**
+   * Deliveries under way at once (default 64), of one workspace (default 32) and of one webhook (default 8): receivers that are slow or dead
+   * hold up nobody else for long, however many webhooks a workspace has.
+   */
   concurrency?: number;
+  perWorkspace?: number;
   perWebhook?: number;
 };
 
@@ -39,9 +43,11 @@ const recordTries = 20;
 const recordAgainMs = 500;
 
 export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhooks {
-  const { deps, deliveries, sender, retrySeconds, log, concurrency = 64, perWebhook = 8 } = options;
+  const { deps, deliveries, sender, retrySeconds, log } = options;
+  const { concurrency = 64, perWorkspace = 32, perWebhook = 8 } = options;
   const running = new Set<Promise<void>>();
-  const busy = new Map<string, number>();
+  /** By webhook. */
+  const busy = new Map<string, Busy>();
   const stopping = new AbortController();
   const cutting = new AbortController();
   let endNap = (): void => {};
@@ -85,21 +91,22 @@ export function deliverWebhooks(options: DeliverWebhooksOptions): DeliverWebhook
     if (limit <= 0) return 0;
     if ((await installationNow(deps)).paused) return 0;
     const askedAt = deps.clock.monotonic();
-    const claims = await deliveries.claim({ limit, perWebhook, busy });
+    const claims = await deliveries.claim({ limit, perWebhook, perWorkspace, busy: [...busy.values()] });
     for (const claim of claims) begin(claim, askedAt);
     return claims.length;
   }
 
   function begin(claim: Claim, askedAt: number): void {
-    const { webhook_id } = claim;
-    busy.set(webhook_id, (busy.get(webhook_id) ?? 0) + 1);
+    const { webhook_id, workspace_id } = claim;
+    const own = busy.get(webhook_id) ?? { webhook_id, workspace_id, count: 0 };
+    own.count += 1;
+    busy.set(webhook_id, own);
     const done = deliver(claim, askedAt)
       .catch((error) => log.warn({ err: error, delivery: claim.id }, "webhook delivery failed on our side"))
       .finally(() => {
         running.delete(done);
-        const left = busy.get(webhook_id)! - 1;
-        if (left === 0) busy.delete(webhook_id);
-        else busy.set(webhook_id, left);
+        own.count -= 1;
+        if (own.count === 0) busy.delete(webhook_id);
         wake();
       });
     running.add(done);

@@ -36,6 +36,9 @@ export type Claim = NewDelivery & {
   started_at: Date;
 };
 
+/** How many tries of a webhook are under way here. */
+export type Busy = { webhook_id: string; workspace_id: string; count: number };
+
 /** What a try leads to. `again`: at the earliest after so many milliseconds. `interrupted`: it does not count. */
 export type Verdict =
   | { status: "delivered" | "failed" }
@@ -62,8 +65,11 @@ export type ShownDelivery = {
 export type WebhookDeliveries = {
   /** Takes deliveries in. What is known already stays as it is. */
   add(deliveries: readonly NewDelivery[]): Promise<void>;
-  /** Takes the next of up to `limit` subjects that are due, at most `perWebhook` of one webhook together with what is `busy`. */
-  claim(limits: { limit: number; perWebhook: number; busy: ReadonlyMap<string, number> }): Promise<Claim[]>;
+  /**
+   * Takes the next of up to `limit` subjects that are due, together with what is `busy` at most `perWebhook` of one webhook and `perWorkspace`
+   * of one workspace. The workspace with the fewest in hand comes first.
+   */
+  claim(limits: { limit: number; perWebhook: number; perWorkspace: number; busy: readonly Busy[] }): Promise<Claim[]>;
   /** Records how a try went. The next of the subject is due at once if this one is over. */
   settle(claim: Claim, attempt: Attempt, verdict: Verdict): Promise<void>;
   /** Ends everything that waits for a webhook. */

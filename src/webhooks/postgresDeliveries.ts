@@ -18,12 +18,14 @@ export function createPostgresDeliveries(
     async add(deliveries) {
       if (deliveries.length > 0) await database.query(add, [JSON.stringify(deliveries)]);
     },
-    claim: ({ limit, perWebhook, busy }) =>
+    claim: ({ limit, perWebhook, perWorkspace, busy }) =>
       database.transaction(async (tx) => {
         const { rows: queues } = await tx.query<Queue>(takeQueues, [
-          [...busy.keys()],
-          [...busy.values()],
+          busy.map((each) => each.webhook_id),
+          busy.map((each) => each.workspace_id),
+          busy.map((each) => each.count),
           perWebhook,
+          perWorkspace,
           limit,
           leaseMs,
         ]);
@@ -99,20 +101,39 @@ const add = `
   select webhook_id, subject, clock_timestamp() from added group by webhook_id, subject order by webhook_id, subject
   on conflict (webhook_id, subject) do update set due_at = queue.due_at`;
 
+/**
+ * Due queues in a fair order: of each webhook the longest due, then those first whose workspace has the fewest in hand. So ten thousand that are
+ * due of one workspace hold up no other, and are not read either: each webhook is found, and asked, by the index.
+ */
 const takeQueues = `
-  with due as (
-    select queue.webhook_id, queue.subject, coalesce(busy.count, 0)
-      + row_number() over (partition by queue.webhook_id order by queue.due_at, queue.subject) as place
-    from work.webhook_queues queue
-    left join unnest($1::uuid[], $2::int[]) as busy (webhook_id, count) using (webhook_id)
-    where queue.due_at <= clock_timestamp()
+  with recursive webhooks as (
+    (select webhook_id from work.webhook_queues order by webhook_id limit 1)
+    union all
+    select (select queue.webhook_id from work.webhook_queues queue where queue.webhook_id > webhooks.webhook_id
+      order by queue.webhook_id limit 1) from webhooks where webhooks.webhook_id is not null
+  ), busy as (
+    select * from unnest($1::uuid[], $2::uuid[], $3::int[]) as busy (webhook_id, workspace_id, count)
+  ), due as (
+    select next.*, owner.workspace_id from webhooks left join busy using (webhook_id)
+    cross join lateral (
+      select webhook_id, subject, due_at from work.webhook_queues queue
+      where queue.webhook_id = webhooks.webhook_id and queue.due_at <= statement_timestamp()
+      order by queue.due_at limit greatest(0, $4 - coalesce(busy.count, 0))
+    ) next
+    left join lateral (
+      select workspace_id from work.webhook_deliveries delivery
+      where delivery.webhook_id = webhooks.webhook_id and status = 'pending' limit 1
+    ) owner on true
+  ), placed as (
+    select webhook_id, subject, coalesce(in_hand.count, 0) + row_number() over (partition by workspace_id order by due_at) as place
+    from due left join (select workspace_id, sum(count) as count from busy group by workspace_id) in_hand using (workspace_id)
   ), taken as (
-    select queue.webhook_id, queue.subject from work.webhook_queues queue join due using (webhook_id, subject)
-    where due.place <= $3 and queue.due_at <= clock_timestamp()
-    order by queue.due_at limit $4 for update of queue skip locked
+    select queue.webhook_id, queue.subject from work.webhook_queues queue join placed using (webhook_id, subject)
+    where placed.place <= $5 and queue.due_at <= statement_timestamp()
+    order by placed.place, queue.due_at limit $6 for update of queue skip locked
   )
   update work.webhook_queues queue
-  set due_at = clock_timestamp() + $5 * interval '1 ms', lease = gen_random_uuid()
+  set due_at = clock_timestamp() + $7 * interval '1 ms', lease = gen_random_uuid()
   from taken where queue.webhook_id = taken.webhook_id and queue.subject = taken.subject
   returning queue.webhook_id, queue.subject, queue.lease`;
 
