@@ -91,6 +91,9 @@ describe("an instance that is cut off at any step of a claim", () => {
     const of = (stream: string) => seen.filter((each) => each.stream === stream).map(({ number }) => number);
     expect([...new Set(of(a))], step.name).to.deep.equal([1, 2, 3]);
     expect([...new Set(of(b))], step.name).to.deep.equal(how === "killed" ? [1] : [1, 2]);
+    // What it had claimed ran out while it was stopped: it begins nothing of it.
+    if (how === "stopped" && at?.[0] === claim)
+      expect(seen.filter(({ by, stream }) => by === "first" && stream === a)).to.deep.equal([]);
     // At least once: what it had done of its turn comes again, where nobody could know.
     const again = seen.length - new Set(seen.map(({ stream, number }) => `${stream} ${number}`)).size;
     expect(again, step.name).to.be.at.most(3);

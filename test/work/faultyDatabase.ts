@@ -8,7 +8,7 @@ export type FaultyDatabase = {
   /** Every statement fails as if the server were away, until it is back. Resolves when no statement is under way any more. */
   goAway(): Promise<void>;
   comeBack(): void;
-  /** At the first statement that includes `text`, before it is sent or before its answer is read, everything stops. */
+  /** At the first statement that includes `text`, before it is sent, or before its answer is read if it did something, everything stops. */
   stopAt(text: string, when: "before" | "after"): Promise<void>;
   /** The next statement that includes `text` fails: with this SQLSTATE, or as if the server were away. */
   failAt(text: string, how: string): void;
@@ -37,8 +37,8 @@ export function faultyDatabase(real: Database): FaultyDatabase {
     return stopped.until;
   }
 
-  async function pass(text: string, when: "before" | "after"): Promise<void> {
-    if (armed?.when === when && text.includes(armed.text)) {
+  async function pass(text: string, when: "before" | "after", did = true): Promise<void> {
+    if (armed?.when === when && text.includes(armed.text) && did) {
       const { reached } = armed;
       armed = undefined;
       void stop();
@@ -62,7 +62,7 @@ export function faultyDatabase(real: Database): FaultyDatabase {
       const answer = await sql.query<Row>(text, values).finally(() => {
         underWay -= 1;
       });
-      await pass(text, "after");
+      await pass(text, "after", (answer.rowCount ?? 0) > 0);
       return answer;
     },
   });
