@@ -49,6 +49,11 @@ const status: Run = async ({ database, store }) => {
      from work.processes left join work.lanes lane on lane.process = name group by name, planned order by name`,
   );
   console.table(rows.map(({ planned, ...row }) => ({ ...row, planned, head, lag: Math.max(0, head - planned) })));
+  const { rows: aside } = await database.query(
+    `select obstacle as set_aside_until_it_changes, process, count(*) from work.lanes, unnest(obstacles) as obstacle
+     group by obstacle, process order by count(*) desc, obstacle, process limit 20`,
+  );
+  if (aside.length > 0) console.table(aside);
 };
 
 const showParked =

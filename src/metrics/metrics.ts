@@ -13,6 +13,10 @@ export type Depths = {
   projectionLag: ReadonlyMap<string, number>;
   processLag: ReadonlyMap<string, number>;
   timersDue: ReadonlyMap<string, number>;
+  /** Lanes by process: everything that one has to do under a key. Those at work, and those that nobody works on, for want of room or until something happens. */
+  lanesReady: ReadonlyMap<string, number>;
+  lanesRunning: ReadonlyMap<string, number>;
+  lanesSetAside: ReadonlyMap<string, number>;
   /** Events and timers that processes gave up on. */
   parked: ReadonlyMap<string, number>;
   draftsSending: number;
@@ -71,6 +75,24 @@ export const measures = {
     name: "countersign_timers_due",
     kind: "gauge",
     help: "Timers that are due but not handled yet.",
+    labels: ["process"],
+  },
+  lanesReady: {
+    name: "countersign_lanes_ready",
+    kind: "gauge",
+    help: "Keys under which a process has something to do and no instance works yet.",
+    labels: ["process"],
+  },
+  lanesRunning: {
+    name: "countersign_lanes_running",
+    kind: "gauge",
+    help: "Keys under which a process is at work, on any instance.",
+    labels: ["process"],
+  },
+  lanesSetAside: {
+    name: "countersign_lanes_set_aside",
+    kind: "gauge",
+    help: "Keys under which a process waits until the installation, a workspace, an identity or a domain changes.",
     labels: ["process"],
   },
   parked: {

@@ -65,6 +65,9 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
     projectionLag: by(measures.projectionLag),
     processLag: by(measures.processLag),
     timersDue: by(measures.timersDue),
+    lanesReady: by(measures.lanesReady),
+    lanesRunning: by(measures.lanesRunning),
+    lanesSetAside: by(measures.lanesSetAside),
     parked: by(measures.parked),
   };
   const sending = gauge(measures.draftsSending);

@@ -18,23 +18,41 @@ export async function readDepths({
   const head = await store.head();
   const behind = (position: number): number => Math.max(0, head - position);
   const names = projections.map(({ name }) => name);
-  const [checkpoints, planned, timersDue, parked, draftsSending, webhookDeliveriesPending, paused] = await Promise.all([
-    loadCheckpoints(database, names),
-    counts(database, "select name, planned as count from work.processes"),
-    counts(
-      database,
-      "select process as name, count(*) from work.items where timer is not null and due_at <= now() group by process",
-    ),
-    counts(database, "select process as name, count(*) from work.parked group by process"),
-    countSending(database),
-    counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
-    isPaused(store),
-  ]);
+  const [checkpoints, planned, lanes, timersDue, parked, draftsSending, webhookDeliveriesPending, paused] =
+    await Promise.all([
+      loadCheckpoints(database, names),
+      counts(database, "select name, planned as count from work.processes"),
+      lanesOf(database),
+      counts(
+        database,
+        "select process as name, count(*) from work.items where timer is not null and due_at <= now() group by process",
+      ),
+      counts(database, "select process as name, count(*) from work.parked group by process"),
+      countSending(database),
+      counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
+      isPaused(store),
+    ]);
   return {
     projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
     processLag: new Map([...planned].map(([name, position]) => [name, behind(position)])),
     webhookDeliveriesPending: webhookDeliveriesPending.get("all") ?? 0,
+    ...lanes,
     ...{ timersDue, parked, draftsSending, paused },
+  };
+}
+
+type Lanes = { process: string; ready: number; running: number; aside: number };
+
+async function lanesOf(sql: Sql): Promise<Pick<Depths, "lanesReady" | "lanesRunning" | "lanesSetAside">> {
+  const { rows } = await sql.query<Lanes>(
+    `select process, count(*) filter (where state = 'ready') as ready, count(*) filter (where state = 'claimed') as running,
+       count(*) filter (where obstacles is not null) as aside
+     from work.lanes group by process`,
+  );
+  return {
+    lanesReady: new Map(rows.map(({ process, ready }) => [process, ready])),
+    lanesRunning: new Map(rows.map(({ process, running }) => [process, running])),
+    lanesSetAside: new Map(rows.map(({ process, aside }) => [process, aside])),
   };
 }
 

@@ -113,7 +113,14 @@ describe("npm run projections, npm run processes", function () {
     );
     expect(listed.out).not.to.include("a letter");
     expect((await run("processes", "parked", "--process", "another")).out).to.equal("no parked items\n");
-    expect((await run("processes", "status")).out).to.match(/^planner: this one\n[\s\S]*'toyRule'/);
+    await database.query(
+      `insert into work.lanes (process, key, workspace, state, due_at, obstacles)
+       values ('toyRule', 'toy-2', '', 'waiting', 'infinity', '{workspace-1,identity-2}')`,
+    );
+    const { out: status } = await run("processes", "status");
+    expect(status).to.match(/^planner: this one\n[\s\S]*'toyRule'/);
+    expect(status).to.match(/set_aside_until_it_changes[\s\S]*'identity-2'[\s\S]*'workspace-1'/);
+    await database.query("delete from work.lanes where key = 'toy-2'");
     broken = false;
     const id = /^(\d+) {2}toyRule/.exec(listed.out)![1]!;
     expect((await run("processes", "retry", id)).code).to.equal(0);

@@ -74,7 +74,7 @@ describe("/metrics", function () {
     expect(value(text, "countersign_webhook_deliveries_pending")).to.equal(0);
   });
 
-  it("shows what is parked and due as it is at that moment", async () => {
+  it("shows what is parked, due, at work and set aside as it is at that moment", async () => {
     const { database } = service;
     expect(value(await shown(), "countersign_parked", { process: "ghost" })).to.equal(undefined);
     await database.query(
@@ -83,7 +83,16 @@ describe("/metrics", function () {
     await database.query(
       "insert into work.items (process, key, timer, due_at, payload) select 'ghost', n::text, 't', now(), '{}' from generate_series(1, 3) n",
     );
+    await database.query(
+      `insert into work.lanes (process, key, workspace, state, due_at, obstacles) values
+         ('ghost', 'a', '', 'waiting', 'infinity', '{workspace-1}'), ('ghost', 'b', '', 'waiting', 'infinity', '{workspace-1}'),
+         ('ghost', 'c', '', 'ready', '-infinity', null)`,
+    );
     const text = await shown();
+    expect(value(text, "countersign_lanes_set_aside", { process: "ghost" })).to.equal(2);
+    expect(value(text, "countersign_lanes_ready", { process: "ghost" })).to.equal(1);
+    expect(value(text, "countersign_lanes_running", { process: "ghost" })).to.equal(0);
+    await database.query("delete from work.lanes where process = 'ghost'");
     expect(value(text, "countersign_parked", { process: "ghost" })).to.equal(1);
     expect(value(text, "countersign_timers_due", { process: "ghost" })).to.equal(3);
     await database.query("delete from work.parked");
