@@ -4,6 +4,7 @@ import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
+import { pauseInForce } from "./commands/installation.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
@@ -62,7 +63,10 @@ export function compose(
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
   const unmeasured = upcasting(sharingLog(createStore(config, urls, logger)));
-  const metrics = prometheusMetrics(() => readDepths({ database, store: unmeasured, projections }));
+  const metrics = prometheusMetrics(() => {
+    const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
+    return readDepths({ database, store: unmeasured, projections, isPaused });
+  });
   const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
   const parser = createMailParser({ workers: 1 });

@@ -1,7 +1,6 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Depths } from "#src/metrics/metrics.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
-import { type InstallationEvent, installationStream, theInstallation } from "#streams/installation/events.ts";
 import { loadCheckpoints } from "./checkpoints.ts";
 
 /** How much waits where, over all instances. */
@@ -9,10 +8,13 @@ export async function readDepths({
   database,
   store,
   projections,
+  isPaused,
 }: {
   database: Database;
-  store: Pick<EventStore, "head" | "readLast">;
+  store: Pick<EventStore, "head">;
   projections: readonly { name: string }[];
+  /** Whether the operator lets nothing leave. */
+  isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
   // The head first: whoever is seen ahead of it has caught up.
   const head = await store.head();
@@ -30,7 +32,7 @@ export async function readDepths({
       counts(database, "select process as name, count(*) from work.parked group by process"),
       countSending(database),
       counts(database, "select 'all' as name, count(*) from work.webhook_deliveries where status = 'pending'"),
-      isPaused(store),
+      isPaused(),
     ]);
   return {
     projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
@@ -54,11 +56,6 @@ async function lanesOf(sql: Sql): Promise<Pick<Depths, "lanesReady" | "lanesRunn
     lanesRunning: new Map(rows.map(({ process, running }) => [process, running])),
     lanesSetAside: new Map(rows.map(({ process, aside }) => [process, aside])),
   };
-}
-
-async function isPaused(store: Pick<EventStore, "readLast">): Promise<boolean> {
-  const last = await store.readLast(installationStream(theInstallation));
-  return last?.type === ("InstallationPaused" satisfies InstallationEvent["type"]);
 }
 
 async function counts(sql: Sql, text: string, values: unknown[] = []): Promise<Map<string, number>> {

@@ -54,7 +54,7 @@ type Touched = LaneId & { workspace: string };
 /** Lanes that timers are set under. */
 const setBy = ({ lane: { process, workspace }, timers = [] }: Ending): Touched[] =>
   timers.flatMap((change) =>
-    "set" in change ? { process, key: change.set.key, workspace: workspaceOf(change.set) ?? workspace } : [],
+    "set" in change ? { process, key: change.set.key, workspace: workspaceOfTimer(change.set) ?? workspace } : [],
   );
 
 /** Each once: lanes that are given back, that timers are cancelled under, and set under. */
@@ -67,4 +67,4 @@ function touchedBy(endings: readonly Ending[]): Touched[] {
 }
 
 /** Whose a timer is, if it says so. */
-export const workspaceOf = ({ payload }: Timer): string | undefined => payload.workspaceId as string | undefined;
+export const workspaceOfTimer = ({ payload }: Timer): string | undefined => payload.workspaceId as string | undefined;

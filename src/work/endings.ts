@@ -1,6 +1,6 @@
 import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Obstacle, Timer } from "#src/processes/process.ts";
-import { lockHeld, workspaceOf } from "./endingLocks.ts";
+import { lockHeld, workspaceOfTimer } from "./endingLocks.ts";
 import type { Claimed, LaneId } from "./lanes.ts";
 import { type GivenUp, parkItems } from "./parked.ts";
 import { tryEveryMs } from "./setAside.ts";
@@ -27,16 +27,16 @@ export type Ending = {
 };
 
 /** `held`: claims that were still held. `readyAgain`: whether one of the lanes may be ready, to be claimed once more. */
-export type Recorded = { held: Set<string>; readyAgain: boolean };
+export type Stored = { held: Set<string>; readyAgain: boolean };
 
 /**
  * Records endings. Those of lanes that somebody else has claimed since change nothing. What a crash of the server takes back is done again, its
  * timers with it, so nobody waits for the disk.
  */
-export async function recordEndings(database: Role, endings: readonly Ending[], now: Date): Promise<Recorded> {
+export async function recordEndings(database: Role, endings: readonly Ending[], now: Date): Promise<Stored> {
   const inSteps = new Set(endings.filter((ending) => !isPlain(ending)).map(({ lane }) => lane.claim));
   const plain = endings.filter(({ lane }) => !inSteps.has(lane.claim));
-  const none: Recorded = { held: new Set(), readyAgain: false };
+  const none: Stored = { held: new Set(), readyAgain: false };
   const { held, readyAgain } = plain.length > 0 ? await recordPlain(database, plain, now) : none;
   const left = endings.filter(({ lane }) => !held.has(lane.claim));
   if (left.length === 0) return { held, readyAgain };
@@ -78,7 +78,7 @@ const lettingGo = `
  * Almost all there are: items that are done, timers of the lane's own that are cancelled, and lanes that go on. One statement. A lane that was woken since its claim is left to the steps
  * below, which look at it again under its lock. Answers what it has recorded.
  */
-async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Promise<Recorded> {
+async function recordPlain(sql: Sql, endings: readonly Ending[], now: Date): Promise<Stored> {
   const byClaim = new Map<string, { lane: Claimed; done: number[]; cancelled: string[]; release: boolean }>();
   for (const { lane, done, timers = [], next } of endings) {
     const known = byClaim.get(lane.claim) ?? { lane, done: [], cancelled: [], release: false };
@@ -211,7 +211,7 @@ async function setTimer(tx: Sql, { process, workspace, claim }: Claimed, timer: 
     `insert into work.lanes as lane (process, key, workspace, state, due_at) values ($1, $2, $3, 'waiting', $4)
      on conflict (process, key) do update set generation = lane.generation + (lane.claim is distinct from $5)::integer,
        due_at = case when lane.state = 'waiting' and lane.retry_at is null then least(lane.due_at, excluded.due_at) else lane.due_at end`,
-    [process, key, workspaceOf(timer) ?? workspace, dueAt, claim],
+    [process, key, workspaceOfTimer(timer) ?? workspace, dueAt, claim],
   );
 }
 

@@ -55,7 +55,7 @@ const pollEveryMs = 250;
 const parkedEveryMs = 1_000;
 const trySetAsideEveryMs = 1_000;
 /** Of the room of a process, one workspace gets at most this part. */
-const partOfWorkspace = 0.75;
+const shareOf = (places: number): number => Math.ceil(places * 0.75);
 
 type Running = { run: LaneRun; lane: Claimed; controller: AbortController; extendedAt: number };
 
@@ -77,14 +77,14 @@ export function createWorker(options: WorkerOptions): Worker {
     const lanes = [...running.values()].filter(({ lane }) => lane.process === name);
     const atWork: Record<string, number> = {};
     for (const { workspace } of lanes.map(({ lane }) => lane)) atWork[workspace] = (atWork[workspace] ?? 0) + 1;
-    return { process: name, lanes: own - lanes.length, share: Math.ceil(own * partOfWorkspace), atWork };
+    return { process: name, lanes: own - lanes.length, share: shareOf(own), atWork };
   };
 
   /** Whether lanes may be waiting because there was no room for them: otherwise all that were ready are at work. */
   function isCrowded(process: string): boolean {
     const { concurrency: own = concurrency } = byName.get(process)!;
     const atWork = [...running.values()].filter(({ lane }) => lane.process === process).length;
-    return atWork >= Math.floor(own * partOfWorkspace);
+    return atWork >= shareOf(own);
   }
 
   function wake(): void {
