@@ -8,7 +8,7 @@ import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { contactId, derivedId } from "../ids.ts";
-import { absorbThread } from "../threads/threads.ts";
+import { absorbThread, onItself } from "../threads/threads.ts";
 import type { ReadMail } from "./readMail.ts";
 
 /** Bodies up to this many bytes of JSON are stored in the event; larger ones in the blob store. */
@@ -49,7 +49,7 @@ export async function carryOut(
 async function mergeThreads(deps: Dependencies, decision: FilingDecision, cause: Cause): Promise<void> {
   for (const absorbedId of decision.absorbs) {
     const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
-    await deps.threads.handle(absorbedId, freeze, cause);
+    await onItself(deps, { threadId: absorbedId, command: freeze }, cause);
     crashPoint("filing:frozen");
     await absorbThread(deps, absorbedId, cause);
     crashPoint("filing:absorbed");
