@@ -1,6 +1,6 @@
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { type EventStore, isUnreadable } from "#src/eventStore/eventStore.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
@@ -20,8 +20,8 @@ export type PlannerOptions = {
   holder: string;
   processes: readonly Process[];
   backoff: Backoff;
-  /** Told of events that were just planned: the workers beside it need not read them again. */
-  onPlanned: (events: readonly Recorded[]) => void;
+  /** Something new may be ready. */
+  onPlanned: () => void;
 };
 
 /** Streams of these categories are what a lane can be set aside under. */
@@ -85,7 +85,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       if (signal.aborted) return;
       crashPoint("work:planned");
       for (const name of from.keys()) stood.set(name, batch.position);
-      onPlanned([...new Set(work.map(({ event }) => event))].filter((event) => !isUnreadable(event)));
+      onPlanned();
       onProgress();
     });
     writing = done.catch(() => undefined);
