@@ -10,7 +10,7 @@ import { mayConcern } from "./concerns.ts";
 import { keyFor } from "./keys.ts";
 import { anyListeners, type KnownListeners, listenersReader, loadListeners } from "./listeners.ts";
 import { PlanMoved, type Planned, writePlan } from "./plan.ts";
-import { planned, storedPlanned } from "./processRows.ts";
+import { planned, putInStep, storedPlanned } from "./processRows.ts";
 
 export type PlannerOptions = {
   store: EventStore;
@@ -62,15 +62,17 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   const { database, store, clock, log, backoff, holder, onPlanned, onProgress } = options;
   const processes = [...options.processes, listenersReader];
   const stood = await planned(database, processes, await store.head());
+  let front = await putInStep(database, processes);
   const listeners = await loadListeners(database);
   let writing: Promise<unknown> = Promise.resolve();
 
-  const furthest = Math.max(0, ...stood.values());
-  const together = new Set(processes.filter(({ name }) => stood.get(name)! === furthest));
+  const together = new Set(processes.filter(({ name }) => stood.get(name)! === front));
   const behind = processes.filter((process) => !together.has(process));
-  let reached = furthest;
+  /** Those of `together` that have no position of their own in the database. */
+  const inStep = new Set([...together].map(({ name }) => name));
+  let reached = front;
 
-  /** One plan at a time, for those that have not got so far yet. */
+  /** One plan at a time, for those that have not got so far yet. The front moves with those that are together. */
   function write(group: Iterable<Process>, batch: { events: readonly Recorded[]; position: number }): Promise<void> {
     const done = writing.then(async () => {
       if (signal.aborted) return;
@@ -80,11 +82,19 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const work = workOf(batch.events, from, { processes: those, listeners });
       const moved = movedStreams(batch.events);
       const { position } = batch;
-      const plan = { planned: work, from, position, moved, listeners: listeners.changes(), now: clock.now() };
+      const plan = {
+        ...{ planned: work, position, moved, listeners: listeners.changes(), now: clock.now() },
+        from: new Map([...from].filter(([name]) => !inStep.has(name))),
+        ...(group === together && { front }),
+      };
       await patiently(() => writePlan(database, plan, { lease: held, holder }), { log, backoff, signal });
       if (signal.aborted) return;
       crashPoint("work:planned");
-      for (const name of from.keys()) stood.set(name, batch.position);
+      for (const name of from.keys()) stood.set(name, position);
+      if (group === together) {
+        for (const name of from.keys()) inStep.add(name);
+        front = position;
+      }
       onPlanned();
       onProgress();
     });
@@ -98,7 +108,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   };
 
   async function planTogether(): Promise<void> {
-    for await (const batch of subscribe(processes, furthest)) {
+    for await (const batch of subscribe(processes, front)) {
       await write(together, batch);
       reached = batch.position;
     }
