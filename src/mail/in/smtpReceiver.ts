@@ -3,7 +3,7 @@ import type { Logger } from "pino";
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server";
 import { StartError } from "#src/startError.ts";
 import { createMessageReader } from "./messageBody.ts";
-import type { Delivery, Reception } from "./reception.ts";
+import type { MailTransaction, Reception } from "./reception.ts";
 import { storableLine } from "./storable.ts";
 
 export type SmtpReceiverOptions = {
@@ -95,13 +95,10 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     try {
       // smtp-server answers 552 itself (rejectOversized), whatever it is told here.
       if ("refused" in body) throw new Reply(451, "Too much mail at once, please try again later");
-      const deliveries = await resolveAgain(session, body.raw);
-      // One after the other: the bytes are stored with the first, and found there by the others.
-      for (const delivery of deliveries) await reception.accept(delivery);
-      logger.info(
-        { remote: session.remoteAddress, bytes: body.raw.length, recipients: deliveries.length },
-        "mail received",
-      );
+      const transaction = await resolveAgain(session, body.raw);
+      await reception.accept(transaction);
+      const { recipients, remote } = transaction;
+      logger.info({ remote: remote.ip, bytes: body.raw.length, recipients: recipients.length }, "mail received");
     } catch (error) {
       throw notNow(error);
     } finally {
@@ -110,19 +107,17 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
   }
 
   /** A recipient may be gone since RCPT. One reply speaks for all: with others left, the sender tries again and learns who it was. */
-  async function resolveAgain(session: SMTPServerSession, raw: Buffer): Promise<Delivery[]> {
+  async function resolveAgain(session: SMTPServerSession, raw: Buffer): Promise<MailTransaction> {
     const { mailFrom, rcptTo } = session.envelope;
     const from = mailFrom ? mailFrom.address : "";
     const remote = { ip: session.remoteAddress, helo: storableLine(session.hostNameAppearsAs || "", 255) };
     const found = await Promise.all(
       rcptTo.map(async ({ address }) => ({ address, recipient: await reception.resolve(address) })),
     );
-    const deliveries = found.flatMap(({ address, recipient }) =>
-      recipient ? [{ recipient, address, from, raw, remote }] : [],
-    );
-    if (deliveries.length === 0) throw new Reply(550, "No such recipient here");
-    if (deliveries.length < found.length) throw new Reply(451, "A recipient is gone, please try again");
-    return deliveries;
+    const recipients = found.flatMap(({ address, recipient }) => (recipient ? [{ recipient, address }] : []));
+    if (recipients.length === 0) throw new Reply(550, "No such recipient here");
+    if (recipients.length < found.length) throw new Reply(451, "A recipient is gone, please try again");
+    return { recipients, from, raw, remote };
   }
 
   function notNow(error: unknown): Reply {
