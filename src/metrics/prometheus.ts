@@ -23,6 +23,7 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
   const appends = new Histogram({ ...shown(measures.appends), buckets, registers });
   const events = new Counter({ ...shown(measures.events), registers });
   const deliveries = new Counter({ ...shown(measures.deliveries), registers });
+  const mailRefused = new Counter({ ...shown(measures.mailRefused), registers });
   const showDepths = depthGauges(registers);
   let looking: Promise<void> | undefined;
 
@@ -48,6 +49,7 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
         if (delivered !== undefined) deliveries.inc({ outcome: delivered });
       }
     },
+    mailRefused: (reason) => mailRefused.inc({ reason }),
     async shown() {
       await lookUpDepths();
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -167,6 +167,21 @@ export const logLines: readonly LogLine[] = [
   { level: "warn", says: "SMTP connection failed", todo: "Nothing: a sender broke off." },
   {
     level: "warn",
+    says: "an address sends an identity more mail than SMTP_IN_BUDGET allows",
+    todo: "It is told to try later, and no mail is lost. `remote` is a relay of your own? Name it in `SMTP_IN_RELAYS`. A customer who sends that much? Raise `SMTP_IN_BUDGET`. Otherwise nothing.",
+  },
+  {
+    level: "warn",
+    says: "a connection for mail came past the proxy, from an address not in SMTP_IN_RELAYS",
+    todo: "If `remote` is your proxy, add it to `SMTP_IN_RELAYS`: until then mail that it brings is refused. If it is a stranger, keep strangers away from that port.",
+  },
+  {
+    level: "warn",
+    says: "no mail is taken until there is room on the disk",
+    todo: "Senders are told 452 and try again for days. `detail` says what is short: see 'The disk is full'.",
+  },
+  {
+    level: "warn",
     says: "the response was interrupted",
     todo: "The client did not get the whole answer. Nothing, unless it is frequent.",
   },
