@@ -59,6 +59,12 @@ export const measures = {
     help: "Outcomes of mail handed to the delivery provider, as this instance recorded them.",
     labels: ["outcome"],
   },
+  mailQuarantined: {
+    name: "countersign_mail_quarantined_total",
+    kind: "counter",
+    help: "Mails that could not be recorded as they are and were quarantined by this instance.",
+    labels: [],
+  },
   projectionLag: {
     name: "countersign_projection_lag",
     kind: "gauge",
