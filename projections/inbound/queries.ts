@@ -50,12 +50,19 @@ export const inboundById = (reads: Reads, workspaceId: string, id: string) =>
     from: "inbound",
   });
 
-/** The identities of a workspace that mail is held for. */
+/** The identities of a workspace that mail is held for. One step in the index finds each, however much is held. */
 export async function heldIdentities(reads: Reads, workspaceId: string): Promise<string[]> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<{ identity_id: string }>(`select distinct identity_id from inbound where workspace_id = $1 and ${held}`, [
-      workspaceId,
-    ]);
+  const { rows } = await reads.of(workspaceId).query<{ identity_id: string }>(
+    `with recursive found (identity_id) as (
+       (select identity_id from inbound where workspace_id = $1 and ${held} order by identity_id limit 1)
+       union all
+       select (
+         select identity_id from inbound
+         where workspace_id = $1 and ${held} and identity_id > found.identity_id order by identity_id limit 1
+       ) from found where found.identity_id is not null
+     )
+     select identity_id from found where identity_id is not null`,
+    [workspaceId],
+  );
   return rows.map((row) => row.identity_id);
 }

@@ -24,6 +24,7 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
   const events = new Counter({ ...shown(measures.events), registers });
   const deliveries = new Counter({ ...shown(measures.deliveries), registers });
   const mailRefused = new Counter({ ...shown(measures.mailRefused), registers });
+  const quarantined = new Counter({ ...shown(measures.mailQuarantined), registers });
   const showDepths = depthGauges(registers);
   let looking: Promise<void> | undefined;
 
@@ -46,6 +47,7 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
       for (const type of types) {
         events.inc({ type });
         const delivered = deliveryOutcomes[type];
+        if (type === "MailQuarantined") quarantined.inc();
         if (delivered !== undefined) deliveries.inc({ outcome: delivered });
       }
     },

@@ -41,6 +41,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "a mail cannot be recorded, quarantining it",
+    todo: "It is filed without its content and its thread asks for review; mail behind it goes on. Its bytes are kept: `GET /v1/inbound/{id}/raw` of the `delivery`. `err` says why: report it.",
+  },
+  {
+    level: "error",
     says: "the embedded PostgreSQL has stopped, restarting it",
     todo: "It crashed or was killed. If it happens again, look for a lack of memory or of disk.",
   },
