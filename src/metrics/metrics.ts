@@ -59,6 +59,12 @@ export const measures = {
     help: "Outcomes of mail handed to the delivery provider, as this instance recorded them.",
     labels: ["outcome"],
   },
+  stateBytes: {
+    name: "countersign_state_cache_bytes",
+    kind: "gauge",
+    help: "Memory for states of streams that this instance keeps, in bytes, estimated: it stays below 32 MB.",
+    labels: [],
+  },
   projectionLag: {
     name: "countersign_projection_lag",
     kind: "gauge",
