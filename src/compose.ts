@@ -5,6 +5,8 @@ import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
+import { remakeSnapshots } from "./commands/states/remake.ts";
+import { createStates } from "./commands/states/states.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
@@ -27,6 +29,8 @@ import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
+import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
+import { rulesOfStreams } from "./snapshots/rules.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
@@ -48,6 +52,8 @@ export type Composition = {
   deps: Dependencies;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
   startClock(): Promise<void>;
+  /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
+  remakeSnapshots(): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -63,9 +69,10 @@ export function compose(
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
   const unmeasured = upcasting(sharingLog(createStore(config, urls, logger)));
-  const metrics = prometheusMetrics(() => {
-    const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
-    return readDepths({ database, store: unmeasured, projections, isPaused });
+  const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
+  const metrics = prometheusMetrics({
+    depths: () => readDepths({ database, store: unmeasured, projections, isPaused }),
+    stateBytes: () => states.bytes(),
   });
   const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
@@ -80,8 +87,10 @@ export function compose(
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const ids = systemIds;
+  const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
+  const states = createStates({ store, snapshots });
   const deps: Dependencies = {
-    ...createStreamServices({ store, clock, ids }),
+    ...createStreamServices({ store, clock, ids, states }),
     store,
     clock,
     ids,
@@ -108,11 +117,13 @@ export function compose(
     async startClock() {
       await shared?.start();
     },
+    remakeSnapshots: () => remakeSnapshots(states, snapshots, { clock }),
     async close() {
       shared?.stop();
       waitFor.close();
       await Promise.all([provider.close(), parser.close(), authenticator.close()]);
       await Promise.all([webhooks.sender.close(), pictures.close()]);
+      await states.close();
       await store.close();
       await database.close();
     },

@@ -84,6 +84,12 @@ export const measures = {
     help: "Mails that could not be recorded as they are and were quarantined by this instance.",
     labels: [],
   },
+  stateBytes: {
+    name: "countersign_state_cache_bytes",
+    kind: "gauge",
+    help: "Memory for states of streams that this instance keeps, in bytes, estimated: it stays below 32 MB.",
+    labels: [],
+  },
   projectionLag: {
     name: "countersign_projection_lag",
     kind: "gauge",

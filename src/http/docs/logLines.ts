@@ -157,6 +157,16 @@ export const logLines: readonly LogLine[] = [
     todo: "Nothing: the same event ids are asked about until the answer is known.",
   },
   { level: "warn", says: "subscribing again", todo: "Nothing, unless it goes on: then EventStoreDB is not well." },
+  {
+    level: "warn",
+    says: "cannot write snapshots of long streams",
+    todo: "Nothing, unless it comes again and again: then see what is wrong with PostgreSQL. Meanwhile the first request to a long thread after a start takes some seconds.",
+  },
+  {
+    level: "warn",
+    says: "cannot make snapshots anew: long streams are folded when they are needed",
+    todo: "Nothing: the first request to a long thread takes some seconds. `err` says what failed.",
+  },
   { level: "warn", says: "lost a connection to PostgreSQL", todo: "Nothing: another one is opened." },
   {
     level: "warn",
