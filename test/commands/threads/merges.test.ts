@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import pg from "pg";
 import { chains } from "#projections/chains/projector.ts";
+import { messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -9,6 +10,7 @@ import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import { threadStream } from "#streams/thread/events.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
+import { sized } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
 const threads = (world: SendWorld): string[] =>
@@ -66,6 +68,89 @@ describe("a merge", () => {
       expect(world.log.all.filter(({ type }) => type === "MessageReceived").at(-1)!.stream).to.equal(
         threadStream(older),
       );
+    });
+
+    const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+    const decision = (number: number, different: Partial<FilingDecision>) =>
+      ({
+        ...{ type: "FilingDecided", stream: `filing-${uuid(0)}`, revision: number - 1 },
+        data: {
+          ...{ number, threadId: uuid(number), opensThread: false, absorbs: [], chainIds: [], disposition: "threaded" },
+          ...{
+            messageId: uuid(number),
+            rfcMessageId: `<${number}@x>`,
+            contentDigest: `digest ${number}`,
+            ...different,
+          },
+        },
+      }) as unknown as Recorded<FilingEvent>;
+    const reads = () => ({ of: () => client, ofNone: client, ofAll: client }) as never;
+
+    /** Projects in batches of so many, into empty tables; answers how many rows of merges were written or deleted. */
+    async function project(events: readonly Recorded<FilingEvent>[], size: number): Promise<number> {
+      for (const table of chains.tables) await client.query(`truncate ${table}`);
+      let rows = 0;
+      const counting = {
+        async query(text: string, values: unknown[]) {
+          const answer = await client.query(text, values);
+          if (/^(insert|update|delete)/.test(text.trim()) && /chain_(merge|group)/.test(text))
+            rows += answer.rowCount ?? 0;
+          return answer;
+        },
+      };
+      for (let from = 0; from < events.length; from += size) {
+        await chains.project(counting as never, events.slice(from, from + size));
+      }
+      return rows;
+    }
+    const groups = async () =>
+      (
+        await client.query(
+          "select thread_id, group_id, survivor_id, members from chain_merged join chain_groups using (group_id) order by 1",
+        )
+      ).rows;
+
+    it("leads to the end of any number of merges in one step, and costs no more for the last than for the first", async () => {
+      const count = sized(200, 10_000);
+      // The newest thread into the one before it, that into the one before it, and so on.
+      const merges = Array.from({ length: count - 1 }, (_, n) =>
+        decision(count + n + 1, { threadId: uuid(count - n - 1), absorbs: [uuid(count - n)] }),
+      );
+      const opened = Array.from({ length: count }, (_, n) => decision(n + 1, { opensThread: true }));
+      expect(await project([...opened, ...merges], 10)).to.be.below(count * 6);
+      const ids = Array.from({ length: count }, (_, n) => uuid(n + 1));
+      for (const { survivorId, openedNumber } of await survivorsOf(reads(), ids)) {
+        expect([survivorId, openedNumber]).to.deep.equal([uuid(1), 1]);
+      }
+      const inTens = await groups();
+      await project([...opened, ...merges], 77);
+      expect(await groups()).to.deep.equal(inTens);
+    });
+
+    it("moves the smaller side, whichever survives", async () => {
+      const count = sized(100, 10_000);
+      const into = (number: number, survivor: number, ...absorbed: number[]) =>
+        decision(number, { threadId: uuid(survivor), absorbs: absorbed.map(uuid) });
+      // All into thread 50, then that into each of the older ones in turn.
+      const large = Array.from({ length: count }, (_, n) => into(n + 1, 50, n + 100));
+      const older = Array.from({ length: 49 }, (_, n) => into(count + n + 1, 49 - n, 50 - n));
+      expect(await project([...large, ...older], 5)).to.be.below((count + 49) * 6);
+      const [found] = await survivorsOf(reads(), [uuid(count + 99)]);
+      expect(found?.survivorId).to.equal(uuid(1));
+    });
+
+    it("looks one Message-ID up once, however many mails carry it", async () => {
+      const same = Array.from({ length: 100 }, (_, n) => decision(n + 1, { rfcMessageId: "<same@x>" }));
+      await project(same, 50);
+      const asked = [
+        { rfcMessageId: "<same@x>", contentDigest: "digest 7" },
+        { rfcMessageId: "<same@x>", contentDigest: "another" },
+        { rfcMessageId: "<unknown@x>", contentDigest: "digest 7" },
+      ];
+      expect(await messagesWithIds(reads(), uuid(0), asked)).to.have.deep.members([
+        { ...asked[0], messageId: uuid(7) },
+        { ...asked[1], messageId: null },
+      ]);
     });
   });
 });
