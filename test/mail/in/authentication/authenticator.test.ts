@@ -87,6 +87,16 @@ describe("authenticating a mail [d13 authentication]", function () {
     expect(stranger).to.include({ spf: "pass", dmarc: "none", aligned: false });
   });
 
+  it("concludes nothing from the address of a relay that names no client, whatever its domain's record says", async () => {
+    const [raw, envelopeFrom] = [mailOf(), "ann@bank.test"];
+    const sender = { address: "ann@bank.test", fromCount: 1 };
+    const remote = { ip: "192.0.2.1", helo: "mx.bank.test", relay: true } as const;
+    const found = await authenticator.authenticate({ raw, envelopeFrom, remote }, sender);
+    expect(found).to.include({ spf: "none", dkim: "none", dmarc: "fail", aligned: false });
+    const signed = await authenticator.authenticate({ raw: await signMail(raw, signer), envelopeFrom, remote }, sender);
+    expect(signed).to.include({ spf: "none", dkim: "pass", dmarc: "pass", aligned: true });
+  });
+
   it("believes nothing that stands in the mail itself", async () => {
     const claims = [
       "Authentication-Results: mx.agents.test; dmarc=pass header.from=bank.test; dkim=pass; spf=pass",
