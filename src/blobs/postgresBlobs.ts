@@ -7,8 +7,8 @@ const largeBytes = 256 * 1024;
 
 /** Blobs in PostgreSQL, in `work.blobs`: durable with the commit of the one statement that writes them. */
 export const postgresBlobs = (sql: Sql): Blobs => ({
-  async put(bytes) {
-    const hash = createHash("sha256").update(bytes).digest();
+  async put(bytes, sha256) {
+    const hash = sha256 === undefined ? createHash("sha256").update(bytes).digest() : Buffer.from(sha256, "hex");
     if (bytes.length <= largeBytes || !(await exists(sql, hash))) {
       await sql.query("insert into work.blobs (sha256, bytes) values ($1, $2) on conflict do nothing", [hash, bytes]);
     }

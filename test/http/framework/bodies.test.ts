@@ -130,6 +130,43 @@ describe("bodies of the http framework", () => {
     await refused("POST /v1/drafts", post(`${"[".repeat(400_000)}${"]".repeat(400_000)}`), [422, "invalid_request"]);
   });
 
+  it("refuse more than 20,000 values, naming the field", async () => {
+    const many = `{"metadata":{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":0`).join()}}}`;
+    const { message, field } = await refused("POST /v1/drafts", post(many), [422, "invalid_request"]);
+    expect([message, field]).to.deep.equal(["metadata: expected a body of at most 20000 JSON values", "metadata"]);
+    const zeros = `[${Array(20_000).fill(0).join()}]`;
+    const whole = await refused("POST /v1/drafts", post(zeros), [422, "invalid_request"]);
+    expect(whole.message).to.equal("expected a body of at most 20000 JSON values");
+  });
+
+  it("above 256 KB are taken and refused as smaller ones are, in the same words", async () => {
+    const html = "é".repeat(131_072);
+    const large = { ...draft, body_text: html, body_html: html };
+    const { json } = await ask("POST /v1/drafts", { json: large });
+    expect(json.seen).to.deep.equal(large);
+    for (const [field, value, says] of [
+      ["rationale", "a\0b", "rationale: expected text without NUL characters"],
+      ["metadata", { a: ["\ud800"] }, "metadata.a[0]: expected well-formed Unicode text"],
+      ["unknown", 1, "unknown: unknown field: expected"],
+      ["body_text", `${html}x`, "body_text: expected a string of at most 262144 bytes or null"],
+    ] as const) {
+      const { message } = await refused("POST /v1/drafts", { json: { ...large, [field]: value } }, [
+        422,
+        "invalid_request",
+      ]);
+      expect(message).to.contain(says);
+    }
+    const text = JSON.stringify(large);
+    for (const [body, says] of [
+      [text.slice(1), "the request body is not valid JSON"],
+      [Buffer.concat([Buffer.from(text.slice(0, -2)), Buffer.from([0xff]), Buffer.from('"}')]), "not valid UTF-8"],
+      [text.replace("{", '{"__proto__":{"admin":true},'), "__proto__: unknown field"],
+    ] as const) {
+      const { message } = await refused("POST /v1/drafts", post(body), [422, "invalid_request"]);
+      expect(message).to.contain(says);
+    }
+  });
+
   it("refuse __proto__ wherever it stands, as an unknown field", async () => {
     const text = JSON.stringify(draft);
     for (const body of [

@@ -237,6 +237,8 @@ function documented(name: string, value: unknown): Json {
   switch (name) {
     case "lowercase":
       return {};
+    case "base64File":
+      return { type: "string", maxLength: value, contentEncoding: "base64" };
     case "maxBytes":
       return { "x-max-bytes": value };
     case "maxJsonBytes":
