@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
 import { expect } from "chai";
+import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
+import { EncodedFile } from "#src/http/framework/body/encodedFile.ts";
 import { validKey } from "./support.ts";
 import { draft, known, useToys } from "./toys.ts";
 
@@ -150,11 +153,12 @@ describe("bodies of the http framework", () => {
       ["unknown", 1, "unknown: unknown field: expected"],
       ["body_text", `${html}x`, "body_text: expected a string of at most 262144 bytes or null"],
     ] as const) {
-      const { message } = await refused("POST /v1/drafts", { json: { ...large, [field]: value } }, [
+      const refusal = await refused("POST /v1/drafts", { json: { ...large, [field]: value } }, [
         422,
         "invalid_request",
       ]);
-      expect(message).to.contain(says);
+      expect(refusal.message).to.contain(says);
+      expect(refusal.field).to.equal(says.slice(0, says.indexOf(":")));
     }
     const text = JSON.stringify(large);
     for (const [body, says] of [
@@ -165,6 +169,27 @@ describe("bodies of the http framework", () => {
       const { message } = await refused("POST /v1/drafts", post(body), [422, "invalid_request"]);
       expect(message).to.contain(says);
     }
+  });
+
+  it("above 256 KB are parsed, decoded and hashed by another thread, smaller ones by none", async () => {
+    const parser = createBodyParser();
+    const parsed = async (bytes: number, content: string) => {
+      const block = new Uint8Array(Buffer.from(JSON.stringify({ text: "x".repeat(bytes), files: [{ content }, {}] })));
+      const body = (await parser.parse([block], [["files", "*", "content"]])) as any;
+      return { moved: block.length === 0, text: body.text.length, file: body.files[0].content, none: body.files[1] };
+    };
+    const file = Buffer.from("a file");
+    const sha256 = createHash("sha256").update(file).digest("hex");
+    for (const [bytes, moved] of [
+      [200_000, false],
+      [300_000, true],
+    ] as const) {
+      const encoded = new EncodedFile(8, { bytes: file, sha256 });
+      const sound = await parsed(bytes, file.toString("base64"));
+      expect(sound).to.deep.equal({ moved, text: bytes, file: encoded, none: {} });
+      expect((await parsed(bytes, "no base64")).file).to.deep.equal(new EncodedFile(9, undefined));
+    }
+    await parser.close();
   });
 
   it("refuse __proto__ wherever it stands, as an unknown field", async () => {

@@ -25,7 +25,9 @@ export function parseInThread({ blocks, files: paths }: { blocks: Uint8Array[]; 
 
 function parse(blocks: Uint8Array[], paths: FilePath[]): Parsed {
   try {
-    const body = parseJson(Buffer.concat(blocks), paths);
+    const bytes = Buffer.concat(blocks);
+    blocks.length = 0;
+    const body = parseJson(bytes, paths);
     const files: FileAt[] = [];
     takeFiles(body, files);
     return { body, files };
