@@ -88,9 +88,9 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
-      const { host, port, publicUrl, trustProxy } = config;
+      const { host, port, publicUrl, trustProxy, metricsToken } = config;
       http = await startHttp({
-        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy },
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy, metricsToken },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,

@@ -76,7 +76,7 @@ const rules: Rule[] = [
       within("src/commands"),
       within("src/http"),
     ],
-    packages: /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|prom-client|diff)$/,
+    packages: /^(node:.*|express|helmet|ajv|typebox|pino|pino-http|express-rate-limit|piscina|prom-client|diff|tsx)$/,
   },
   {
     files: /^src\/subscriptions\//,

@@ -10,8 +10,8 @@ const largeBytes = 256 * 1024;
  * time of the row, so that the sweep (postgresSweep.ts) leaves it.
  */
 export const postgresBlobs = (sql: Sql): Blobs => ({
-  async put(bytes) {
-    const hash = createHash("sha256").update(bytes).digest();
+  async put(bytes, sha256) {
+    const hash = sha256 === undefined ? createHash("sha256").update(bytes).digest() : Buffer.from(sha256, "hex");
     if (bytes.length <= largeBytes || !(await touch(sql, hash))) {
       await sql.query(
         "insert into work.blobs (sha256, bytes) values ($1, $2) on conflict (sha256) do update set touched_at = now()",

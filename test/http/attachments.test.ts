@@ -1,7 +1,9 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect } from "chai";
 import pg from "pg";
 import { runHere } from "#test/support/commandHere.ts";
+import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { testSettings } from "#test/support/settings.ts";
 
@@ -163,6 +165,54 @@ describe("attachments, both ways [d6 attachments]", function () {
     const empty = await send([attachment(Buffer.alloc(0), { filename: "empty.txt", content_type: "text/plain" })]);
     expect(empty.status).to.equal(202);
   });
+
+  it("of a letter that is refused are not stored", async () => {
+    const file = randomBytes(300_000);
+    const refused = await workspace.ask("POST /v1/emails/send", {
+      json: {
+        identity_id: identity.id,
+        to: ["r@x.example"],
+        subject: "Files",
+        body_html: "<script>nothing that can be shown</script>",
+        attachments: [attachment(file)],
+      },
+    });
+    expect([refused.status, refused.json.error], refused.text).to.deep.equal([422, "invalid_request"]);
+    const hash = createHash("sha256").update(file).digest("hex");
+    expect(await service.deps.blobs.size(hash)).to.equal(undefined);
+    expect((await send([attachment(file)])).status).to.equal(202);
+    expect(await service.deps.blobs.size(hash)).to.equal(file.length);
+  });
+
+  /** The longest that the event loop of this process, and so of its service, stands still while `work` runs; in ms. */
+  async function longestStandstill(work: () => Promise<unknown>): Promise<number> {
+    const delays = monitorEventLoopDelay({ resolution: 5 });
+    delays.enable();
+    await work();
+    delays.disable();
+    return delays.max / 1e6;
+  }
+
+  const bodies: [string, () => string][] = [
+    [
+      "millions of fields",
+      () => `{"metadata":{${Array.from({ length: sized(25_000, 2_400_000) }, (_, n) => `"k${n}":0`).join()}}}`,
+    ],
+    ["millions of zeros", () => `[${Array(sized(25_000, 17_500_000)).fill("0").join()}]`],
+  ];
+  for (const [what, bodyOf] of bodies) {
+    it(`do not make room for ${what}: 422 before anything is parsed`, async () => {
+      const body = Buffer.from(bodyOf());
+      let answer: Awaited<ReturnType<typeof send>> | undefined;
+      const standstill = await longestStandstill(async () => {
+        answer = await workspace.ask("POST /v1/emails/send", { body, headers: { "Content-Type": "application/json" } });
+      });
+      expect([answer?.status, answer?.json.error]).to.deep.equal([422, "invalid_request"]);
+      expect(answer?.json.message).to.match(/expected a body of at most 20000 JSON values$/);
+      // The client that sends it is in this process too.
+      expect(standstill).to.be.lessThan(1_000);
+    });
+  }
 
   it("may be exactly as large as allowed, and a larger request is none at all", async () => {
     const sizes = [10 * megabyte, 10 * megabyte, 5 * megabyte];

@@ -32,7 +32,10 @@ const sharedThreads = () => (threads ??= { parser: createMailParser({ workers: 1
 /** Every role of the service in this process, on a database of its own, answering on a real socket. */
 export async function startInProcess(environment: Record<string, string> = {}) {
   const testDatabase = await createTestDatabase({ readModels: true });
-  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL"].map((name) => [`RATE_LIMIT_${name}`, "100000"]);
+  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT"].map((name) => [
+    `RATE_LIMIT_${name}`,
+    "100000",
+  ]);
   const config = loadConfig({
     ...settingsOn(testDatabase),
     LOG_LEVEL: "error",

@@ -1,4 +1,5 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from "typebox";
+import type { EncodedFile } from "../framework/body/encodedFile.ts";
 
 /** Schemas that several resources share. Sizes are UTF-8 bytes. */
 
@@ -28,6 +29,10 @@ export const VisibleLine = (maxLength: number, options: Record<string, unknown> 
   Type.String({ format: "visible-line", minLength: 1, maxLength, ...options });
 
 export const Text = (maxBytes: number, options: Record<string, unknown> = {}) => Type.String({ maxBytes, ...options });
+
+/** A file in base64. A handler gets it decoded; `maxLength` counts its characters in the body. */
+export const Base64File = (maxLength: number, options: Record<string, unknown> = {}) =>
+  Type.Unsafe<EncodedFile>({ base64File: maxLength, ...options });
 
 /** Free-form JSON, counted as JSON.stringify writes it. */
 export const JsonObject = (maxJsonBytes: number) =>

@@ -238,6 +238,8 @@ function documented(name: string, value: unknown): Json {
     case "lowercase":
     case "remedy":
       return {};
+    case "base64File":
+      return { type: "string", maxLength: value, contentEncoding: "base64" };
     case "maxBytes":
       return { "x-max-bytes": value };
     case "maxJsonBytes":

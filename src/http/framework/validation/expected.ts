@@ -19,6 +19,7 @@ type AnySchema = {
   maxLength?: number;
   maxBytes?: number;
   maxJsonBytes?: number;
+  base64File?: number;
   minItems?: number;
   maxItems?: number;
 };
@@ -34,6 +35,7 @@ function words(schema: AnySchema): string {
   if (schema.anyOf) return schema.anyOf.map(words).join(" or ");
   if (schema.enum) return oneOf(schema.enum);
   if ("const" in schema) return oneOf([schema.const]);
+  if (schema.base64File !== undefined) return text({ maxLength: schema.base64File });
   switch (schema.type) {
     case "integer":
     case "number":

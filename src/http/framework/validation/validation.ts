@@ -1,8 +1,9 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { TSchema } from "typebox";
+import { EncodedFile } from "../body/encodedFile.ts";
+import { pathTo } from "../body/parseJson.ts";
 import { invalid } from "../errors.ts";
-import { pathTo } from "./body.ts";
 import { expected } from "./expected.ts";
 import { formats } from "./formats.ts";
 
@@ -50,6 +51,11 @@ function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
     type: "string",
     schemaType: "number",
     validate: (limit: number, text: string) => Buffer.byteLength(text) <= limit,
+  });
+  ajv.addKeyword({
+    keyword: "base64File",
+    schemaType: "number",
+    validate: (limit: number, value: unknown) => value instanceof EncodedFile && value.encodedLength <= limit,
   });
   ajv.addKeyword({
     keyword: "maxJsonBytes",
