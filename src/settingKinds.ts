@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from "node:net";
+import { isIP } from "node:net";
 import Type, { type Static, type TSchema } from "typebox";
 
 /** What the declaration of a setting says beside its kind. */
@@ -88,7 +88,9 @@ const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
 export const Proxies = (meaning: Meaning<string> = {}) =>
   Checked(
     `a whole number from 0 to 10, or a comma-separated list, each an IP address, a network such as 10.0.0.0/8, or one of ${namedNetworks.join(", ")}`,
-    (text) => /^(\d|10)$/.test(text) || (!/^\d+$/.test(text) && listed(text).every(isNetwork)),
+    (text) =>
+      /^(\d|10)$/.test(text) ||
+      (!/^\d+$/.test(text) && listed(text).every((each) => namedNetworks.includes(each) || isNetwork(each))),
     meaning,
   );
 
@@ -96,12 +98,6 @@ export const Proxies = (meaning: Meaning<string> = {}) =>
 export const trustedProxies = (text: string): number | string[] => (/^\d+$/.test(text) ? Number(text) : listed(text));
 
 const listed = (text: string): string[] => text.split(",").map((each) => each.trim());
-
-function isNetwork(text: string): boolean {
-  const [, address = "", bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  if (namedNetworks.includes(text)) return true;
-  return isIP(address) !== 0 && Number(bits ?? 0) <= (isIPv4(address) ? 32 : 128);
-}
 
 /** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
 export const DnsServer = () => Checked("an IP address or IP:port", isDnsServer);

@@ -138,6 +138,11 @@ export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
 }
 
+/** The database gave up on a statement that took too long: it may be busy, or be asked for too much. */
+export class StatementTimedOut extends Unavailable {
+  override readonly name = "StatementTimedOut";
+}
+
 /**
  * The log is not the one that was read before: wiped, replaced, or restored from an older copy. What was derived from it no longer fits,
  * so a subscription ends with this instead of going on quietly, and nobody may go on from their checkpoint.

@@ -3,6 +3,7 @@ import { readEvents } from "#src/eventStore/eventStore.ts";
 import { unproven } from "#src/mail/in/authentication/authenticator.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
+import { awaitsAuthentication } from "#streams/thread/authentication.ts";
 import type { Authentication, InboundMessage } from "#streams/thread/events.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -19,7 +20,7 @@ export async function authenticateMessage(
 ): Promise<void> {
   const { number, messageId, identityId, classification, subject } = message;
   const { state: thread } = await deps.threads.load(threadId);
-  if (!thread.unauthenticated.includes(number)) return;
+  if (!awaitsAuthentication(thread, number)) return;
   const authentication = await authenticationOf(deps, message);
   const fromEmail = message.from?.address ?? null;
   const contact = fromEmail === null ? undefined : await contactOf(deps, workspaceId, fromEmail);

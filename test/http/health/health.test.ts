@@ -73,6 +73,7 @@ describe("what is told to whom of a part that is not ready", () => {
     const metrics = {
       answered: () => {},
       appended: () => {},
+      mailRefused: () => {},
       shown: async () => ({ contentType: "text/plain", text: "countersign_inner 1\n" }),
     };
     const broken = async () => ({ name: "database", ok: false, detail: "postgres://u:hunter2@h/d" });
