@@ -1,6 +1,6 @@
 import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { readEvents, Unavailable } from "#src/eventStore/eventStore.ts";
-import type { ParsedMail } from "#src/mail/in/parse.ts";
+import { type ParsedMail, unreadableMail } from "#src/mail/in/parsedMail.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -54,7 +54,9 @@ export async function receivedAt(
 /** A mail and what could be read of it. Throws Unavailable if storage is away. */
 export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
   const raw = await rawOf(deps, event);
-  return { event, parsed: raw ? await deps.parser.parse(raw) : unreadable("the stored mail is missing or damaged") };
+  if (!raw) return { event, parsed: unreadableMail("the stored mail is missing or damaged") };
+  const { identityId, rawSha256 } = event.data;
+  return { event, parsed: await deps.parser.parse(raw, { turn: identityId, sha256: rawSha256 }) };
 }
 
 async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<Buffer | undefined> {
@@ -68,11 +70,3 @@ async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<B
   }
   throw new Unavailable(`the blob of delivery ${event.data.deliveryId} is not stored yet`);
 }
-
-const unreadable = (reason: string): ParsedMail => ({
-  bodyText: null,
-  bodyHtml: null,
-  extractedText: "",
-  attachments: [],
-  unreadable: reason,
-});
