@@ -3,11 +3,11 @@ import type { MailTransaction, Reception, Recipient } from "#src/mail/in/recepti
 import type { Actor } from "#streams/event.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { resolveRecipient } from "./recipients.ts";
+import { createRecipients } from "./recipients.ts";
 
 /** Takes mail in: resolves recipients, and makes a mail durable before its sender is answered 250. */
 export const reception = (deps: Dependencies): Reception => ({
-  resolve: (address) => resolveRecipient(deps, address),
+  resolve: createRecipients(deps),
   accept: (transaction) => receive(deps, transaction),
 });
 

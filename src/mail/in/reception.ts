@@ -23,7 +23,11 @@ export type Remote = {
 
 /** Where received mail goes, by any route. Both throw Unavailable (src/eventStore/eventStore.ts) when storage is away. */
 export type Reception = {
-  resolve(address: string): Promise<Recipient | undefined>;
+  /**
+   * Whose address this is; undefined if nobody's, which is never answered from memory. A recipient may be one who was there some seconds
+   * ago, unless it is asked for `anew`.
+   */
+  resolve(address: string, options?: { anew?: boolean }): Promise<Recipient | undefined>;
   /** Resolves when every recipient's copy is durable: from then on the sender may be told that we have the mail. */
   accept(transaction: MailTransaction): Promise<void>;
 };

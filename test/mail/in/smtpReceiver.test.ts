@@ -40,7 +40,11 @@ describe("the SMTP receiver", function () {
 
   const start = async (options: Partial<SmtpReceiverOptions> = {}) => {
     await receiver?.close();
-    receiver = await createSmtpReceiver({ reception, port: 0, host: "127.0.0.1", logger, closeMs: 2_000, ...options });
+    const limits = { connections: 100 };
+    receiver = await createSmtpReceiver({
+      ...{ reception, port: 0, host: "127.0.0.1", logger, limits, closeMs: 2_000 },
+      ...options,
+    });
   };
   beforeEach(async () => {
     reception = inMemory();
@@ -66,7 +70,7 @@ describe("the SMTP receiver", function () {
   });
 
   it("takes the sender's address from the proxy in front, where there is one, and greets nobody who names none", async () => {
-    await start({ proxied: true });
+    await start({ proxied: true, relays: ["127.0.0.0/8"] });
     const sender = await startSender(receiver.port, "PROXY TCP4 203.0.113.7 192.0.2.1 51000 25\r\n");
     for (const line of ["EHLO mail.kunde.example", "MAIL FROM:<c@kunde.example>", "RCPT TO:<agent@agents.example>"])
       expect(await sender.say(line)).to.match(/^250/);

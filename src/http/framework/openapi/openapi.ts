@@ -236,6 +236,7 @@ function createComponents(): Components {
 function documented(name: string, value: unknown): Json {
   switch (name) {
     case "lowercase":
+    case "remedy":
       return {};
     case "maxBytes":
       return { "x-max-bytes": value };

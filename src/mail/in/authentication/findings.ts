@@ -1,4 +1,4 @@
-import type { Remote } from "../reception.ts";
+import type { Remote } from "#src/mail/in/reception.ts";
 
 /** What was found out about a mail by asking DNS and doing sums, before anybody judges what it proves. */
 
