@@ -18,10 +18,17 @@ export type Received = Recorded<InboxEvent>;
 const togetherBytes = 16 * 1024 * 1024;
 
 /** What mails under way in this process take together, as they came. Anybody may send large ones, and all at once. */
-export const mailRoom: Room = createRoom(4 * togetherBytes);
+const mailRoom: Room = createRoom(4 * togetherBytes);
+/** Mails that take no more together do not wait for room behind others. */
+const smallBytes = 256 * 1024;
 
-export const bytesOf = (received: readonly Received[]): number =>
-  received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
+/** Does the work once there is room for these mails, all of one workspace: beside one that floods us there is room for others. */
+export function withRoom<T>(received: readonly Received[], work: () => Promise<T>): Promise<T> {
+  const bytes = bytesOf(received);
+  return bytes <= smallBytes ? work() : mailRoom.take(bytes, work, received[0]?.data.workspaceId);
+}
+
+const bytesOf = (received: readonly Received[]): number => received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
 /** As many as may be read together, from the first. */
 export function readTogether(received: readonly Received[]): Received[] {
