@@ -1,4 +1,4 @@
-import { conditions, page } from "../page.ts";
+import { conditions, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -23,7 +23,7 @@ const columns = `id, identity_id, received_at, position, filed_position,
   json_build_object('from', envelope_from, 'to', envelope_to) as envelope, disposition,
   case when ${held} then null else message_id end as message_id, reason, size_bytes`;
 
-export type InboundFilter = { identity_id?: string; disposition?: string; limit: number; offset: number };
+export type InboundFilter = Window & { identity_id?: string; disposition?: string };
 
 /** Newest first. */
 export function listInbound(reads: Reads, workspaceId: string, filter: InboundFilter) {
@@ -31,15 +31,13 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
     ["identity_id = {n}", filter.identity_id],
     ["disposition = {n}", filter.disposition],
   ]);
-  const { limit, offset } = filter;
   return page<InboundRow>(reads.of(workspaceId), {
     select: columns,
     from: "inbound",
     where,
     values,
-    orderBy: "position desc",
-    limit,
-    offset,
+    order: { columns: ["position"], direction: "desc" },
+    window: filter,
   });
 }
 

@@ -22,7 +22,8 @@ describe("filing mails made to be too large to be recorded", function () {
     const { resolve, accept: take } = reception(service.deps);
     const recipient = (await resolve(to))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
-    accept = (raw) => take({ recipient, address: to, from: "ann@customer.example", raw: Buffer.from(raw), remote });
+    accept = (raw) =>
+      take({ recipients: [{ recipient, address: to }], from: "ann@customer.example", raw: Buffer.from(raw), remote });
   });
 
   after(() => service.stop());
@@ -56,12 +57,12 @@ describe("filing mails made to be too large to be recorded", function () {
     let [readAtOnce, most] = [0, 0];
     let goOn = (): void => {};
     const stalled = new Promise<void>((resolve) => (goOn = resolve));
-    parser.parse = async (raw) => {
+    parser.parse = async (raw, about) => {
       readAtOnce += raw.length;
       most = Math.max(most, readAtOnce);
       await stalled;
       // Its head is enough to file it by: what a large body costs is not the point here.
-      return parse(raw.subarray(0, 1_000)).finally(() => (readAtOnce -= raw.length));
+      return parse(raw.subarray(0, 1_000), about).finally(() => (readAtOnce -= raw.length));
     };
     const large = (n: number) => mail({ id: `large${n}@x`, to, text: `${n}${"x".repeat(78)}\r\n`.repeat(50_000) });
     for (const raw of numbered(6, large)) await accept(raw);
