@@ -72,7 +72,7 @@ describe("a mail that cannot be recorded", () => {
       {
         number: 3,
         deliveryId: alarms[0]?.delivery,
-        reason: `it could not be recorded: ${tooLarge.message}`,
+        reason: "it could not be recorded: it does not fit into an event",
         threadId: null,
       },
     ]);
