@@ -94,6 +94,7 @@ export function compose(
     pictures,
     keyRing,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
+    log: logger,
     settings: settingsOf(config),
   };
   return {

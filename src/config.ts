@@ -97,6 +97,8 @@ function completed(read: Settings, given: Environment) {
     /** npm sets this for whatever it runs, and for what that starts. */
     startedByNpm: Boolean(given.npm_lifecycle_event),
     smtpInProxy: read.smtpInProxy === "true",
+    /** Strangers may come by this machine too, through a tunnel or a plain proxy: in production only named relays are believed. */
+    smtpInXclient: !production || given.SMTP_IN_RELAYS !== undefined,
     startPaused: read.startPaused === "true",
     roles: new Set<Role>(read.roles),
     publicUrl,

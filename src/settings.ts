@@ -13,12 +13,14 @@ import {
   ListOf,
   MailAddress,
   type Meaning,
+  Network,
   OneOf,
   PointOf,
   Proxies,
   Rate,
   ThreeOf,
   Token,
+  TwoOf,
   Url,
   Whole,
 } from "./settingKinds.ts";
@@ -118,11 +120,35 @@ export const settings = Type.Object({
     default: 2525,
     description: "The port that the mail receiver listens on; 0 turns it off.",
   }),
+  SMTP_IN_RELAYS: ListOf(Network(), {
+    default: ["127.0.0.0/8", "::1"],
+    description:
+      "Your own mail relays and proxies: no limit of one address is meant for them, and they may name the sender by XCLIENT or the PROXY protocol; mail of which they name none proves nothing by SPF.",
+  }),
   SMTP_IN_PROXY: OneOf(["true", "false"], {
     default: "false",
     description:
-      "With true every connection for mail begins with a line of the PROXY protocol (version 1) that names its sender; only for a port that nobody reaches past the proxy.",
+      "With true every connection for mail from SMTP_IN_RELAYS begins with a line of the PROXY protocol (version 1) that names its sender.",
   }),
+  SMTP_IN_BUDGET: TwoOf(Whole(1, 1_000_000), {
+    default: [600, 500],
+    description:
+      "How many messages, and how many megabytes of mail, one address may send one identity in 10 minutes before it is told to come back later.",
+  }),
+  SMTP_IN_MIN_FREE_MB: Whole(0, 1_000_000_000, {
+    default: 500,
+    unit: "megabytes",
+    description:
+      "How much has to be free on the disk of the embedded PostgreSQL; below it no mail is taken, and senders are told to come back later.",
+  }),
+  SMTP_IN_MAX_DATABASE_MB: Type.Optional(
+    Whole(1, 1_000_000_000, {
+      unit: "megabytes",
+      otherwise: "no limit",
+      description:
+        "The same for the PostgreSQL of DATABASE_URL, whose disk the service does not see: how large its database may be.",
+    }),
+  ),
   INBOUND_MX_HOST: HostName({
     default: "localhost",
     description: "The host that the MX records of your domains have to name.",

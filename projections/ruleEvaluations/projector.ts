@@ -87,7 +87,7 @@ async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<stri
 
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
-  version: 2,
+  version: 3,
   tables: ["rule_runs", "rule_evaluations"],
   handles: ["RulesEvaluated", "RuleActionTaken", "ApprovalModeUsed"],
   async project(tx, events) {

@@ -29,6 +29,8 @@ export type Dependencies = StreamServices & {
   pictures: Pick<PictureSource, "fetch">;
   keyRing: KeyRing;
   messageIds: MessageIds;
+  /** Where alarms are told that are no request's and no process's. */
+  log?: { error(details: object, message: string): void };
   settings: Settings;
 };
 

@@ -23,6 +23,8 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
   const appends = new Histogram({ ...shown(measures.appends), buckets, registers });
   const events = new Counter({ ...shown(measures.events), registers });
   const deliveries = new Counter({ ...shown(measures.deliveries), registers });
+  const mailRefused = new Counter({ ...shown(measures.mailRefused), registers });
+  const quarantined = new Counter({ ...shown(measures.mailQuarantined), registers });
   const showDepths = depthGauges(registers);
   let looking: Promise<void> | undefined;
 
@@ -45,9 +47,11 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
       for (const type of types) {
         events.inc({ type });
         const delivered = deliveryOutcomes[type];
+        if (type === "MailQuarantined") quarantined.inc();
         if (delivered !== undefined) deliveries.inc({ outcome: delivered });
       }
     },
+    mailRefused: (reason) => mailRefused.inc({ reason }),
     async shown() {
       await lookUpDepths();
       return { contentType: registry.contentType, text: await registry.metrics() };

@@ -34,7 +34,8 @@ export type InboxEvent = Event<
     workspaceId: string;
     identityId: string;
     envelope: { from: string; to: string };
-    remote: { ip: string; helo: string };
+    /** `relay`: the address is that of the operator's own relay, which did not say who its client was. */
+    remote: { ip: string; helo: string; relay?: true };
     rawSha256: string;
     sizeBytes: number;
     headers: MailHeaders;

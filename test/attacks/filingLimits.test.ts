@@ -16,7 +16,8 @@ describe("filing mails made to be too large to be recorded", function () {
     const { resolve, accept: take } = reception(service.deps);
     const recipient = (await resolve(to))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
-    accept = (raw) => take({ recipient, address: to, from: "ann@customer.example", raw: Buffer.from(raw), remote });
+    accept = (raw) =>
+      take({ recipients: [{ recipient, address: to }], from: "ann@customer.example", raw: Buffer.from(raw), remote });
   });
 
   after(() => service.stop());

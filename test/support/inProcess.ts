@@ -102,8 +102,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
       const recipient = await resolve(to);
       if (!recipient) throw new Error(`${to} is nobody's address`);
       await accept({
-        recipient,
-        address: to,
+        recipients: [{ recipient, address: to }],
         from,
         raw: Buffer.from(raw),
         remote: { ip, helo },

@@ -12,8 +12,8 @@ import { compileAnswerCheck, compileCheck } from "./validation/validation.ts";
 export type LimitClass = "read" | "write" | "send" | "notify" | "test_email" | "auth";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-type Line = `${Method} /${string}`;
-type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+export type Line = `${Method} /${string}`;
+export type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamNames<Rest>
   : Path extends `${string}:${infer Name}`
     ? Name

@@ -53,7 +53,19 @@ export const OneOfBy = <const Branches extends TObject[]>(
 
 const paging = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Maximum number of items." }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: "Number of items to skip." }),
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    default: 0,
+    description: "Number of items to skip. To go further, use cursor.",
+    remedy: "to go further, pass the next_cursor of a page as cursor",
+  }),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 1000,
+      description: "The next_cursor of an earlier page, to get the items after it. Not together with offset.",
+    }),
+  ),
 };
 
 /** The query of a list: its own filters, and which part of it. */
@@ -68,6 +80,9 @@ export const Envelope = <S extends TSchema>(item: S) =>
     total: Type.Integer({ minimum: 0 }),
     limit: Type.Integer({ minimum: 1 }),
     offset: Type.Integer({ minimum: 0 }),
+    next_cursor: Nullable(
+      Type.String({ description: "Pass it as `cursor` to get the next page; null on the last one." }),
+    ),
   });
 
 /** The answer to every DELETE. */

@@ -236,6 +236,7 @@ function createComponents(): Components {
 function documented(name: string, value: unknown): Json {
   switch (name) {
     case "lowercase":
+    case "remedy":
       return {};
     case "base64File":
       return { type: "string", maxLength: value, contentEncoding: "base64" };

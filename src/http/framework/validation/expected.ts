@@ -11,6 +11,7 @@ type AnySchema = {
   discriminator?: { propertyName: string };
   format?: string;
   pattern?: string;
+  remedy?: string;
   description?: string;
   minimum?: number;
   maximum?: number;
@@ -25,7 +26,9 @@ type AnySchema = {
 
 /** What a schema takes, in words that complete "expected …". `tag` asks for the values of a discriminating field. */
 export function expected(schema: TSchema, tag?: string): string {
-  return tag === undefined ? words(schema as AnySchema) : oneOf(tagsOf(schema as AnySchema, tag));
+  if (tag !== undefined) return oneOf(tagsOf(schema as AnySchema, tag));
+  const { remedy } = schema as AnySchema;
+  return remedy === undefined ? words(schema as AnySchema) : `${words(schema as AnySchema)}; ${remedy}`;
 }
 
 function words(schema: AnySchema): string {

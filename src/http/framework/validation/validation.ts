@@ -69,6 +69,8 @@ function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
     validate: (names: string[], value: Record<string, unknown>) =>
       names.some((name) => typeof value[name] === "string" && value[name] !== ""),
   });
+  // What to do instead, for the sentence of a refusal.
+  ajv.addKeyword({ keyword: "remedy", schemaType: "string" });
   // Ids and addresses are compared by their letters everywhere after this.
   ajv.addKeyword({
     keyword: "lowercase",

@@ -1,3 +1,5 @@
+import type { Remote } from "#src/mail/in/reception.ts";
+
 /** What was found out about a mail by asking DNS and doing sums, before anybody judges what it proves. */
 
 export type SpfResult = "pass" | "fail" | "softfail" | "neutral" | "none" | "temperror" | "permerror";
@@ -32,5 +34,5 @@ export type ReceivedMail = {
   raw: Buffer;
   /** "" for the null sender. */
   envelopeFrom: string;
-  remote: { ip: string; helo: string };
+  remote: Remote;
 };
