@@ -72,8 +72,6 @@ describe("what is told to whom of a part that is not ready", () => {
   before(async () => {
     const metrics = {
       answered: () => {},
-      appended: () => {},
-      mailRefused: () => {},
       shown: async () => ({ contentType: "text/plain", text: "countersign_inner 1\n" }),
     };
     const broken = async () => ({ name: "database", ok: false, detail: "postgres://u:hunter2@h/d" });
