@@ -110,6 +110,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
           "Each evaluation shows the rule's version, its subject and the outcome of each action. refused: the subject no longer allowed the action.",
         query: RuleEvaluationQuery,
         answers: RuleEvaluationList,
+        answersFrom: ["rules", "ruleEvaluations"],
         load: find,
       },
       ({ workspaceId, params, query }) => listEvaluations(deps.reads, workspaceId, { ruleId: params.id, ...query }),
@@ -125,6 +126,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         body: TestRule,
         answers: RuleTest,
         errors: ["validation", "not_found"],
+        answersFrom: ["rules", "feed", "messages", "drafts"],
       },
       async ({ workspaceId, body }) => {
         const since = body.since === undefined ? null : new Date(body.since);

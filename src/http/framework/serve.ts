@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
+import type { ReadModel } from "#projections/projection.ts";
 import { Rejected } from "#streams/decider.ts";
-import { errorReply } from "./errors.ts";
+import { errorReply, NotReadable } from "./errors.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
 import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./keys/authenticate.ts";
 import type { Flight, InFlight } from "./keys/inFlight.ts";
@@ -19,6 +20,8 @@ export type Idempotency = (
 
 export type ServeOptions = {
   authenticate: Authenticate;
+  /** Throws if nothing can be answered from one of these read models now. */
+  requireReadable?: (of: readonly ReadModel[]) => void;
   inFlight: InFlight;
   /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable if it cannot find out. */
   upToDate?: () => void | Promise<void>;
@@ -29,6 +32,9 @@ export type ServeOptions = {
   /** Under test: an answer that is not as documented becomes a 500. */
   checkResponses?: boolean;
 };
+
+/** What a key is looked up in. */
+const keyReadModels: readonly ReadModel[] = ["apiKeys"];
 
 /** Bytes. */
 const defaultBodyLimit = 1024 * 1024;
@@ -43,6 +49,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     let flight: Flight | undefined;
     let answer: Reply;
     try {
+      // Before the key: one that the read models do not know yet is no unknown key.
+      options.requireReadable?.([...(route.scope === null ? [] : keyReadModels), ...(route.answersFrom ?? [])]);
       const key = route.scope === null ? undefined : await options.authenticate(request);
       flight = key && options.inFlight.enter(key.id, callId);
       const signal = flight?.signal ?? new AbortController().signal;
@@ -92,7 +100,9 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
 
   function explain(error: unknown, request: Request): Reply {
     const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
-    if (answer.status! >= 500) request.log.error({ err: error }, "request handler failed");
+    // Read models that are not ready have said so themselves, once for all requests.
+    if (answer.status! >= 500 && !(error instanceof NotReadable))
+      request.log.error({ err: error }, "request handler failed");
     return answer;
   }
 }
