@@ -30,10 +30,9 @@ export async function writeBatch(database: Database, places: readonly Place[], b
   const behind = places.filter((place) => place.position < batch.position);
   if (behind.length === 0) return;
   await database.transaction(async (tx) => {
-    await tx.query(transactionSettings);
     await moveCheckpoints(tx, behind, batch.position);
     await projectAll(tx, behind, batch);
-  });
+  }, transactionSettings);
   for (const place of behind) place.position = batch.position;
 }
 
