@@ -157,7 +157,7 @@ const isListed = (row: Row): boolean => row.merged_into === null && row.shown &&
 
 export const threads: Projection<ThreadEvent> = {
   name: "threads",
-  version: 3,
+  version: 4,
   tables: ["threads", "thread_counts"],
   handles: [
     "ThreadOpened",

@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { type EventStore, isUnreadable, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { NotYet, Process, Timer } from "#src/processes/process.ts";
+import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Endings } from "./endingBatches.ts";
@@ -11,7 +11,6 @@ import type { Ending, Next, TimerChange } from "./endings.ts";
 import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
-import type { RecentEvents } from "./recentEvents.ts";
 import { TookTooLong, within } from "./timeLimit.ts";
 
 export type LaneRunOptions = {
@@ -24,8 +23,6 @@ export type LaneRunOptions = {
   lane: Claimed;
   items: readonly Item[];
   endings: Endings;
-  /** Events that need not be read. */
-  recent: Pick<RecentEvents, "at">;
   /** Aborted when the claim is lost, or this instance stops. */
   signal: AbortSignal;
   /** False while the claim may have run out without this instance having noticed. */
@@ -34,7 +31,7 @@ export type LaneRunOptions = {
   onTimer: (dueAt: Date) => void;
   projected: Projected;
   /** Told when the lane is let go until the read models have reached a position. */
-  onWaiting: (position: number) => void;
+  onWaiting: (answer: WaitFor) => void;
   /** A run of the same lane that has to end first. */
   after?: Promise<void>;
 };
@@ -133,8 +130,6 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
     if (!isEventItem(item)) return { key: lane.key, ...item.timer };
-    const known = options.recent.at(item.position);
-    if (known && !isUnreadable(known)) return known;
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
     return event;
@@ -146,7 +141,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       await release({ how: "set aside", obstacles: answer.setAside }, { timers });
     } else if ("waitFor" in answer) {
       await release({ how: "retry", at: inMs(longestWaitMs) }, { timers });
-      if (released) options.onWaiting(answer.waitFor);
+      if (released) options.onWaiting(answer);
     } else {
       const { id, tries, failures } = item;
       await retryLater({ id, tries: tries + 1, failures }, answer.againInMs, timers);

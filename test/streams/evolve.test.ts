@@ -41,18 +41,6 @@ describe("evolve", () => {
       }
     });
 
-    it(`of ${stream} goes on from a state that was JSON in between, wherever the history is cut`, async () => {
-      const { initial, evolve } = await deciderOf(stream);
-      const samples = samplesOf(stream);
-      const whole = samples.reduce(evolve, initial);
-      for (let cut = 0; cut <= samples.length; cut++) {
-        const before = samples.slice(0, cut).reduce(evolve, initial);
-        const kept = JSON.parse(JSON.stringify(before));
-        expect(kept, `after ${cut} events`).to.deep.equal(before);
-        expect(samples.slice(cut).reduce(evolve, kept), `cut after ${cut} events`).to.deep.equal(whole);
-      }
-    });
-
     it(`of ${stream} names an event that this version does not know`, async () => {
       const { initial, evolve, category } = await deciderOf(stream);
       // These two hold one type of event and nothing to be learnt from it.

@@ -1,7 +1,7 @@
 import { hasEntry } from "#streams/idMap.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
-import type { Loaded } from "../stateCache.ts";
+import type { Loaded } from "../states/folded.ts";
 
 /** A thread that stands on its own. `via`: the thread merged into it that led here; null if it is the one that was asked for. */
 export type Survivor = Loaded<Thread> & { threadId: string; via: string | null };

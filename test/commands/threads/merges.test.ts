@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import pg from "pg";
 import { chains } from "#projections/chains/projector.ts";
+import { messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { absorbThread, loadThread, onThread } from "#src/commands/threads/threads.ts";
@@ -213,6 +214,103 @@ describe("a merge", () => {
       expect(world.log.all.filter(({ type }) => type === "MessageReceived").at(-1)!.stream).to.equal(
         threadStream(older),
       );
+    });
+
+    const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+    const decision = (number: number, different: Partial<FilingDecision>) =>
+      ({
+        ...{ type: "FilingDecided", stream: `filing-${uuid(0)}`, revision: number - 1 },
+        data: {
+          ...{ number, threadId: uuid(number), opensThread: false, absorbs: [], chainIds: [], disposition: "threaded" },
+          ...{
+            messageId: uuid(number),
+            rfcMessageId: `<${number}@x>`,
+            contentDigest: `digest ${number}`,
+            ...different,
+          },
+        },
+      }) as unknown as Recorded<FilingEvent>;
+    const reads = () => ({ of: () => client, ofNone: client, ofAll: client }) as never;
+
+    /** Projects in batches of so many, into empty tables; answers how many rows of merges were written or deleted. */
+    async function project(events: readonly Recorded<FilingEvent>[], size: number): Promise<number> {
+      for (const table of chains.tables) await client.query(`truncate ${table}`);
+      let rows = 0;
+      const counting = {
+        async query(text: string, values: unknown[]) {
+          const answer = await client.query(text, values);
+          if (/^(insert|update|delete)/.test(text.trim()) && /chain_(merge|group)/.test(text))
+            rows += answer.rowCount ?? 0;
+          return answer;
+        },
+      };
+      for (let from = 0; from < events.length; from += size) {
+        await chains.project(counting as never, events.slice(from, from + size));
+      }
+      return rows;
+    }
+    const groups = async () =>
+      (
+        await client.query(
+          "select thread_id, group_id, survivor_id, members from chain_merged join chain_groups using (group_id) order by 1",
+        )
+      ).rows;
+
+    it("leads to the end of any number of merges in one step, and costs no more for the last than for the first", async () => {
+      const count = sized(200, 10_000);
+      // The newest thread into the one before it, that into the one before it, and so on.
+      const merges = Array.from({ length: count - 1 }, (_, n) =>
+        decision(count + n + 1, { threadId: uuid(count - n - 1), absorbs: [uuid(count - n)] }),
+      );
+      const opened = Array.from({ length: count }, (_, n) => decision(n + 1, { opensThread: true }));
+      expect(await project([...opened, ...merges], 10)).to.be.below(count * 6);
+      const ids = Array.from({ length: count }, (_, n) => uuid(n + 1));
+      for (const { survivorId, openedNumber } of await survivorsOf(reads(), ids)) {
+        expect([survivorId, openedNumber]).to.deep.equal([uuid(1), 1]);
+      }
+    });
+
+    it("gives the same groups, however the events are cut into batches", async () => {
+      // Pairs, then pairs of these, until all are one.
+      const merges = [1, 2, 4, 8].flatMap((step) =>
+        Array.from({ length: 8 / step }, (_, n) => ({ survivor: 2 * n * step + 1, absorbed: (2 * n + 1) * step + 1 })),
+      );
+      const events = merges.map(({ survivor, absorbed }, n) =>
+        decision(n + 1, { threadId: uuid(survivor), absorbs: [uuid(absorbed)] }),
+      );
+      await project(events, 1);
+      const oneByOne = await groups();
+      expect(oneByOne.map(({ members }) => members)).to.deep.equal(Array.from({ length: 16 }, () => 16));
+      for (const size of [3, 10]) {
+        await project(events, size);
+        expect(await groups()).to.deep.equal(oneByOne);
+      }
+    });
+
+    it("moves the smaller side, whichever survives", async () => {
+      const count = sized(100, 10_000);
+      const into = (number: number, survivor: number, ...absorbed: number[]) =>
+        decision(number, { threadId: uuid(survivor), absorbs: absorbed.map(uuid) });
+      // All into thread 50, then that into each of the older ones in turn.
+      const large = Array.from({ length: count }, (_, n) => into(n + 1, 50, n + 100));
+      const older = Array.from({ length: 49 }, (_, n) => into(count + n + 1, 49 - n, 50 - n));
+      expect(await project([...large, ...older], 5)).to.be.below((count + 49) * 6);
+      const [found] = await survivorsOf(reads(), [uuid(count + 99)]);
+      expect(found?.survivorId).to.equal(uuid(1));
+    });
+
+    it("looks one Message-ID up once, however many mails carry it", async () => {
+      const same = Array.from({ length: 100 }, (_, n) => decision(n + 1, { rfcMessageId: "<same@x>" }));
+      await project(same, 50);
+      const asked = [
+        { rfcMessageId: "<same@x>", contentDigest: "digest 7" },
+        { rfcMessageId: "<same@x>", contentDigest: "another" },
+        { rfcMessageId: "<unknown@x>", contentDigest: "digest 7" },
+      ];
+      expect(await messagesWithIds(reads(), uuid(0), asked)).to.have.deep.members([
+        { ...asked[0], messageId: uuid(7) },
+        { ...asked[1], messageId: null },
+      ]);
     });
   });
 });
