@@ -7,7 +7,7 @@ import type { Cause } from "../handle.ts";
 
 /** So often an error that may pass is waited out, with the pauses of the runner some 9 s; one that cannot pass is believed at once. */
 const maxTries = 4;
-/** Senders who wait at the barrier try too: tries that follow closer count as one. */
+/** Sends that wait at the barrier file too: tries that follow closer than this count as one, in milliseconds. */
 const triesApartMs = 450;
 /** Counts of tries kept; the oldest go. A mail whose count is gone is tried a few times more. */
 const maxCounted = 1_000;
