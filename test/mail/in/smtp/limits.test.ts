@@ -1,11 +1,13 @@
 import { once } from "node:events";
 import { createConnection } from "node:net";
 import { expect } from "chai";
+import { createTransport } from "nodemailer";
 import pino from "pino";
 import type { MailTransaction, Reception } from "#src/mail/in/reception.ts";
 import { createSmtpReceiver, type SmtpReceiver, type SmtpReceiverOptions } from "#src/mail/in/smtpReceiver.ts";
 import type { MailRefusal } from "#src/metrics/metrics.ts";
 import { barrier } from "#test/http/framework/support.ts";
+import { certificateOf } from "#test/support/certificate.ts";
 import { sized } from "#test/support/full.ts";
 import { type Sender, startSender } from "../smtpSender.ts";
 
@@ -96,6 +98,19 @@ describe("limits of one address, at the mail receiver", function () {
     expect(greeting).to.match(/^421 4\.7\.0 Too many connections, please/);
     expect(refusals.at(-1)).to.equal("connections");
     expect(await sendFrom(relay)).to.match(/^250/);
+  });
+
+  it("forgets a connection that is over, where TLS was started on it too", async () => {
+    await start({ limits: { connections: 3 }, tls: certificateOf("mx.agents.example") });
+    for (let n = 0; n < 6; n++) {
+      const transport = createTransport({
+        ...{ host: "127.0.0.1", port: receiver.port, localAddress: ann, requireTLS: true },
+        tls: { rejectUnauthorized: false },
+      });
+      await transport.sendMail({ from: "c@kunde.example", to, text: "x" });
+      transport.close();
+    }
+    expect(taken).to.have.length(6);
   });
 
   /** A sender who is turned away has an answer too. */
