@@ -73,6 +73,7 @@ export async function startService(
       await projectionRunner.start();
     }
     if (has("processes")) {
+      await composition.remakeSnapshots();
       const { clock } = deps;
       const { deliveries, sender } = composition.webhooks;
       webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
@@ -87,9 +88,9 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
-      const { host, port, publicUrl, trustProxy } = config;
+      const { host, port, publicUrl, trustProxy, metricsToken } = config;
       http = await startHttp({
-        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy },
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy, metricsToken },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,

@@ -78,6 +78,27 @@ export const HostName = (meaning: Meaning<string> = {}) =>
 export const MailAddress = (meaning: Meaning<string> = {}) =>
   Checked("one plain email address", (text) => /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(text), meaning);
 
+/** A secret that callers show. */
+export const Token = (meaning: Meaning<string> = {}) =>
+  Checked("16 or more printable characters without blanks", (text) => /^[\x21-\x7e]{16,}$/.test(text), meaning);
+
+const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
+
+/** How many proxies, or a list of networks. */
+export const Proxies = (meaning: Meaning<string> = {}) =>
+  Checked(
+    `a whole number from 0 to 10, or a comma-separated list, each an IP address, a network such as 10.0.0.0/8, or one of ${namedNetworks.join(", ")}`,
+    (text) =>
+      /^(\d|10)$/.test(text) ||
+      (!/^\d+$/.test(text) && listed(text).every((each) => namedNetworks.includes(each) || isNetwork(each))),
+    meaning,
+  );
+
+/** What such a setting means: a number of proxies, or the networks that they are in. */
+export const trustedProxies = (text: string): number | string[] => (/^\d+$/.test(text) ? Number(text) : listed(text));
+
+const listed = (text: string): string[] => text.split(",").map((each) => each.trim());
+
 /** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
 export const DnsServer = () => Checked("an IP address or IP:port", isDnsServer);
 

@@ -16,8 +16,10 @@ import {
   Network,
   OneOf,
   PointOf,
+  Proxies,
   Rate,
   ThreeOf,
+  Token,
   TwoOf,
   Url,
   Whole,
@@ -50,10 +52,10 @@ export const settings = Type.Object({
       description: "The address at which people reach the service; links in mail begin with it.",
     }),
   ),
-  TRUST_PROXY: Whole(0, 10, {
-    default: 0,
+  TRUST_PROXY: Proxies({
+    default: "0",
     description:
-      "How many reverse proxies stand in front of HTTP, so that as many of the last entries of X-Forwarded-For are believed; only for a service that nobody reaches past them.",
+      "How many reverse proxies stand in front of HTTP, or their networks: as many of the last entries of X-Forwarded-For are believed, or as long as they are in these networks; a number only for a service that nobody reaches past them.",
   }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
@@ -185,6 +187,9 @@ export const settings = Type.Object({
   RATE_LIMIT_NOTIFY: rate("requests of one workspace to notify approvers", 10),
   RATE_LIMIT_TEST_EMAIL: rate("requests of one API key for a test mail", 10),
   RATE_LIMIT_AUTH: Type.Optional(rate("requests of one address to sign in")),
+  RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
+  RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
+  RATE_LIMIT_DOCUMENT: rate("requests of one address for the front page and the documents", 120),
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,
     unit: "seconds",
@@ -227,6 +232,13 @@ export const settings = Type.Object({
     description:
       "How often a domain's records are checked: in its first hour, while it stays pending, once it is verified.",
   }),
+  METRICS_TOKEN: Type.Optional(
+    Token({
+      otherwise: "only callers on this machine see the details",
+      description:
+        "What callers from outside this machine send as Bearer to see all of /metrics and the reasons in /readyz; without it they see which parts are ready.",
+    }),
+  ),
   WEBHOOK_ALLOWED_HOSTS: ListOf(HostName(), {
     default: [],
     description: "Hosts that webhooks and pictures may use although their addresses are private, also over http.",

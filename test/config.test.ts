@@ -42,7 +42,12 @@ describe("the configuration", () => {
       inboundMxHost: "localhost",
       sandboxDomain: "agents.localhost",
       approvalsFrom: "approvals@agents.localhost",
-      rateLimits: { read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
+      trustProxy: 0,
+      metricsToken: undefined,
+      rateLimits: {
+        ...{ read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
+        ...{ bad_key: 60, bad_link: 30, document: 120 },
+      },
       notifyThrottleSeconds: 60,
       deliveryConfirmSeconds: 900,
       approvalLinkHours: 72,
@@ -54,6 +59,20 @@ describe("the configuration", () => {
       logLevel: "info",
     });
     expect([...config.roles]).to.deep.equal(["api", "projections", "processes", "smtp"]);
+  });
+
+  it("takes proxies by their number or their networks", () => {
+    const trusted = (TRUST_PROXY: string) => loadConfig({ SECRETS_KEYS: ring, TRUST_PROXY }).trustProxy;
+    expect([trusted("0"), trusted("2"), trusted("10")]).to.deep.equal([0, 2, 10]);
+    expect(trusted("loopback, 10.0.0.0/8,2001:db8::/32, 192.0.2.1")).to.deep.equal([
+      ...["loopback", "10.0.0.0/8", "2001:db8::/32", "192.0.2.1"],
+    ]);
+    for (const wrong of ["11", "-1", "true", "10.0.0.0/33", "proxy.example", "10.0.0.0/8,", "1,2"]) {
+      expect(refusal({ TRUST_PROXY: wrong }), wrong).to.contain("TRUST_PROXY is wrong");
+    }
+    expect(refusal({ METRICS_TOKEN: "short" }))
+      .to.contain("METRICS_TOKEN")
+      .and.not.to.contain("short,");
   });
 
   it("lets one setting follow from another", () => {

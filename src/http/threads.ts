@@ -5,6 +5,7 @@ import { listMessages, newestMessages } from "#projections/messages/queries.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
 import { updateThread } from "#src/commands/threads/updateThread.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { presentDrafts } from "./present/drafts.ts";
 import { presentMessages } from "./present/messages.ts";
@@ -36,7 +37,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     findThread(deps, workspaceId, params.id);
   return [
-    route(
+    listRoute(
       "GET /v1/threads",
       {
         scope: "read:threads",
@@ -45,6 +46,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         description: "Newest message first. A merged thread is listed as the thread that it was merged into.",
         query: ThreadQuery,
         answers: ThreadList,
+        cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
         const threads = await listThreads(deps.reads, workspaceId, filterOf(query));
@@ -95,7 +97,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         return present((await findThread(deps, workspaceId, params.id))!);
       },
     ),
-    route(
+    listRoute(
       "GET /v1/threads/:id/messages",
       {
         scope: "read:threads",
@@ -104,6 +106,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         description: "Oldest first.",
         query: MessageQuery,
         answers: MessageList,
+        cursors: deps.cursors,
         load,
       },
       async ({ workspaceId, loaded, query }) => {

@@ -78,6 +78,18 @@ export const measures = {
     help: "Mail or connections of senders that this instance refused for a while, by reason: connections_of_address, connections, bytes_of_address, bytes, too_slow, unknown_recipients, budget or disk.",
     labels: ["reason"],
   },
+  mailQuarantined: {
+    name: "countersign_mail_quarantined_total",
+    kind: "counter",
+    help: "Mails that could not be recorded as they are and were quarantined by this instance.",
+    labels: [],
+  },
+  stateBytes: {
+    name: "countersign_state_cache_bytes",
+    kind: "gauge",
+    help: "Memory for states of streams that this instance keeps, in bytes, estimated: it stays below 32 MB.",
+    labels: [],
+  },
   projectionLag: {
     name: "countersign_projection_lag",
     kind: "gauge",

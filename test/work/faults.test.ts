@@ -300,7 +300,7 @@ describe("the work table when something is broken", () => {
       await happen("toy-1", n + 2);
       await eventually(() => handled === n + 2);
     }
-    faulty.failAt("select name, planned from work.processes", "40P01");
+    faulty.failAt("select name, planned from work.planned", "40P01");
     await eventually(() => levels(logger.said, "warn").length === 4);
     await runner.idle();
     expect(new Set(levels(logger.said, "warn"))).to.deep.equal(new Set(["cannot plan the event log, retrying"]));

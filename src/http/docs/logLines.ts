@@ -41,6 +41,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "a mail cannot be recorded, quarantining it",
+    todo: "It is filed without its content and its thread asks for review; mail behind it goes on. Its bytes are kept: `GET /v1/inbound/{id}/raw` of the `delivery`. `err` says why: report it.",
+  },
+  {
+    level: "error",
     says: "the embedded PostgreSQL has stopped, restarting it",
     todo: "It crashed or was killed. If it happens again, look for a lack of memory or of disk.",
   },
@@ -152,6 +157,16 @@ export const logLines: readonly LogLine[] = [
     todo: "Nothing: the same event ids are asked about until the answer is known.",
   },
   { level: "warn", says: "subscribing again", todo: "Nothing, unless it goes on: then EventStoreDB is not well." },
+  {
+    level: "warn",
+    says: "cannot write snapshots of long streams",
+    todo: "Nothing, unless it comes again and again: then see what is wrong with PostgreSQL. Meanwhile the first request to a long thread after a start takes some seconds.",
+  },
+  {
+    level: "warn",
+    says: "cannot make snapshots anew: long streams are folded when they are needed",
+    todo: "Nothing: the first request to a long thread takes some seconds. `err` says what failed.",
+  },
   { level: "warn", says: "lost a connection to PostgreSQL", todo: "Nothing: another one is opened." },
   {
     level: "warn",

@@ -5,6 +5,7 @@ import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { createFeedTail, type FeedTail } from "../events/feedTail.ts";
 import { createKeyUses, type KeyUses } from "./keys/keyUses.ts";
 import type { Revocation } from "./keys/revocation.ts";
+import { type Cursors, createCursors } from "./lists.ts";
 
 /** What the routes work with. */
 export type HttpDependencies = Dependencies & {
@@ -18,6 +19,7 @@ export type HttpDependencies = Dependencies & {
   keyUses: KeyUses;
   feedTail: FeedTail;
   webhookDeliveries: WebhookDeliveries;
+  cursors: Cursors;
   /** Aborted when this instance takes no more requests: what would go on without end has to end. */
   closing: AbortSignal;
 };
@@ -52,6 +54,7 @@ export const httpDependencies = (
   keyUses: createKeyUses({ database, clock: deps.clock }),
   feedTail: createFeedTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
   webhookDeliveries,
+  cursors: createCursors(deps.keyRing),
   closing,
 });
 

@@ -6,6 +6,7 @@ import { createStreamServices } from "#src/commands/handle.ts";
 import { addressHash } from "#src/commands/identities/identities.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Reception } from "#src/mail/in/reception.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
@@ -44,7 +45,10 @@ describe("recipients of mail", () => {
       blobs: memoryBlobs(),
       messageIds: { open: () => undefined },
     };
-    deps = { ...services, ...rest, store: watched, clock, settings } as unknown as Dependencies;
+    const headerReader: Dependencies["headerReader"] = {
+      read: async (raw, { envelopeFrom }) => readHeaders(raw, envelopeFrom),
+    };
+    deps = { ...services, ...rest, headerReader, store: watched, clock, settings } as unknown as Dependencies;
     resolve = reception(deps).resolve;
   });
 
