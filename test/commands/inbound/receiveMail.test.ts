@@ -44,11 +44,11 @@ describe("recipients of mail", () => {
       reads: emptyReads,
       blobs: memoryBlobs(),
       messageIds: { open: () => undefined },
+      headerReader: {
+        read: async (raw: Buffer, { envelopeFrom }: { envelopeFrom: string }) => readHeaders(raw, envelopeFrom),
+      },
     };
-    const headerReader: Dependencies["headerReader"] = {
-      read: async (raw, { envelopeFrom }) => readHeaders(raw, envelopeFrom),
-    };
-    deps = { ...services, ...rest, headerReader, store: watched, clock, settings } as unknown as Dependencies;
+    deps = { ...services, ...rest, store: watched, clock, settings } as unknown as Dependencies;
     resolve = reception(deps).resolve;
   });
 
