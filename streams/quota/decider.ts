@@ -4,15 +4,27 @@ import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import type { QuotaEvent } from "./events.ts";
 
+export type Standing = "reserved" | "released";
+
+/** Ids, by how their reservations stand. */
+type Group = Readonly<Record<Standing, readonly string[]>>;
+
 /**
- * One object per stream, changed in place: with 15,000 sends a period a copy per event would make a fold quadratic. Folding an event a
- * second time changes nothing, and a state that runs ahead of its revision only meets a conflict when it appends.
+ * `reservations` is in groups by the end of their ids: with 15,000 sends a period, a copy of all of them per event would make a fold
+ * quadratic; a copy of one group is small.
  */
-export type Quota = { used: number; reservations: Record<string, "reserved" | "released"> };
+export type Quota = { used: number; reservations: readonly Group[] };
+
+const groups = 64;
+/** Ids end in hexadecimal digits, at random. */
+const groupOf = (reservationId: string): number => Number.parseInt(reservationId.slice(-2), 16) % groups || 0;
 
 /** How a reservation stands; undefined for one that never was. */
-export const reservationOf = ({ reservations }: Quota, reservationId: string): "reserved" | "released" | undefined =>
-  Object.hasOwn(reservations, reservationId) ? reservations[reservationId] : undefined;
+export function reservationOf({ reservations }: Quota, reservationId: string): Standing | undefined {
+  const { reserved, released } = reservations[groupOf(reservationId)]!;
+  if (reserved.includes(reservationId)) return "reserved";
+  return released.includes(reservationId) ? "released" : undefined;
+}
 
 export type QuotaCommand =
   /** `cap` null: no limit. `elsewhere`: what counts against it beside this stream. */
@@ -21,26 +33,36 @@ export type QuotaCommand =
   | { type: "ReserveThoseThatFit"; reservationIds: readonly string[]; cap: number | null; elsewhere?: number }
   | { type: "ReleaseQuota"; reservationId: string };
 
-const initial: Quota = { used: 0, reservations: {} };
+const initial: Quota = { used: 0, reservations: Array(groups).fill({ reserved: [], released: [] }) };
 
 function evolve(quota: Quota, event: QuotaEvent): Quota {
-  const ledger = quota === initial ? { used: 0, reservations: {} } : quota;
-  const { reservationId } = event.data;
-  const before = reservationOf(ledger, reservationId);
   switch (event.type) {
-    case "QuotaReserved":
-      if (before !== undefined) return ledger;
-      ledger.reservations[reservationId] = "reserved";
-      ledger.used += 1;
-      return ledger;
-    case "QuotaReleased":
-      if (before === "released") return ledger;
-      ledger.reservations[reservationId] = "released";
-      if (before === "reserved") ledger.used -= 1;
-      return ledger;
+    case "QuotaReserved": {
+      const { reservationId } = event.data;
+      if (reservationOf(quota, reservationId) !== undefined) return quota;
+      return changed(quota, reservationId, ({ reserved, released }) => ({
+        reserved: [...reserved, reservationId],
+        released,
+      }));
+    }
+    case "QuotaReleased": {
+      const { reservationId } = event.data;
+      if (reservationOf(quota, reservationId) === "released") return quota;
+      return changed(quota, reservationId, ({ reserved, released }) => ({
+        reserved: reserved.filter((id) => id !== reservationId),
+        released: [...released, reservationId],
+      }));
+    }
     default:
       return unreachable(event);
   }
+}
+
+function changed({ used, reservations }: Quota, reservationId: string, change: (group: Group) => Group): Quota {
+  const at = groupOf(reservationId);
+  const before = reservations[at]!;
+  const after = change(before);
+  return { used: used + after.reserved.length - before.reserved.length, reservations: reservations.with(at, after) };
 }
 
 function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
