@@ -17,7 +17,9 @@ import { sharingLog } from "./eventStore/sharedLog.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
+import { createHeaderReader } from "./mail/in/headerReader.ts";
 import { createMailParser } from "./mail/in/parse.ts";
+import { createReaderPool, type ReaderPool } from "./mail/in/readerPool.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
@@ -57,11 +59,14 @@ export type Composition = {
   close(): Promise<void>;
 };
 
-/** `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. */
+/**
+ * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `readers`:
+ * threads that read mail for others too, who close them; by default its own.
+ */
 export function compose(
   config: Config,
   urls: DatabaseUrls,
-  { logger, clock: driven }: { logger: Logger; clock?: Clock },
+  { logger, clock: driven, readers: lent }: { logger: Logger; clock?: Clock; readers?: ReaderPool },
 ): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
@@ -76,9 +81,12 @@ export function compose(
   });
   const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
-  const parser = createMailParser({ workers: 1 });
+  const readers = lent ?? createReaderPool();
   const resolver = createNodeResolver({ servers: config.dnsServers });
-  const authenticator = withProvenDomains(createMailAuthenticator(resolver, clock), config.devProvenDomains);
+  const authenticator = withProvenDomains(
+    createMailAuthenticator({ resolver, clock, pool: readers }),
+    config.devProvenDomains,
+  );
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {
@@ -97,12 +105,14 @@ export function compose(
     blobs: postgresBlobs(database),
     reads: database.reads,
     projected: waitFor.projected,
-    parser,
+    headerReader: createHeaderReader(readers),
+    parser: createMailParser(readers),
     resolver,
     authenticator,
     pictures,
     keyRing,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
+    log: logger,
     settings: settingsOf(config),
   };
   return {
@@ -120,7 +130,7 @@ export function compose(
     async close() {
       shared?.stop();
       waitFor.close();
-      await Promise.all([provider.close(), parser.close(), authenticator.close()]);
+      await Promise.all([provider.close(), lent ? undefined : readers.close()]);
       await Promise.all([webhooks.sender.close(), pictures.close()]);
       await states.close();
       await store.close();

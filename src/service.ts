@@ -11,13 +11,15 @@ import type { HttpServer } from "./http/framework/server.ts";
 import { startHttp } from "./http/index.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
+import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
 import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
 import type { Says } from "./processes/reduceStoredHtml.ts";
 import { settingDescriptions } from "./settings.ts";
 import { StartError } from "./startError.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
-import { readModelsStandStill } from "./subscriptions/standstill.ts";
+import { createStanding } from "./subscriptions/standing.ts";
+import { readModelsTrouble } from "./subscriptions/standstill.ts";
 import { createProcessRunner, type ProcessRunner } from "./work/runner.ts";
 import { nobodyPlans } from "./work/standstill.ts";
 
@@ -31,15 +33,22 @@ export type Service = {
 
 /**
  * Starts the roles this instance has, in the order in which they need each other. `alone`: nobody else can be at work on this database, so that
- * what a killed instance was at is taken up at once. Throws StartError.
+ * what a killed instance was at is taken up at once. `dataDirectory`: where the embedded PostgreSQL keeps its data, if that is used.
+ * Throws StartError.
  */
 export async function startService(
   config: Config,
   composition: Composition,
-  { instanceId, logger, alone = false }: { instanceId: string; logger: Logger; alone?: boolean },
+  {
+    instanceId,
+    logger,
+    alone = false,
+    dataDirectory,
+  }: { instanceId: string; logger: Logger; alone?: boolean; dataDirectory?: string | undefined },
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
   if (config.startPaused) await startPaused(deps, logger);
+  const standing = createStanding({ database, store, projections, log: logger });
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   let projectionRunner: ProjectionRunner | undefined;
@@ -47,20 +56,24 @@ export async function startService(
   let webhooks: DeliverWebhooks | undefined;
   let http: { server: HttpServer; close(): Promise<void> } | undefined;
   let smtp: SmtpReceiver | undefined;
+  let diskRoom: DiskRoom | undefined;
 
   async function stop(): Promise<void> {
     await Promise.all([smtp?.close(), http?.close()]);
+    diskRoom?.close();
     // While their lanes are ours: let in later, they would hand over what another instance works on by then.
     provider.letNobodyIn?.();
     await Promise.all([processRunner?.stop(), webhooks?.stop()]);
-    await projectionRunner?.stop();
+    await Promise.all([projectionRunner?.stop(), standing.stop()]);
   }
 
   try {
     await composition.startClock();
     if (has("projections")) {
-      const onProjected = (position: number) => composition.waitFor.reached(position);
-      projectionRunner = createProjectionRunner({ store, database, projections, logger, instanceId, onProjected });
+      const onProjected = composition.waitFor.reached;
+      projectionRunner = createProjectionRunner({
+        ...{ store, database, projections, logger, instanceId, onProjected, alone },
+      });
       await projectionRunner.start();
     }
     if (has("processes")) {
@@ -79,9 +92,10 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
-      const { host, port, publicUrl, trustProxy } = config;
+      await standing.start();
+      const { host, port, publicUrl, trustProxy, metricsToken } = config;
       http = await startHttp({
-        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy },
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy, metricsToken },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
@@ -89,9 +103,9 @@ export async function startService(
         settings: settingDescriptions,
         idempotencyHours: config.idempotencyHours,
         metrics: composition.metrics,
+        obstacleOf: standing.obstacle,
         parts: {
-          read_models: async () =>
-            projectionRunner?.trouble() ?? (await readModelsStandStill(composition, projections)),
+          read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),
           mail_provider: () => provider.trouble(),
           ...(processRunner && { processes: () => nobodyPlans(database) }),
           ...(receivesMail && { smtp: () => (smtp ? smtp.trouble() : "it is not started yet") }),
@@ -99,14 +113,32 @@ export async function startService(
       });
     }
     if (receivesMail) {
-      const { smtpInPort: port, smtpInHost: host, smtpInProxy: proxied } = config;
-      smtp = await createSmtpReceiver({ reception: reception(deps), port, host, proxied, logger });
+      const { smtpInPort: port, smtpInHost: host, smtpInRelays: relays } = config;
+      const { smtpInProxy: proxied, smtpInXclient: xclient, smtpInBudget: budget } = config;
+      diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
+      smtp = await createSmtpReceiver({
+        ...{ reception: reception(deps), port, host, relays, proxied, xclient, logger },
+        budget: { messages: budget[0], bytes: budget[1] * 1_000_000 },
+        isDiskFull: () => diskRoom?.isFull() === true,
+        metrics: composition.metrics,
+      });
     }
   } catch (error) {
     await stop();
     throw error;
   }
   return { url: http?.server.url ?? null, smtpPort: smtp?.port ?? null, stop };
+}
+
+/** Mail is what strangers fill a disk with. */
+async function watchDisk(
+  { smtpInMinFreeMb, smtpInMaxDatabaseMb }: Config,
+  { database }: Composition,
+  { dataDirectory, logger: log }: { dataDirectory: string | undefined; logger: Logger },
+): Promise<DiskRoom | undefined> {
+  if (dataDirectory !== undefined) return watchDiskRoom(shortOfDisk(dataDirectory, smtpInMinFreeMb), { log });
+  if (smtpInMaxDatabaseMb === undefined) return undefined;
+  return watchDiskRoom(databaseTooLarge(database, smtpInMaxDatabaseMb), { log, everyMs: 30_000 });
 }
 
 /** On record before anything that could let something leave is started. Throws StartError if that cannot be. */

@@ -82,6 +82,21 @@ export const readEvents = async <E extends Event>(
   { from, count }: { from?: number; count?: number } = {},
 ): Promise<Recorded<E>[]> => (await store.read(stream, from, count)) as Recorded<E>[];
 
+/** The log from its beginning to the head of now, batch by batch. */
+export async function* wholeLog(store: Pick<EventStore, "head" | "subscribe">): AsyncGenerator<Batch> {
+  const head = await store.head();
+  if (head === 0) return;
+  const over = new AbortController();
+  try {
+    for await (const batch of store.subscribe({ after: 0, signal: over.signal })) {
+      yield batch;
+      if (batch.position >= head) return;
+    }
+  } finally {
+    over.abort();
+  }
+}
+
 const unreadable = new WeakSet<Recorded>();
 
 /** The event as a subscription with `keepsUnreadable` delivers it where it cannot be read: whoever looks at its data gets the error. */
@@ -121,6 +136,11 @@ export class InvalidAppend extends Error {
 /** The store cannot be reached, or an outcome stayed unknown. Infrastructure: worth trying again later. */
 export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
+}
+
+/** The database gave up on a statement that took too long: it may be busy, or be asked for too much. */
+export class StatementTimedOut extends Unavailable {
+  override readonly name = "StatementTimedOut";
 }
 
 /**

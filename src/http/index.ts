@@ -22,13 +22,15 @@ import { draftRoutes } from "./drafts/drafts.ts";
 import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events/events.ts";
 import { createApp } from "./framework/app.ts";
-import { type HttpDependencies, httpDependencies } from "./framework/dependencies.ts";
+import { createBodyParser } from "./framework/body/bodyParser.ts";
+import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
 import { createAuthenticate } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
+import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
 import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
@@ -55,14 +57,18 @@ export type HttpOptions = {
   host: string;
   port: number;
   publicUrl: string;
-  /** How many proxies in front are believed about who asks; none by default. */
-  trustProxy?: number;
+  /** How many proxies in front, or which, are believed about who asks; none by default. */
+  trustProxy?: number | string[];
+  /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
+  metricsToken: string | undefined;
   checkResponses: boolean;
-  rateLimits: Rates;
+  rateLimits: Rates & StrangerRates;
   /** Every setting, for /docs/operations. */
   settings: readonly DescribedSetting[];
   /** How long the answer of a POST under an Idempotency-Key is kept. */
   idempotencyHours: number;
+  /** Why nothing can be answered from some read models now. */
+  obstacleOf: ObstacleOf;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
@@ -70,24 +76,24 @@ export type HttpOptions = {
 
 /** Every route of the service, one list a noun. */
 export const allRoutes = (deps: HttpDependencies): Route[] => [
-  ...apiKeyRoutes(deps),
-  ...workspaceRoutes(deps),
-  ...domainRoutes(deps),
-  ...identityRoutes(deps),
-  ...threadRoutes(deps),
-  ...messageRoutes(deps),
-  ...attachmentDownloadRoutes(deps),
-  ...draftRoutes(deps),
-  ...draftHistoryRoutes(deps),
-  ...inboundRoutes(deps),
-  ...billingRoutes(deps),
-  ...ruleRoutes(deps),
-  ...emailRoutes(deps),
-  ...taskRoutes(deps),
-  ...contactRoutes(deps),
-  ...assistantRoutes(deps),
-  ...eventRoutes(deps),
-  ...webhookRoutes(deps),
+  ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
+  ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
+  ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
+  ...answeredFrom(deps, ["identities"], identityRoutes),
+  ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
+  ...answeredFrom(deps, ["messages"], messageRoutes),
+  ...answeredFrom(deps, ["messages"], attachmentDownloadRoutes),
+  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
+  ...answeredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
+  ...answeredFrom(deps, ["inbound"], inboundRoutes),
+  ...answeredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
+  ...answeredFrom(deps, ["rules"], ruleRoutes),
+  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], emailRoutes),
+  ...answeredFrom(deps, ["drafts", "messages", "identities"], taskRoutes),
+  ...answeredFrom(deps, ["contacts"], contactRoutes),
+  ...answeredFrom(deps, ["assistants", "identities", "rules"], assistantRoutes),
+  ...answeredFrom(deps, ["feed"], eventRoutes),
+  ...answeredFrom(deps, ["webhooks"], webhookRoutes),
 ];
 
 /** Starts the HTTP role. Throws StartError if it cannot listen. */
@@ -109,14 +115,21 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   setMaxListeners(0, closing.signal);
   const { webhookDeliveries, outbox } = options;
   const checks = readiness(options, options.parts);
-  const httpDeps = httpDependencies(deps, { database, revocation, webhookDeliveries, closing: closing.signal });
+  const { obstacleOf } = options;
+  const parts = { database, revocation, webhookDeliveries, closing: closing.signal, obstacleOf };
+  const httpDeps = httpDependencies(deps, parts);
+  const bodies = createBodyParser();
+  const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
   const app = createApp({
     routes: allRoutes(httpDeps),
     logger,
     inFlight,
+    bodies,
     authenticate: createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey }),
+    requireReadable: httpDeps.requireReadable,
     upToDate: () => revocation.upToDate(),
     limits: createLimits({ counter, rates: options.rateLimits }),
+    strangers,
     idempotency: createIdempotency({
       ...{ database, clock, hours: options.idempotencyHours },
       onError: warn("cannot store the response for its Idempotency-Key"),
@@ -134,11 +147,13 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     settings: options.settings,
     readiness: checks,
     metrics: options.metrics,
+    metricsToken: options.metricsToken,
     beside: [
       approvalPages({
         ...approvalDecisions(deps),
         nonceKey: deps.keyRing.deriveKey("approval-nonce"),
         clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),
       }),
       frontPage({ readiness: checks, hasOutbox: outbox !== undefined }),
@@ -155,7 +170,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     async close() {
       closing.abort();
       await server.close();
-      await revocation.stop();
+      await Promise.all([revocation.stop(), bodies.close()]);
     },
   };
 }

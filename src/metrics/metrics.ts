@@ -4,13 +4,28 @@ export type Metrics = {
   answered(request: { method: string; route: string; status: number }, seconds: number): void;
   /** An append to the event log ended: done with these types of event, overtaken by another one, or failed. */
   appended(append: { outcome: "done" | "moved" | "failed"; types: readonly string[] }, seconds: number): void;
+  /** A sender of mail was told to come back later, or shown out. */
+  mailRefused(reason: MailRefusal): void;
   /** All metrics as text, for the collector. */
   shown(): Promise<{ contentType: string; text: string }>;
 };
 
+/** Why: limits of one address, and of all together; who is too slow or guesses recipients; SMTP_IN_BUDGET; no room on the disk. */
+export type MailRefusal =
+  | "connections_of_address"
+  | "connections"
+  | "bytes_of_address"
+  | "bytes"
+  | "too_slow"
+  | "unknown_recipients"
+  | "budget"
+  | "disk";
+
 /** How much waits in each queue, looked up on request. For readers of the log, in positions. */
 export type Depths = {
   projectionLag: ReadonlyMap<string, number>;
+  /** 1 for a read model that is behind those it is served with, which go on without it; 0 for those that are with the others. */
+  projectionLeft: ReadonlyMap<string, number>;
   processLag: ReadonlyMap<string, number>;
   timersDue: ReadonlyMap<string, number>;
   /** Lanes by process: everything that one has to do under a key. Those at work, and those that nobody works on, for want of room or until something happens. */
@@ -59,6 +74,18 @@ export const measures = {
     help: "Outcomes of mail handed to the delivery provider, as this instance recorded them.",
     labels: ["outcome"],
   },
+  mailRefused: {
+    name: "countersign_mail_refused_total",
+    kind: "counter",
+    help: "Mail or connections of senders that this instance refused for a while, by reason: connections_of_address, connections, bytes_of_address, bytes, too_slow, unknown_recipients, budget or disk.",
+    labels: ["reason"],
+  },
+  mailQuarantined: {
+    name: "countersign_mail_quarantined_total",
+    kind: "counter",
+    help: "Mails that could not be recorded as they are and were quarantined by this instance.",
+    labels: [],
+  },
   stateBytes: {
     name: "countersign_state_cache_bytes",
     kind: "gauge",
@@ -69,6 +96,12 @@ export const measures = {
     name: "countersign_projection_lag",
     kind: "gauge",
     help: "Lag of a read model behind the log, in positions.",
+    labels: ["projection"],
+  },
+  projectionLeft: {
+    name: "countersign_projection_left",
+    kind: "gauge",
+    help: "1 while a read model is behind those it is served with, and what is answered from it answers 503, otherwise 0.",
     labels: ["projection"],
   },
   processLag: {

@@ -30,6 +30,8 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   const appends = new Histogram({ ...shown(measures.appends), buckets, registers });
   const events = new Counter({ ...shown(measures.events), registers });
   const deliveries = new Counter({ ...shown(measures.deliveries), registers });
+  const mailRefused = new Counter({ ...shown(measures.mailRefused), registers });
+  const quarantined = new Counter({ ...shown(measures.mailQuarantined), registers });
   const showDepths = depthGauges(registers);
   const states = new Gauge({ ...shown(measures.stateBytes), registers });
   let looking: Promise<void> | undefined;
@@ -53,9 +55,11 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
       for (const type of types) {
         events.inc({ type });
         const delivered = deliveryOutcomes[type];
+        if (type === "MailQuarantined") quarantined.inc();
         if (delivered !== undefined) deliveries.inc({ outcome: delivered });
       }
     },
+    mailRefused: (reason) => mailRefused.inc({ reason }),
     async shown() {
       await lookUpDepths();
       states.set(stateBytes());
@@ -72,6 +76,7 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
   const by = (measure: Measure) => [measure.labels[0] as string, gauge(measure)] as const;
   const gauges = {
     projectionLag: by(measures.projectionLag),
+    projectionLeft: by(measures.projectionLeft),
     processLag: by(measures.processLag),
     timersDue: by(measures.timersDue),
     lanesReady: by(measures.lanesReady),

@@ -3,9 +3,8 @@ import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process } from "#src/processes/process.ts";
+import type { Process, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, type Log } from "#src/subscriptions/retrying.ts";
-import type { Recorded } from "#streams/event.ts";
 import { createEndings } from "./endingBatches.ts";
 import type { Projected } from "./handlerContext.ts";
 import type { Item } from "./items.ts";
@@ -23,7 +22,6 @@ import {
   type Room,
 } from "./lanes.ts";
 import { bringBackParked } from "./parked.ts";
-import { createRecentEvents } from "./recentEvents.ts";
 import { trySetAside } from "./setAside.ts";
 import { createTakeovers } from "./takeovers.ts";
 
@@ -47,8 +45,6 @@ export type Worker = {
   stop(graceMs: number): Promise<void>;
   /** Something may be ready: looks at once instead of at the next poll. */
   wake(): void;
-  /** Events that were just planned: they need not be read from the log again. */
-  remember(events: readonly Recorded[]): void;
 };
 
 const pollEveryMs = 250;
@@ -65,7 +61,6 @@ export function createWorker(options: WorkerOptions): Worker {
   const byName = new Map(processes.map((process) => [process.name, process]));
   const endings = createEndings({ database, clock, log, backoff, onReady: () => stopping.signal.aborted || wake() });
   const running = new Map<string, Running>();
-  const recent = createRecentEvents();
   const takeovers = createTakeovers(clock);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
@@ -127,11 +122,10 @@ export function createWorker(options: WorkerOptions): Worker {
       lane,
       items,
       endings,
-      recent,
       signal: controller.signal,
       isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
       onTimer: wakeAt,
-      onWaiting: (position) => void bringBackWhenReached(lane, position),
+      onWaiting: (answer) => void bringBackWhenReached(lane, answer),
       after: before?.run.ended,
     });
     running.set(id, entry);
@@ -174,8 +168,9 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Lanes whose read models are there, brought back together. */
   const reached: LaneId[] = [];
 
-  async function bringBackWhenReached(lane: LaneId, position: number): Promise<void> {
-    if (!(await options.projected(position, { timeoutMs: longestWaitMs, signal: stopping.signal }))) return;
+  async function bringBackWhenReached(lane: LaneId, { waitFor, of }: WaitFor): Promise<void> {
+    if (!(await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal: stopping.signal })))
+      return;
     reached.push(lane);
     if (reached.length > 1) return;
     await new Promise((resolve) => setImmediate(resolve));
@@ -245,7 +240,6 @@ export function createWorker(options: WorkerOptions): Worker {
         );
     },
     wake,
-    remember: recent.add,
   };
 }
 

@@ -1,30 +1,19 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { type IdSet, includesId, noIds, withId } from "../idSet.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import type { QuotaEvent } from "./events.ts";
 
-export type Standing = "reserved" | "released";
-
-/** Ids, by how their reservations stand. */
-type Group = Readonly<Record<Standing, readonly string[]>>;
-
 /**
- * `reservations` is in groups by the end of their ids: with 15,000 sends a period, a copy of all of them per event would make a fold
- * quadratic; a copy of one group is small.
+ * Every reservation of the period is known by its id, because any may still be given back, once, and whatever was given back must never be
+ * reserved again: what was forgotten could be counted twice, or given back twice. Those of mail that has left are among them: nothing tells
+ * the quota which they are.
  */
-export type Quota = { used: number; reservations: readonly Group[] };
+export type Quota = { used: number; reserved: IdSet; released: IdSet };
 
-const groups = 64;
-/** Ids end in hexadecimal digits, at random. */
-const groupOf = (reservationId: string): number => Number.parseInt(reservationId.slice(-2), 16) % groups || 0;
-
-/** How a reservation stands; undefined for one that never was. */
-export function reservationOf({ reservations }: Quota, reservationId: string): Standing | undefined {
-  const { reserved, released } = reservations[groupOf(reservationId)]!;
-  if (reserved.includes(reservationId)) return "reserved";
-  return released.includes(reservationId) ? "released" : undefined;
-}
+export const isReserved = ({ reserved, released }: Quota, reservationId: string): boolean =>
+  includesId(reserved, reservationId) && !includesId(released, reservationId);
 
 export type QuotaCommand =
   /** `cap` null: no limit. `elsewhere`: what counts against it beside this stream. */
@@ -33,36 +22,27 @@ export type QuotaCommand =
   | { type: "ReserveThoseThatFit"; reservationIds: readonly string[]; cap: number | null; elsewhere?: number }
   | { type: "ReleaseQuota"; reservationId: string };
 
-const initial: Quota = { used: 0, reservations: Array(groups).fill({ reserved: [], released: [] }) };
+const isKnown = ({ reserved, released }: Quota, id: string): boolean =>
+  includesId(reserved, id) || includesId(released, id);
+
+const initial: Quota = { used: 0, reserved: noIds, released: noIds };
 
 function evolve(quota: Quota, event: QuotaEvent): Quota {
   switch (event.type) {
     case "QuotaReserved": {
       const { reservationId } = event.data;
-      if (reservationOf(quota, reservationId) !== undefined) return quota;
-      return changed(quota, reservationId, ({ reserved, released }) => ({
-        reserved: [...reserved, reservationId],
-        released,
-      }));
+      if (isKnown(quota, reservationId)) return quota;
+      return { ...quota, used: quota.used + 1, reserved: withId(quota.reserved, reservationId) };
     }
     case "QuotaReleased": {
       const { reservationId } = event.data;
-      if (reservationOf(quota, reservationId) === "released") return quota;
-      return changed(quota, reservationId, ({ reserved, released }) => ({
-        reserved: reserved.filter((id) => id !== reservationId),
-        released: [...released, reservationId],
-      }));
+      if (includesId(quota.released, reservationId)) return quota;
+      const used = quota.used - (isReserved(quota, reservationId) ? 1 : 0);
+      return { ...quota, used, released: withId(quota.released, reservationId) };
     }
     default:
       return unreachable(event);
   }
-}
-
-function changed({ used, reservations }: Quota, reservationId: string, change: (group: Group) => Group): Quota {
-  const at = groupOf(reservationId);
-  const before = reservations[at]!;
-  const after = change(before);
-  return { used: used + after.reserved.length - before.reserved.length, reservations: reservations.with(at, after) };
 }
 
 function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
@@ -73,8 +53,7 @@ function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
       return reserveThoseThatFit(command, quota);
     case "ReleaseQuota": {
       const { reservationId } = command;
-      const known = reservationOf(quota, reservationId);
-      return known === "released" ? [] : [{ type: "QuotaReleased", data: { reservationId } }];
+      return includesId(quota.released, reservationId) ? [] : [{ type: "QuotaReleased", data: { reservationId } }];
     }
     default:
       return unreachable(command);
@@ -83,9 +62,8 @@ function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
 
 function reserve(command: Extract<QuotaCommand, { type: "ReserveQuota" }>, quota: Quota): QuotaEvent[] {
   const { reservationId } = command;
-  const known = reservationOf(quota, reservationId);
-  if (known === "reserved") return [];
-  if (known === "released") throw new Rejected("send_in_progress", "this send was abandoned");
+  if (isReserved(quota, reservationId)) return [];
+  if (includesId(quota.released, reservationId)) throw new Rejected("send_in_progress", "this send was abandoned");
   if (command.cap !== null && quota.used + (command.elsewhere ?? 0) >= command.cap) {
     throw new Rejected(
       "plan_limit_reached",
@@ -99,7 +77,7 @@ function reserveThoseThatFit(
   { reservationIds, cap, elsewhere = 0 }: Extract<QuotaCommand, { type: "ReserveThoseThatFit" }>,
   quota: Quota,
 ): QuotaEvent[] {
-  const fresh = [...new Set(reservationIds)].filter((id) => reservationOf(quota, id) === undefined);
+  const fresh = [...new Set(reservationIds)].filter((id) => !isKnown(quota, id));
   const room = cap === null ? fresh.length : Math.max(0, cap - elsewhere - quota.used);
   return fresh.slice(0, room).map((reservationId) => ({ type: "QuotaReserved", data: { reservationId } }));
 }

@@ -47,7 +47,8 @@ describe("held mail, its release killed", function () {
         const first = `1.${identity.id}@x.example`;
         const raw = Buffer.from(mail({ id: `${n}.${identity.id}@x.example`, ...(n > 1 && { inReplyTo: first }) }));
         const remote = { ip: "192.0.2.1", helo: "x" };
-        await accept({ recipient: (await resolve(address))!, address, from: "ann@customer.example", raw, remote });
+        const recipients = [{ recipient: (await resolve(address))!, address }];
+        await accept({ recipients, from: "ann@customer.example", raw, remote });
       }
       await until(() => areAll(ask, identity.id, "held_identity_disabled"), 60_000);
     }

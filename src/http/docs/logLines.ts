@@ -17,7 +17,12 @@ export const logLines: readonly LogLine[] = [
   {
     level: "error",
     says: "a projection fails on these events, retrying",
-    todo: "A read model is behind, and answers that need it get 503 or lag. `err` names the error: it is a bug in the code. Nothing is lost; deploy a version that can read the event.",
+    todo: "A read model is behind, and answers that need it get 503 or lag. `err` names the error: it is a bug in the code, or its tables are locked by somebody for seconds. Nothing is lost; deploy a version that can read the event.",
+  },
+  {
+    level: "error",
+    says: "a read model has left the others, which go on: only what is answered from it answers 503",
+    todo: "It failed three times on the same events; the line before says why. It goes on trying by itself and joins the others once it has caught up. After a repair of the code restart the service; if its tables are wrong, `npm run projections -- rebuild NAME`.",
   },
   {
     level: "error",
@@ -38,6 +43,11 @@ export const logLines: readonly LogLine[] = [
     level: "error",
     says: "cannot accept a mail; its sender will retry",
     todo: "The sender was told 451 and keeps the mail. See whether PostgreSQL is up and its disk has room.",
+  },
+  {
+    level: "error",
+    says: "a mail cannot be recorded, quarantining it",
+    todo: "It is filed without its content and its thread asks for review; mail behind it goes on. Its bytes are kept: `GET /v1/inbound/{id}/raw` of the `delivery`. `err` says why: report it.",
   },
   {
     level: "error",
@@ -91,6 +101,7 @@ export const logLines: readonly LogLine[] = [
   },
   { level: "warn", says: "cannot record progress, retrying", todo: passes },
   { level: "warn", says: "cannot write read models, retrying", todo: passes },
+  { level: "warn", says: "cannot find out how far the read models are, retrying", todo: passes },
   { level: "warn", says: "cannot read checkpoints, retrying", todo: passes },
   { level: "warn", says: "cannot renew or acquire leases, retrying", todo: passes },
   {
@@ -175,6 +186,21 @@ export const logLines: readonly LogLine[] = [
     todo: "Nothing: a repetition of that request finds its own effect in the log.",
   },
   { level: "warn", says: "SMTP connection failed", todo: "Nothing: a sender broke off." },
+  {
+    level: "warn",
+    says: "an address sends an identity more mail than SMTP_IN_BUDGET allows",
+    todo: "It is told to try later, and no mail is lost. `remote` is a relay of your own? Name it in `SMTP_IN_RELAYS`. A customer who sends that much? Raise `SMTP_IN_BUDGET`. Otherwise nothing.",
+  },
+  {
+    level: "warn",
+    says: "a connection for mail came past the proxy, from an address not in SMTP_IN_RELAYS",
+    todo: "If `remote` is your proxy, add it to `SMTP_IN_RELAYS`: until then mail that it brings is refused. If it is a stranger, keep strangers away from that port.",
+  },
+  {
+    level: "warn",
+    says: "no mail is taken until there is room on the disk",
+    todo: "Senders are told 452 and try again for days. `detail` says what is short: see 'The disk is full'.",
+  },
   {
     level: "warn",
     says: "the response was interrupted",

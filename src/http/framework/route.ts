@@ -1,7 +1,9 @@
 import Type, { type Static, type TObject, type TSchema } from "typebox";
 import type { FeedPlace } from "#projections/feed/queries.ts";
+import type { ReadModel } from "#projections/projection.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Actor } from "#streams/event.ts";
+import { type FilePath, filePathsOf } from "./body/encodedFile.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { ApiKeyIdentity } from "./keys/authenticate.ts";
 import type { Scope } from "./keys/scopes.ts";
@@ -11,8 +13,8 @@ import { compileAnswerCheck, compileCheck } from "./validation/validation.ts";
 export type LimitClass = "read" | "write" | "send" | "notify" | "test_email" | "auth";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-type Line = `${Method} /${string}`;
-type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+export type Line = `${Method} /${string}`;
+export type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamNames<Rest>
   : Path extends `${string}:${infer Name}`
     ? Name
@@ -78,6 +80,8 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   query?: Q;
   /** Absent: no field is known, and no body is needed. */
   body?: B;
+  /** The read models that its answer is made from, where they are others than its noun's. */
+  answersFrom?: readonly ReadModel[];
   /** Bytes; 1 MB by default. */
   bodyLimit?: number;
   answers: TSchema | RawAnswer;
@@ -108,9 +112,12 @@ export type Route = {
   paramNames: readonly string[];
   scope: RouteScope;
   limit: LimitClass;
+  answersFrom: readonly ReadModel[] | undefined;
   options: RouteOptions<any, any, TObject, TSchema, any>;
   query: TObject;
   body: TSchema;
+  /** Where its body has files. */
+  files: readonly FilePath[];
   handler: (call: any) => Promise<unknown>;
   checkParams: ((value: unknown) => void) | undefined;
   checkQuery: (value: unknown) => void;
@@ -142,9 +149,11 @@ export function route<
     paramNames: [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!),
     scope: options.scope,
     limit: options.limit,
+    answersFrom: options.answersFrom,
     options: options as Route["options"],
     query,
     body,
+    files: filePathsOf(body),
     handler,
     checkParams: options.params && compileCheck(options.params),
     checkQuery: compileCheck(query),
