@@ -11,7 +11,7 @@ export type Page<Row> = { data: Row[]; total: number; limit: number; offset: num
 
 /**
  * A total order: columns without nulls, the last of them different in every row. All go in one direction, so that one comparison of rows
- * says what comes after a place, and an index on the columns goes straight there.
+ * says what comes after a place, and an index on the columns goes straight there (also one whose last column goes the other way: it finds all but the order of rows that are equal up to that).
  */
 export type Order = { columns: readonly string[]; direction: "asc" | "desc" };
 

@@ -197,6 +197,34 @@ describe("the configuration", () => {
     }
   });
 
+  it("takes relays as addresses and networks, and believes what they say of their clients in production only where they are named", () => {
+    expect(loadConfig({ SECRETS_KEYS: ring })).to.deep.include({
+      smtpInRelays: ["127.0.0.0/8", "::1"],
+      smtpInXclient: true,
+      smtpInBudget: [600, 500],
+      smtpInMinFreeMb: 500,
+      smtpInMaxDatabaseMb: undefined,
+    });
+    const given = { SECRETS_KEYS: ring, SMTP_IN_RELAYS: "10.0.0.0/8, 192.0.2.1,2001:db8::/32", SMTP_IN_BUDGET: "5,1" };
+    const relays = ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"];
+    expect(loadConfig(given)).to.deep.include({ smtpInRelays: relays, smtpInBudget: [5, 1] });
+    const production = { SECRETS_KEYS: ring, NODE_ENV: "production", MAIL_PROVIDER: "outbox" };
+    expect(loadConfig(production).smtpInXclient).to.equal(false);
+    expect(loadConfig({ ...given, ...production }).smtpInXclient).to.equal(true);
+    for (const wrong of [
+      "10.0.0.0/33",
+      "2001:db8::/129",
+      "relay.example",
+      "10.0.0/8",
+      "10.0.0.1/",
+      "10.0.0.1/8/8",
+      "fe80::1%1",
+    ])
+      expect(refusal({ SMTP_IN_RELAYS: wrong }), wrong).to.match(/SMTP_IN_RELAYS is wrong/);
+    for (const wrong of ["600", "0,500", "600,500,1", "many,500"])
+      expect(refusal({ SMTP_IN_BUDGET: wrong }), wrong).to.match(/SMTP_IN_BUDGET is wrong/);
+  });
+
   it("names the mail providers there are when another one is asked for", () => {
     expect(refusal({ MAIL_PROVIDER: "sendgrid" })).to.match(/MAIL_PROVIDER is wrong: expected outbox or smtp\./);
   });

@@ -11,9 +11,9 @@ create table contacts (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
-create index on contacts (workspace_id, last_seen_at desc, id desc);
-create index on contacts (workspace_id, domain, last_seen_at desc, id desc);
-create index on contacts (workspace_id, status, last_seen_at desc, id desc) where status <> 'unknown';
+create index on contacts (workspace_id, last_seen_at desc, id);
+create index on contacts (workspace_id, domain, last_seen_at desc, id);
+create index on contacts (workspace_id, status, last_seen_at desc, id) where status <> 'unknown';
 
 create table contact_counts (
   workspace_id uuid not null,

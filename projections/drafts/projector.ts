@@ -74,7 +74,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 6,
+  version: 5,
   tables: ["drafts", "draft_counts", "draft_versions", "approval_tokens", "draft_thread_merges"],
   handles: [...draftEvents, "ThreadAbsorbed"],
   async project(tx, events) {

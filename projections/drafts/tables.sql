@@ -32,10 +32,10 @@ create table drafts (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
-create index on drafts (workspace_id, created_at desc, id desc);
-create index on drafts (thread_id, created_at desc, id desc);
-create index on drafts (workspace_id, status, created_at desc, id desc);
-create index on drafts (workspace_id, identity_id, created_at desc, id desc);
+create index on drafts (workspace_id, created_at desc, id);
+create index on drafts (thread_id, created_at desc, id);
+create index on drafts (workspace_id, status, created_at desc, id);
+create index on drafts (workspace_id, identity_id, created_at desc, id);
 create index on drafts (identity_id, status);
 create index on drafts (id) where status = 'sending';
 create table draft_counts (

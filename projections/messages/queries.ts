@@ -54,6 +54,20 @@ export const messageById = (reads: Reads, workspaceId: string, id: string) =>
 
 const inTime = (direction: Order["direction"]): Order => ({ columns: ["created_at", "id"], direction });
 
+/** Where in the log it was said what a message proves about its sender; undefined while that is not known. */
+export async function proofOf(
+  reads: Reads,
+  workspaceId: string,
+  messageId: string,
+): Promise<{ thread_id: string; revision: number } | undefined> {
+  const { rows } = await reads.of(workspaceId).query<{ thread_id: string; revision: number }>(
+    `select proof_thread_id as thread_id, proof_revision as revision from messages
+     where workspace_id = $1 and id = $2 and proof_revision is not null`,
+    [workspaceId, messageId],
+  );
+  return rows[0];
+}
+
 /** All messages of a thread, oldest first. */
 export const listMessages = (
   reads: Reads,

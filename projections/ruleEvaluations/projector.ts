@@ -87,7 +87,8 @@ async function rowsBefore(tx: Tx, events: readonly Recorded[]): Promise<Map<stri
 
 export const ruleEvaluations: Projection = {
   name: "ruleEvaluations",
-  version: 3,
+  version: 2,
+  apart: true,
   tables: ["rule_runs", "rule_evaluations"],
   handles: ["RulesEvaluated", "RuleActionTaken", "ApprovalModeUsed"],
   async project(tx, events) {

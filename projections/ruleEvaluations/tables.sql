@@ -21,4 +21,4 @@ create table rule_evaluations (
   evaluated_at timestamptz not null,
   primary key (run_id, rule_id)
 );
-create index on rule_evaluations (rule_id, evaluated_at desc, run_id desc);
+create index on rule_evaluations (rule_id, evaluated_at desc, run_id);

@@ -1,9 +1,11 @@
+import type { ReadModel } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/clock.ts";
 import type { Resolver } from "#src/dns/resolver.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import type { HeaderReader } from "#src/mail/in/headerReader.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
 import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
@@ -20,11 +22,18 @@ export type Dependencies = StreamServices & {
   blobs: Blobs;
   /** The read models, for look-ups a stream cannot answer. */
   reads: Reads;
-  /** Waits until the read models have reached a position of the log; false if they did not within `timeoutMs` (default 5,000). */
-  projected(position: number, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<boolean>;
-  parser: Pick<MailParser, "parse">;
+  /**
+   * Waits until these read models (default: all that are served together) have reached a position of the log; false if they did not within
+   * `timeoutMs` (default 5,000).
+   */
+  projected(
+    position: number,
+    options?: { of?: readonly ReadModel[]; timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<boolean>;
+  headerReader: HeaderReader;
+  parser: MailParser;
   resolver: Resolver;
-  authenticator: Pick<MailAuthenticator, "authenticate">;
+  authenticator: MailAuthenticator;
   /** Where signatures' pictures are fetched from, once. */
   pictures: Pick<PictureSource, "fetch">;
   keyRing: KeyRing;

@@ -14,8 +14,15 @@ const deliveryOutcomes: Record<string, string> = {
   DeliveryComplained: "complained",
 };
 
-/** In Prometheus's text format. `depths` may fail: then its gauges are left out until it works again. */
-export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
+export type Sources = {
+  /** May fail: then its gauges are left out until it works again. */
+  depths: () => Promise<Depths>;
+  /** What the states take that are kept, in bytes. */
+  stateBytes: () => number;
+};
+
+/** In Prometheus's text format. */
+export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -26,6 +33,7 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
   const mailRefused = new Counter({ ...shown(measures.mailRefused), registers });
   const quarantined = new Counter({ ...shown(measures.mailQuarantined), registers });
   const showDepths = depthGauges(registers);
+  const states = new Gauge({ ...shown(measures.stateBytes), registers });
   let looking: Promise<void> | undefined;
 
   /** However many ask at once, the database is asked once: nobody needs a key for this. */
@@ -54,6 +62,7 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
     mailRefused: (reason) => mailRefused.inc({ reason }),
     async shown() {
       await lookUpDepths();
+      states.set(stateBytes());
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };
@@ -67,6 +76,7 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
   const by = (measure: Measure) => [measure.labels[0] as string, gauge(measure)] as const;
   const gauges = {
     projectionLag: by(measures.projectionLag),
+    projectionLeft: by(measures.projectionLeft),
     processLag: by(measures.processLag),
     timersDue: by(measures.timersDue),
     lanesReady: by(measures.lanesReady),

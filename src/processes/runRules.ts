@@ -8,7 +8,7 @@ import { noteSent } from "#src/commands/sends/sentMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import { type DraftOutcome, outcomeAfter } from "#streams/draft/outcome.ts";
+import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
@@ -37,7 +37,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     const { cause } = acting;
     const workspaceId = event.metadata.workspaceId as string;
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
-    if ((await evaluateRules(deps, { trigger: at, about }, cause)) === null) return;
+    if ((await evaluateRules(deps, { trigger: at, position: event.position, about }, cause)) === null) return;
     await carryOut(deps, { provider, runId, part: "quick" }, cause);
     await tellPeople({ key, runId, tries: 0 }, acting);
   }
@@ -61,7 +61,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   async function onReceived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { messageId, classification, contactStatus } = event.data as Authenticated;
     if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["rules", "messages"])))
+      return { waitFor: event.position, of: ["rules", "messages"] };
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {
       const message = await messageById(deps.reads, workspaceId, messageId);
@@ -87,12 +88,14 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["rules", "messages"])))
+      return { waitFor: event.position, of: ["rules", "messages"] };
     const { state: draft } = await deps.drafts.load(draftId);
-    const { threadId } = draft;
+    const { threadId, status } = draft;
     const about = async (): Promise<About> => {
       const { cause } = context;
-      if (noted) await noteDraft(deps, { threadId, draftId, outcome: noted, draftRevision: event.revision }, cause);
+      const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(status) };
+      if (noted) await noteDraft(deps, { ...note, outcome: noted }, cause);
       else await noteSent(deps, draftId, cause);
       return aboutDraft(deps, { trigger, draftId, draft });
     };

@@ -1,17 +1,17 @@
-import { messageById } from "#projections/messages/queries.ts";
+import { messageById, proofOf } from "#projections/messages/queries.ts";
 import { createdRunId, decideNow, walkBefore } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
 import { carryOut, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
-import { loadThread, noteDraft } from "#src/commands/threads/threads.ts";
+import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { draftStream } from "#streams/draft/events.ts";
-import { outcomeAfter } from "#streams/draft/outcome.ts";
+import { isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
@@ -42,7 +42,8 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<WaitFor | undefined> {
     const { cause } = context;
     const draftId = idOf(event.stream);
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["rules", "messages"])))
+      return { waitFor: event.position, of: ["rules", "messages"] };
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isAuthenticated = await authenticated(draft);
     if (!isAuthenticated && deps.clock.now() < until && (await isAwaited(draft))) {
@@ -64,11 +65,12 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
     const about = async () => {
       const outcome = outcomeAfter(event as unknown as DraftEvent);
-      if (outcome) await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
+      const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(draft.status) };
+      if (outcome) await noteDraft(deps, { ...note, outcome }, cause);
       return aboutDraft(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 } });
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];
-    const run = await evaluateRules(deps, { trigger, about, before }, cause);
+    const run = await evaluateRules(deps, { trigger, position: event.position, about, before }, cause);
     if (run) await carryOut(deps, { provider, runId, part: "quick" }, cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
@@ -106,14 +108,11 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
 
   /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
   async function ensureReceived(draft: Draft, context: ProcessContext): Promise<WaitFor | undefined> {
-    const { threadId, basedOnMessageId } = draft;
+    const { workspaceId, basedOnMessageId } = draft;
     if (basedOnMessageId === null || !(await messageMaySetMode(draft))) return undefined;
-    // Its proof is on the thread that its own was merged into meanwhile.
-    const { threadId: current } = await loadThread(deps, threadId);
-    const streams = [...new Set([threadId, current])].map((id) => deps.store.read(threadStream(id)));
-    const received = (await Promise.all(streams))
-      .flat()
-      .find((event) => event.type === "MessageAuthenticated" && event.data.messageId === basedOnMessageId);
+    const place = await proofOf(deps.reads, workspaceId, basedOnMessageId);
+    if (!place) return undefined;
+    const [received] = await deps.store.read(threadStream(place.thread_id), place.revision, 1);
     return received && beside.onReceived(received, context.because(received));
   }
 

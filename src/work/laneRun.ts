@@ -1,9 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { type EventStore, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { NotYet, Process, Timer } from "#src/processes/process.ts";
+import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Endings } from "./endingBatches.ts";
@@ -31,7 +31,7 @@ export type LaneRunOptions = {
   onTimer: (dueAt: Date) => void;
   projected: Projected;
   /** Told when the lane is let go until the read models have reached a position. */
-  onWaiting: (position: number) => void;
+  onWaiting: (answer: WaitFor) => void;
   /** A run of the same lane that has to end first. */
   after?: Promise<void>;
 };
@@ -47,7 +47,7 @@ export type LaneRun = {
 
 /** Failures, not counting those of infrastructure, after which a process gives up on an item: with the pauses between, some 9 s. */
 const maxFailures = 5;
-/** A handler that has so often not ended in its time is given up on too: it is the item's fault by then. */
+/** A handler that has so often not ended in its time, or asked the database for too much, is given up on too: it is the item's fault by then. */
 const maxTimeouts = 10;
 /** After this long the lane goes to the end of the queue, in milliseconds. */
 const turnMs = 1_000;
@@ -141,7 +141,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       await release({ how: "set aside", obstacles: answer.setAside }, { timers });
     } else if ("waitFor" in answer) {
       await release({ how: "retry", at: inMs(longestWaitMs) }, { timers });
-      if (released) options.onWaiting(answer.waitFor);
+      if (released) options.onWaiting(answer);
     } else {
       const { id, tries, failures } = item;
       await retryLater({ id, tries: tries + 1, failures }, answer.againInMs, timers);
@@ -159,7 +159,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     if (late) handlers.abort(error);
     const passing = late || isPassing(error) || error instanceof StreamMoved;
     const tries = item.tries + 1;
-    const timeouts = item.timeouts + (late ? 1 : 0);
+    const timeouts = item.timeouts + (late || asksTooMuch(error) ? 1 : 0);
     const failures = item.failures + (passing ? 0 : 1);
     const describe = { process: process.name, key: lane.key, ...placeOf(item) };
     if ((failures < maxFailures && timeouts < maxTimeouts) || process.givingUp === "never") {
@@ -171,6 +171,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     await giveUp(item, subject, { error, tries });
     return false;
   }
+
+  /** Where giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
+  const asksTooMuch = (error: Error): boolean =>
+    error instanceof StatementTimedOut && typeof process.givingUp !== "function";
 
   /** The rule's own way to give up first; what goes wrong in it is parked along, and what passes by itself is waited for. */
   async function giveUp(

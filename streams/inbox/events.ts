@@ -22,6 +22,8 @@ export type MailHeaders = {
   contentDigest: string;
   /** In a bounce: the Message-IDs of the mail it reports. */
   reportedMessageIds: string[];
+  /** Fields with more addresses than are read, of which only the first part was; "header" if that is true of the header. Absent: none. */
+  cut?: string[];
 };
 
 export type Classification = "person" | "auto_reply" | "bounce" | "list";

@@ -1,4 +1,5 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
 import { BlobCorrupt, type Blobs } from "#src/blobs/blobs.ts";
@@ -12,9 +13,9 @@ import { append } from "#test/support/events.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
-/** Statements about blobs that wait for another one's lock. */
+/** A session of this database that waits for another one. */
 const waiting =
-  "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database() and query like '%work.blobs%'";
+  "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0";
 
 function barrier() {
   let open!: () => void;
@@ -174,9 +175,11 @@ describe("blobs in PostgreSQL", function () {
             first === "put" ? database.transaction(hold(putIt)) : database.owner.transaction(hold(removeIt));
           await inHand.opened;
           const other = first === "put" ? removeIt(database.owner) : putIt(database);
-          while ((await asOwner(waiting)).rowCount === 0);
+          const deadline = Date.now() + 10_000;
+          while ((await asOwner(waiting)).rowCount === 0 && Date.now() < deadline) await pause(10);
           goOn.open();
           await Promise.all([holder, other]);
+          expect(Date.now(), "one waited for the other").to.be.below(deadline);
           expect(await left(hash), `${first} first`).to.deep.equal([true]);
         }
       });

@@ -12,6 +12,7 @@ import {
 } from "#projections/page.ts";
 import type { Tx } from "#projections/projection.ts";
 import type { Route } from "#src/http/framework/route.ts";
+import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 
@@ -136,22 +137,22 @@ describe("lists by cursor [d0 lists]", function () {
     it(`${line}: the same as by offset, and nothing twice while rows are added`, async () => {
       const addOne = more[line]!;
       const path = pathOf(list);
-      while ((await read(path, "limit=1")).total < 5) await addOne();
+      while ((await read(path, "limit=1")).total < sized(3, 7)) await addOne();
       for (const query of queries) {
         const byOffset = await read(path, `limit=100&${query}`);
         expect(byOffset.next_cursor, query).to.equal(null);
         const all = idsOf(byOffset);
-        expect(all.length, query).to.be.above(3).and.equal(byOffset.total);
+        expect(all.length, query).to.be.above(1).and.equal(byOffset.total);
         const { ids, totals } = await walk(path, query);
         expect(ids, query).to.deep.equal(all);
         expect(new Set(totals), query).to.deep.equal(new Set([all.length]));
-        const { next_cursor } = await read(path, `limit=2&offset=1&${query}`);
-        expect(idsOf(await read(path, `limit=100&cursor=${next_cursor}&${query}`)), query).to.deep.equal(all.slice(3));
+        const { next_cursor } = await read(path, `limit=1&${query}`);
+        expect(idsOf(await read(path, `limit=100&cursor=${next_cursor}&${query}`)), query).to.deep.equal(all.slice(1));
       }
       const before = idsOf(await read(path, "limit=100"));
       let added = 0;
-      const { ids } = await walk(path, "", async () => added++ < 2 && addOne());
-      expect(added).to.be.above(1);
+      const { ids } = await walk(path, "", async () => added++ < sized(1, 4) && addOne());
+      expect(added).to.be.above(0);
       expect(new Set(ids).size, "none twice").to.equal(ids.length);
       expect(
         ids.filter((id) => before.includes(id)),

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
+import { projections } from "#projections/index.ts";
+import type { ReadModel } from "#projections/projection.ts";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createIdentity, type NewIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
@@ -8,10 +10,7 @@ import { createWorkspace } from "#src/commands/workspaces.ts";
 import { compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
-import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
-import { withProvenDomains } from "#src/mail/in/authentication/devProven.ts";
-import { createMailVerifier, type MailVerifier } from "#src/mail/in/authentication/verifier.ts";
-import { createMailParser, type MailParser } from "#src/mail/in/parse.ts";
+import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
 import { adjustableClock } from "./adjustableClock.ts";
@@ -24,10 +23,10 @@ export type InProcess = Awaited<ReturnType<typeof startInProcess>>;
 export type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
 
-let threads: { parser: MailParser; verifier: MailVerifier } | undefined;
+let readers: ReaderPool | undefined;
 
-/** The threads that read mail and verify it, which take a second to start: one of each for all services of this process, as long as it lives. */
-const sharedThreads = () => (threads ??= { parser: createMailParser({ workers: 1 }), verifier: createMailVerifier() });
+/** The threads that read mail, which take a second to start: the same for all services of this process, as long as it lives. */
+const sharedReaders = () => (readers ??= createReaderPool());
 
 /** Every role of the service in this process, on a database of its own, answering on a real socket. */
 export async function startInProcess(environment: Record<string, string> = {}) {
@@ -46,17 +45,14 @@ export async function startInProcess(environment: Record<string, string> = {}) {
   });
   const logger = pino({ level: config.logLevel });
   const clock = adjustableClock();
-  const composition = compose(config, testDatabase, { logger, clock });
+  const composition = compose(config, testDatabase, { logger, clock, readers: sharedReaders() });
   const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;
-  const threads = sharedThreads();
-  deps.parser.parse = threads.parser.parse;
-  const ownAuthenticator = createMailAuthenticator(deps.resolver, clock, { verifier: threads.verifier });
-  deps.authenticator.authenticate = withProvenDomains(ownAuthenticator, config.devProvenDomains).authenticate;
   const url = service.url as string;
 
   const caughtUp = async () => {
-    if (!(await deps.projected(await store.head()))) throw new Error("the read models did not catch up");
+    const of = projections.map(({ name }) => name as ReadModel);
+    if (!(await deps.projected(await store.head(), { of }))) throw new Error("the read models did not catch up");
   };
 
   return {

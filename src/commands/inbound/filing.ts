@@ -1,22 +1,22 @@
 import { crashPoint } from "#src/crashPoints.ts";
-import type { PendingFiling } from "#streams/filing/decider.ts";
+import { isHeld, type PendingFiling } from "#streams/filing/decider.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { asRead } from "./asRead.ts";
 import { type Chains, createChains } from "./chains.ts";
 import { decideFilings } from "./filingDecisions.ts";
 import { carryOut } from "./filingOut.ts";
 import { holdWhereNeeded } from "./heldMail.ts";
-import { smallestDecision } from "./quarantined.ts";
+import { noContent, smallestDecision } from "./quarantined.ts";
 import {
-  bytesOf,
-  mailRoom,
   type ReadMail,
   type Received,
   readMail,
   readTogether,
   receivedAt,
   receivedFrom,
+  withRoom,
 } from "./readMail.ts";
 import { isForGood, quarantine, reasonOf, tellOfQuarantine } from "./unrecordable.ts";
 
@@ -35,18 +35,14 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
     if (filing.pending.length > 0) {
       const { pending } = filing;
       const left = await Promise.all(pending.map((each) => receivedAt(deps, identityId, each.inboxRevision)));
-      await mailRoom.take(bytesOf(left), () =>
-        finishFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause),
-      );
+      await withRoom(left, () => finishFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause));
       continue;
     }
     const received = await receivedFrom(deps, identityId, { from: filing.decidedUpTo + 1, count: pageSize });
     if (received.length === 0) return;
     const page = readTogether(received);
     const { lastNumber } = filing;
-    const isFiled = await mailRoom.take(bytesOf(page), () =>
-      filePage(deps, { identityId, lastNumber, page, chains }, cause),
-    );
+    const isFiled = await filePage(deps, { identityId, lastNumber, page, chains }, cause);
     // What was decided in vain is not so.
     if (!isFiled) chains = createChains();
   }
@@ -54,30 +50,42 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
 
 type Page = { identityId: string; lastNumber: number; page: readonly Received[]; chains: Chains };
 
-/** False if another filer was faster: its decisions count, and the next turn carries them out. */
+/**
+ * Decides by the headers first: what came before already, and what is held, is not read. False if another filer was faster: its decisions
+ * count, and the next turn carries them out.
+ */
 async function filePage(
   deps: Dependencies,
   { identityId, lastNumber, page, chains }: Page,
   cause: Cause,
 ): Promise<boolean> {
-  const mails = await Promise.all(page.map((event) => readMail(deps, event)));
-  const unfiled = mails.map(({ event, parsed }) => ({
+  const unfiled = page.map((event) => ({
     deliveryId: event.data.deliveryId,
     inboxRevision: event.revision,
     inboxPosition: event.position,
     headers: event.data.headers,
-    unreadable: parsed.unreadable,
   }));
   const { workspaceId } = (page[0] as Received).data;
-  const decided = await decideFilings(deps, { identityId, lastNumber, page: unfiled }, chains);
-  const decisions = await holdWhereNeeded(deps, { workspaceId, identityId, decisions: decided }, cause);
-  const recorded = await recordDecisions(deps, { identityId, decisions }, cause);
-  if (!recorded) return false;
-  crashPoint("filing:decided");
-  const byRevision = new Map(mails.map((mail) => [mail.event.revision, mail]));
-  await finishFilings(deps, { identityId, decisions: recorded, mails: byRevision }, cause);
-  return true;
+  const byHeaders = await decideFilings(deps, { identityId, lastNumber, page: unfiled }, chains);
+  const decided = await holdWhereNeeded(deps, { workspaceId, identityId, decisions: byHeaders }, cause);
+  const shown = new Set(decided.filter(isShown).map(({ inboxRevision }) => inboxRevision));
+  const toRead = page.filter(({ revision }) => shown.has(revision));
+  return withRoom(toRead, async () => {
+    const read = await Promise.all(toRead.map((event) => readMail(deps, event)));
+    const mails = new Map(read.map((mail) => [mail.event.revision, mail]));
+    const decisions = decided.map((decision) => {
+      const mail = mails.get(decision.inboxRevision);
+      return mail ? asRead(decision, mail) : decision;
+    });
+    const recorded = await recordDecisions(deps, { identityId, decisions }, cause);
+    if (!recorded) return false;
+    crashPoint("filing:decided");
+    await finishFilings(deps, { identityId, decisions: recorded, mails }, cause);
+    return true;
+  });
 }
+
+const isShown = (decision: FilingDecision): boolean => decision.disposition !== "duplicate" && !isHeld(decision);
 
 /**
  * Appends decisions, all together; if that can never be, each by itself, and in its smallest form the one that cannot. Answers them as they are
@@ -128,8 +136,12 @@ export async function finishFilings(
   { identityId, decisions, mails }: Decided,
   cause: Cause,
 ): Promise<void> {
-  const mailOf = async ({ inboxRevision }: FilingDecision): Promise<ReadMail> => {
-    const mail = mails.get(inboxRevision) ?? (await readMail(deps, await receivedAt(deps, identityId, inboxRevision)));
+  const mailOf = async (decision: FilingDecision): Promise<ReadMail> => {
+    const { inboxRevision } = decision;
+    const known = mails.get(inboxRevision);
+    if (known) return known;
+    const event = await receivedAt(deps, identityId, inboxRevision);
+    const mail = isHeld(decision) ? { event, parsed: noContent } : await readMail(deps, event);
     mails.set(inboxRevision, mail);
     return mail;
   };

@@ -6,13 +6,12 @@ import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
 /** The decisions of one append, in bytes of JSON: well below what a store takes at once (eventStore.ts), metadata included. */
 const maxDecisionBytes = 500_000;
 
-/** A received mail that waits for its decision. `unreadable`: why it has to be filed by its raw headers alone. */
+/** A received mail that waits for its decision: its headers decide, its body is not read yet. */
 export type Unfiled = {
   deliveryId: string;
   inboxRevision: number;
   inboxPosition: number;
   headers: MailHeaders;
-  unreadable: string | null;
 };
 
 /**
@@ -71,7 +70,7 @@ function decideFiling(
   { identityId, number, mail }: { identityId: string; number: number; mail: Unfiled },
   chains: Chains,
 ): FilingDecision {
-  const { headers, deliveryId, inboxRevision, inboxPosition, unreadable } = mail;
+  const { headers, deliveryId, inboxRevision, inboxPosition } = mail;
   const { messageId: rfcMessageId, contentDigest } = headers;
   const sameId = chains.messages.get(rfcMessageId);
   const again = sameId?.get(contentDigest);
@@ -98,18 +97,14 @@ function decideFiling(
   const isBounce = headers.classification === "bounce";
   return {
     ...common,
-    disposition: unreadable === null ? "threaded" : "quarantined",
-    reason: unreadable,
+    disposition: "threaded",
+    reason: null,
     messageId: deps.ids.uuid(),
     threadId: oldest ?? deps.ids.uuid(),
     opensThread: oldest === undefined,
     absorbs,
     chainIds,
-    reviewReason: reviewReason(headers, {
-      sameIdOtherContent: sameId !== undefined,
-      absorbed: absorbs.length,
-      unreadable,
-    }),
+    reviewReason: reviewReason(headers, { sameIdOtherContent: sameId !== undefined, absorbed: absorbs.length }),
     bouncedAttemptId: isBounce ? (ownMail(deps, identityId, headers.reportedMessageIds)?.attemptId ?? null) : null,
   };
 }
@@ -140,11 +135,7 @@ function ownMail(deps: Dependencies, identityId: string, ids: readonly string[])
   return undefined;
 }
 
-function reviewReason(
-  headers: MailHeaders,
-  found: { sameIdOtherContent: boolean; absorbed: number; unreadable: string | null },
-): string | null {
-  if (found.unreadable !== null) return "a mail that could not be read";
+function reviewReason(headers: MailHeaders, found: { sameIdOtherContent: boolean; absorbed: number }): string | null {
   if (found.sameIdOtherContent) return "another message with the same Message-ID";
   if (found.absorbed > 1) return "one mail joined more than two threads";
   if (headers.fromCount > 1) return "a mail with more than one sender";

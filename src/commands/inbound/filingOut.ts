@@ -8,7 +8,7 @@ import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { contactId, derivedId } from "../ids.ts";
-import { absorbThread } from "../threads/threads.ts";
+import { absorbThread, onItself } from "../threads/threads.ts";
 import { noContent, shortened } from "./quarantined.ts";
 import type { ReadMail } from "./readMail.ts";
 import { type Failure, isInfrastructure } from "./unrecordable.ts";
@@ -85,7 +85,7 @@ async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: 
   for (const absorbedId of decision.absorbs) {
     try {
       const freeze = { type: "FreezeThread", survivorId: decision.threadId, number: decision.number } as const;
-      await deps.threads.handle(absorbedId, freeze, cause);
+      await onItself(deps, { threadId: absorbedId, command: freeze }, cause);
       crashPoint("filing:frozen");
       await absorbThread(deps, absorbedId, cause);
       crashPoint("filing:absorbed");

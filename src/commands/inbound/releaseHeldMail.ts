@@ -4,11 +4,12 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { countInbound } from "../plans/quotas.ts";
 import { loadThread } from "../threads/threads.ts";
+import { asRead } from "./asRead.ts";
 import { fileInbox, finishFilings } from "./filing.ts";
 import { oneAppend } from "./filingDecisions.ts";
 import { receivesNothing } from "./heldMail.ts";
 import { type HeldPage, type Marker, oldestHeld } from "./heldMarkers.ts";
-import { bytesOf, mailRoom, type ReadMail, readMail, readTogether, receivedAt } from "./readMail.ts";
+import { type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
 import { isInfrastructure } from "./unrecordable.ts";
 
 /** Mails released together. */
@@ -103,7 +104,7 @@ async function release(
     line.markers.map(({ decision }) => receivedAt(deps, identityId, decision.inboxRevision)),
   );
   const together = readTogether(received);
-  return mailRoom.take(bytesOf(together), async () => {
+  return withRoom(together, async () => {
     const mails = new Map<number, ReadMail>();
     const decisions: FilingDecision[] = [];
     for (const [index, event] of together.entries()) {
@@ -137,13 +138,11 @@ const threadOf = (deps: Dependencies, { threadId }: FilingDecision): Promise<str
 const releasing = (
   { decision, revision }: Marker,
   { number, threadId }: Pick<FilingDecision, "number" | "threadId">,
-  { parsed }: ReadMail,
+  mail: ReadMail,
 ): FilingDecision => ({
-  ...decision,
+  ...asRead(decision, mail),
   number,
   threadId,
-  disposition: parsed.unreadable === null ? "threaded" : "quarantined",
-  reason: parsed.unreadable,
   opensThread: false,
   absorbs: [],
   chainIds: [],

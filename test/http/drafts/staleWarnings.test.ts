@@ -64,9 +64,9 @@ describe("stale_warning of a submission [d4 stale_warning]", function () {
     const [gate, asked] = [barrier(), barrier()];
     const { readLast } = store;
     const { parse } = parser;
-    parser.parse = async (raw) => {
+    parser.parse = async (raw, about) => {
       await gate.opened;
-      return parse(raw);
+      return parse(raw, about);
     };
     store.readLast = (stream) => {
       if (stream.startsWith("inbox-")) asked.open();

@@ -2,4 +2,4 @@
 import { register } from "tsx/esm/api";
 
 register();
-export const { parseInThread } = await import("./parserThread.ts");
+export const { readInThread } = await import("./readerThread.ts");
