@@ -5,8 +5,10 @@ import type { PendingFiling } from "#streams/filing/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 
-/** So often an error that may pass is waited out; one that cannot pass is believed at once. */
-const maxTries = 5;
+/** So often an error that may pass is waited out, with the pauses of the runner some 9 s; one that cannot pass is believed at once. */
+const maxTries = 4;
+/** Sends that wait at the barrier file too: tries that follow closer than this count as one, in milliseconds. */
+const triesApartMs = 450;
 /** Counts of tries kept; the oldest go. A mail whose count is gone is tried a few times more. */
 const maxCounted = 1_000;
 const maxReasonLength = 500;
@@ -30,17 +32,22 @@ export function reasonOf(error: unknown): string {
   return "it could not be recorded";
 }
 
-/** By process, how often carrying a decision out has failed for reasons of its own. */
-const triesOf = new WeakMap<object, Map<string, number>>();
+/** How often carrying a decision out has failed for reasons of its own, and when it did last, in milliseconds of the monotonic clock. */
+type Tries = { failed: number; at: number };
+
+const triesOf = new WeakMap<object, Map<string, Tries>>();
 
 /** True once it has failed often enough to be the mail's fault. */
-function isEnough({ filings }: Pick<Dependencies, "filings">, what: string, error: unknown): boolean {
-  const tries = triesOf.get(filings) ?? new Map<string, number>();
+function isEnough({ filings, clock }: Pick<Dependencies, "filings" | "clock">, what: string, error: unknown): boolean {
+  const tries = triesOf.get(filings) ?? new Map<string, Tries>();
   triesOf.set(filings, tries);
-  const failed = (tries.get(what) ?? 0) + 1;
+  const now = clock.monotonic();
+  const before = tries.get(what) ?? { failed: 0, at: Number.NEGATIVE_INFINITY };
+  const counts = now - before.at >= triesApartMs;
+  const failed = before.failed + (counts ? 1 : 0);
   tries.delete(what);
   if (isForGood(error) || failed >= maxTries) return true;
-  tries.set(what, failed);
+  tries.set(what, { failed, at: counts ? now : before.at });
   if (tries.size > maxCounted) tries.delete(tries.keys().next().value as string);
   return false;
 }

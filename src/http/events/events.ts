@@ -4,6 +4,7 @@ import { Rejected } from "#streams/decider.ts";
 import { publicEventTypes } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { invalid } from "../framework/errors.ts";
+import { unauthorized } from "../framework/keys/authenticate.ts";
 import { reply } from "../framework/reply.ts";
 import { type Route, route } from "../framework/route.ts";
 import { EventPage, EventQuery, EventStreamQuery } from "../schemas/events.ts";
@@ -77,6 +78,8 @@ function followEvents(deps: HttpDependencies): Route {
       const types = typesOf(query.types);
       const given = lastEventId ?? (query.after === undefined ? undefined : placeOf(query.after, "after"));
       const after = given ?? (await feedEnd(deps.reads, workspaceId));
+      // Revoked meanwhile: nobody would take the stream, and its place would stay taken.
+      if (signal.aborted) throw unauthorized();
       requireRoom("this API key", apiKey.id, maxOfKey);
       requireRoom("this workspace", workspaceId, maxOfWorkspace);
       return reply({

@@ -130,6 +130,8 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
         },
       );
     },
+    // Where TLS was started, the library has taken away every listener of the connection, so that its end is told here alone.
+    onClose: ({ id }) => guests.leave(id),
     onData: (stream, session, reply) => {
       guests
         .whileReceiving(session.id, () => receive(stream, session))
@@ -166,9 +168,13 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     onPastProxy: atMostEvery(60_000, (remote: string) =>
       logger.warn({ remote }, "a connection for mail came past the proxy, from an address not in SMTP_IN_RELAYS"),
     ),
-    letIn(socket, visitor) {
+    letIn(socket, visitor, leave) {
       const id = randomUUID();
-      guests.enter(id, visitor, socket);
+      guests.enter(id, visitor, () => {
+        leave();
+        sockets.delete(socket);
+      });
+      socket.once("close", () => guests.leave(id));
       server.connect(socket, { id, remoteAddress: visitor.address });
     },
   });

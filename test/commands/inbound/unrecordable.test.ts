@@ -7,6 +7,7 @@ import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { type EventStore, InvalidAppend, type NewEvent, Unavailable } from "#src/eventStore/eventStore.ts";
 import { idOf } from "#streams/event.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
+import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
 import { receive } from "./filingModel.ts";
 
 type Refused = (event: NewEvent, stream: string) => Error | undefined;
@@ -14,21 +15,22 @@ type Refused = (event: NewEvent, stream: string) => Error | undefined;
 const tooLarge = new InvalidAppend("the data has 700000 bytes");
 
 /** An instance whose store refuses appends that hold such an event, and what its log of errors says. */
-function refusing(world: SendWorld, refused: Refused) {
+function refusing(world: SendWorld, refused: Refused, fault?: Fault) {
   const alarms: { delivery: string }[] = [];
+  const { faulty } = world.createNode(fault);
   const store: EventStore = {
-    ...world.log,
+    ...faulty,
     async append(stream, expected, events) {
       for (const event of events) {
         const error = refused(event as NewEvent, stream);
         if (error) throw error;
       }
-      return world.log.append(stream, expected, events);
+      return faulty.append(stream, expected, events);
     },
   };
   const services = createStreamServices({ store, clock: world.clock, ids: systemIds });
   const log = { error: (details: object) => void alarms.push(details as { delivery: string }) };
-  return { alarms, deps: { ...world.createNode(), ...services, store, log } };
+  return { alarms, faulty, deps: { ...world.createNode(), ...services, store, log } };
 }
 
 const id = (number: number) => `<${number}@customer.example>`;
@@ -84,6 +86,42 @@ describe("a mail that cannot be recorded", () => {
     expect([world.log.all.length, await filedUpTo(world)]).to.deep.equal([length, 4]);
   });
 
+  const threeMails = [
+    { number: 2, names: [1] },
+    { number: 3, names: [1] },
+    { number: 4, names: [1, 3] },
+  ];
+  const expectOnce = (world: SendWorld) => {
+    expect(messages(world).map(({ number, quarantined }) => [number, quarantined])).to.deep.equal([
+      [1, false],
+      [2, false],
+      [3, true],
+      [4, false],
+    ]);
+    expect(quarantines(world)).to.have.length(1);
+  };
+
+  it("is filed once by two filers at once", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    await receive(world, threeMails);
+    await Promise.all([refusing(world, messageOf(3)), refusing(world, messageOf(3))].map(({ deps }) => file(deps)));
+    expectOnce(world);
+  });
+
+  for (const when of ["before", "after"] as const) {
+    it(`is filed once after a crash ${when} any append`, async () => {
+      for (let at = 1, reached = true; reached; at++) {
+        const world = await createSendWorld({ deliveries: 1 });
+        await receive(world, threeMails);
+        const { deps, faulty } = refusing(world, messageOf(3), { at, when, how: "crash" });
+        await file(deps).catch((error: unknown) => expect(error).to.be.instanceOf(Crashed));
+        reached = faulty.appends >= at;
+        await file(refusing(world, messageOf(3)).deps);
+        expectOnce(world);
+      }
+    });
+  }
+
   it("makes a draft stale like any other, where not even its decision can be recorded", async () => {
     const world = await createSendWorld({ deliveries: 1 });
     const draftId = await world.submit();
@@ -133,7 +171,10 @@ describe("a mail that cannot be recorded", () => {
       { number: 4, names: [] },
     ]);
     let runs = 1;
-    for (; (await filedUpTo(world)) < 3 && runs < 100; runs++) await file(deps).catch(() => {});
+    for (; (await filedUpTo(world)) < 3 && runs < 100; runs++) {
+      await file(deps).catch(() => {});
+      world.sleepThrough(500);
+    }
     expect(runs).to.be.below(100);
     const late = messages(world).slice(1);
     expect(late.map(({ number, quarantined }) => [number, quarantined])).to.have.deep.members([
@@ -148,17 +189,28 @@ describe("a mail that cannot be recorded", () => {
 
   it("is tried again as long as it may be something else", async () => {
     const world = await createSendWorld({ deliveries: 1 });
-    let failures = 4;
+    let [failures, pauseMs] = [0, 500];
     const { deps, alarms } = refusing(world, ({ type }) =>
       type === "MessageReceived" && failures-- > 0 ? new TypeError("for now") : undefined,
     );
+    const triedInVain = async (times: number) => {
+      failures = times;
+      for (let tries = 0; tries < times; tries++, world.sleepThrough(pauseMs)) {
+        expect(String(await file(deps).catch(String))).to.include("for now");
+      }
+    };
     await receive(world, [{ number: 2, names: [1] }]);
-    for (let tries = 0; tries < 4; tries++) expect(String(await file(deps).catch(String))).to.include("for now");
+    await triedInVain(2);
+    // Many who try at the same moment have tried once.
+    pauseMs = 0;
+    await triedInVain(20);
     await file(deps);
     expect(messages(world).at(-1)).to.include({ number: 2, quarantined: false });
     const away = refusing(world, ({ type }) => (type === "MessageReceived" ? new Unavailable("away") : undefined));
     await receive(world, [{ number: 3, names: [1] }]);
-    for (let tries = 0; tries < 20; tries++) expect(String(await file(away.deps).catch(String))).to.include("away");
+    for (let tries = 0; tries < 20; tries++, world.sleepThrough(500)) {
+      expect(String(await file(away.deps).catch(String))).to.include("away");
+    }
     expect([...alarms, ...away.alarms, ...quarantines(world)]).to.deep.equal([]);
   });
 

@@ -46,7 +46,8 @@ describe("the states of streams with snapshots", () => {
     const { states, counts } = instance();
     await states.load(quotas, quota);
     expect(counts.events).to.equal(101);
-    expect(states.bytes()).to.be.greaterThan(700 * 5);
+    // Its ids alone have some 2,700 characters.
+    expect(states.bytes()).to.be.greaterThan(2_700);
   });
 
   it("get one only where they are long, and another one when they have grown by as much", async () => {
@@ -54,15 +55,15 @@ describe("the states of streams with snapshots", () => {
     const { quotas } = instance();
     const reserve = (n: number) => ({ type: "ReserveQuota", reservationId: `${n}`, cap: null }) as const;
     const revisions = new Set<number | undefined>();
-    for (let n = 0; n < 2_600; n++) {
+    for (let n = 0; n < 1_300; n++) {
       await quotas.handle(quota, reserve(n), cause);
       if (n % 20 === 0) await new Promise(setImmediate);
       revisions.add(kept.rows.get(quota)?.revision);
     }
-    expect(log.all).to.have.length(2_600);
+    expect(log.all).to.have.length(1_300);
     const [none, first, ...more] = [...revisions];
     expect([none, first]).to.deep.equal([undefined, 499]);
-    expect(more.length, "not after each event").to.be.within(1, 5);
+    expect(more.length, "not after each event").to.be.within(1, 2);
   });
 
   it("need few events for one where these are large, and never less than 32", async () => {

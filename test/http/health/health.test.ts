@@ -215,7 +215,8 @@ describe("the service on SIGTERM", function () {
   let streamed: { begun: boolean; ended: boolean };
   let request: { received: string; late: unknown };
   before(async () => {
-    service = await startService();
+    service = await startService({ env: { SMTP_IN_MAX_DATABASE_MB: "1" } });
+    await service.logged(({ msg }) => msg === "no mail is taken until there is room on the disk");
     const ready = (await (await fetch(`${service.url}/readyz`)).json()) as any;
     expect(ready.parts.map(({ name }: { name: string }) => name)).to.include("smtp");
     const reader = await openStream();

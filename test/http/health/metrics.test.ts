@@ -88,6 +88,7 @@ describe("/metrics", function () {
     expect(value(text, "countersign_append_duration_seconds_count", { outcome: "done" })).to.be.greaterThan(5);
     expect(value(text, "countersign_events_appended_total", { type: "DraftSubmitted" })).to.equal(1);
     expect(value(text, "countersign_deliveries_total", { outcome: "accepted" })).to.equal(1);
+    expect(value(text, "countersign_state_cache_bytes")).to.be.within(1_000, 32_000_000);
     expect(value(text, "countersign_projection_lag", { projection: "drafts" })).to.be.a("number");
     expect(value(text, "countersign_process_lag", { process: "deliver" })).to.be.a("number");
     expect(value(text, "countersign_drafts_sending")).to.equal(0);

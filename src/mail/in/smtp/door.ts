@@ -24,7 +24,8 @@ export type DoorOptions = {
   onRefused(reason: MailRefusal): void;
   /** While senders are named by a proxy, somebody who is no relay came in past it. */
   onPastProxy(address: string): void;
-  letIn(socket: Socket, visitor: Visitor): void;
+  /** `leave` is to be called once, when the connection is over. */
+  letIn(socket: Socket, visitor: Visitor, leave: () => void): void;
 };
 
 export type Door = {
@@ -59,19 +60,17 @@ export function createDoor(options: DoorOptions): Door {
       turnAway(socket, refusal === "connections" ? "Too many connections" : "Too many connections from your address");
       return;
     }
-    counts[kind]++;
-    if (key !== undefined) inside.set(key, (inside.get(key) ?? 0) + 1);
-    socket.once("close", () => {
-      counts[kind]--;
-      if (key !== undefined) leave(key);
-    });
-    options.letIn(socket, { address, key, mayNameClients: isRelay && mayNameClients });
+    count(kind, key, 1);
+    const visitor = { address, key, mayNameClients: isRelay && mayNameClients };
+    options.letIn(socket, visitor, () => count(kind, key, -1));
   }
 
-  function leave(key: string): void {
-    const left = (inside.get(key) ?? 1) - 1;
-    if (left === 0) inside.delete(key);
-    else inside.set(key, left);
+  function count(kind: keyof typeof counts, key: string | undefined, more: 1 | -1): void {
+    counts[kind] += more;
+    if (key === undefined) return;
+    const ofKey = (inside.get(key) ?? 0) + more;
+    if (ofKey === 0) inside.delete(key);
+    else inside.set(key, ofKey);
   }
 
   return {

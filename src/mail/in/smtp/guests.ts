@@ -1,14 +1,15 @@
-import type { Socket } from "node:net";
 import type { MailRefusal } from "#src/metrics/metrics.ts";
 import type { Visitor } from "./door.ts";
 import type { StrangerLimits } from "./limits.ts";
 
 /** Who holds a session, and what is held against it. */
-type Guest = Visitor & { unknownRecipients: number; receiving: boolean; overdue: boolean };
+type Guest = Visitor & { unknownRecipients: number; receiving: boolean; overdue: boolean; left(): void };
 
 /** The sessions there are, by id, and when each is over. */
 export type Guests = {
-  enter(id: string, visitor: Visitor, socket: Socket): void;
+  /** `onLeft` is called once, when the session is over. */
+  enter(id: string, visitor: Visitor, onLeft: () => void): void;
+  leave(id: string): void;
   get(id: string): Readonly<Visitor> | undefined;
   /** While a mail is received or stored, its sender is not shown out for anything but that mail. */
   whileReceiving<T>(id: string, work: () => Promise<T>): Promise<T>;
@@ -35,13 +36,18 @@ export function createGuests(options: {
   }
 
   return {
-    enter(id, visitor, socket) {
-      guests.set(id, { ...visitor, unknownRecipients: 0, receiving: false, overdue: false });
+    enter(id, visitor, onLeft) {
       const deadline = visitor.key === undefined ? undefined : setTimeout(() => overdue(id), limits.sessionMs);
-      socket.once("close", () => {
+      const left = (): void => {
         clearTimeout(deadline);
-        guests.delete(id);
-      });
+        onLeft();
+      };
+      guests.set(id, { ...visitor, unknownRecipients: 0, receiving: false, overdue: false, left });
+    },
+
+    leave(id) {
+      guests.get(id)?.left();
+      guests.delete(id);
     },
 
     get: (id) => guests.get(id),
