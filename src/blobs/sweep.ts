@@ -70,7 +70,9 @@ export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgre
 
 /** A log that ends before what was read of it is another one, or an older copy: what its lost end names would be removed. */
 async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore): Promise<void> {
-  const [head, read] = [await store.head(), await swept.readUpTo()];
+  // In this order: what is appended meanwhile may be read meanwhile.
+  const read = await swept.readUpTo();
+  const head = await store.head();
   if (head < read)
     throw new StartError(
       `The event log ends at ${head}, but it was read up to ${read} before: it is another log, or an older copy. Nothing was removed.`,

@@ -149,7 +149,9 @@ describe("blobs in PostgreSQL", function () {
       const error = await sweep({ with: { readUpTo: async () => 2 } }).catch((caught) => caught);
       expect(error.message).to.match(/^The event log ends at 1, but it was read up to 2 before/);
       expect(await left(old)).to.deep.equal([true]);
-      expect(await sweep({ with: { readUpTo: async () => 1 } })).to.include({ blobs: 1 });
+      // Appended and read by others after the sweep has looked how far they are.
+      const readUpTo = () => record("MailReceived", { rawSha256: "0".repeat(64) });
+      expect(await sweep({ with: { readUpTo } })).to.include({ blobs: 1 });
     });
 
     for (const size of [1_000, 400_000]) {
