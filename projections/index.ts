@@ -16,8 +16,8 @@ import { threads } from "./threads/projector.ts";
 import { webhooks } from "./webhooks/projector.ts";
 import { workspaces } from "./workspaces/projector.ts";
 
-/** Every read model of the service. */
-export const projections: readonly Projection[] = [
+/** Every read model of the service, by its name. */
+export const readModels = {
   workspaces,
   apiKeys,
   domains,
@@ -34,4 +34,6 @@ export const projections: readonly Projection[] = [
   assistants,
   rules,
   ruleEvaluations,
-];
+} satisfies Record<string, Projection>;
+
+export const projections: readonly Projection[] = Object.values(readModels);

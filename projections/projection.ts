@@ -1,4 +1,8 @@
 import type { Event, Recorded } from "#streams/event.ts";
+import type { readModels } from "./index.ts";
+
+/** The names of the read models. */
+export type ReadModel = keyof typeof readModels;
 
 /** The one thing a projector may use of the database: its transaction, whose search_path names the schema its tables are in. */
 export type Tx = {
@@ -20,6 +24,11 @@ export type Projection<E extends Event = Event> = {
   version: number;
   /** Every table of tables.sql, in an order in which they can be dropped backwards. */
   tables: readonly string[];
+  /**
+   * By default read models are served together: they move in one transaction, so that no answer shows a message that its thread does not have.
+   * One that is heavy, or may fail without harm to the others, is written apart: nobody waits for it but who is answered from it.
+   */
+  apart?: true;
   /** Whether indexes.sql holds indexes that are made once the tables are filled: a great deal faster than filling them row by row. */
   hasLateIndexes?: true;
   /** The event types it looks at; others are not handed to it. */

@@ -4,6 +4,12 @@ import type { Tx } from "./projection.ts";
 export type Reads = {
   /** Sees the rows of this workspace and no others, whatever its WHERE says. */
   of(workspaceId: string): Tx;
+  /**
+   * Several questions of one workspace, answered from one state of all read models that are served together: without this, a batch may be
+   * written between two of them. What is handed in sees this workspace and no other. It holds a
+   * connection: wait for nothing else meanwhile.
+   */
+  snapshot<T>(workspaceId: string, ask: (reads: Reads) => Promise<T>): Promise<T>;
   /** Sees no workspace's rows: for tables that belong to no workspace, and for look-ups by the narrow functions of 0009-row-level-security.sql. */
   readonly ofNone: Tx;
   /** Sees all: for the operator's questions, never for a request. */

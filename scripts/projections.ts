@@ -31,11 +31,16 @@ function chosen(name: string | undefined): readonly Projection[] {
 async function status({ database, store }: Composition): Promise<void> {
   const names = projections.map(({ name }) => name);
   const [stored, head] = [await loadCheckpoints(database, names), await store.head()];
-  const shown = projections.map(({ name, version }) => {
+  const front = Math.max(
+    0,
+    ...projections.filter(({ apart }) => !apart).map(({ name }) => stored.get(name)?.position ?? 0),
+  );
+  const shown = projections.map(({ name, version, apart }) => {
     const checkpoint = stored.get(name);
     if (!checkpoint) return { projection: name, version, position: 0, head, lag: head, state: "not created yet" };
     const { position } = checkpoint;
-    const state = checkpoint.version === version ? "" : `tables have version ${checkpoint.version}`;
+    const left = !apart && position < front ? "left behind: see the service's log" : "";
+    const state = checkpoint.version === version ? left : `tables have version ${checkpoint.version}`;
     return { projection: name, version, position, head, lag: Math.max(0, head - position), state };
   });
   console.table(shown);

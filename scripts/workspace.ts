@@ -12,6 +12,7 @@ import { type Workspace, workspaceDecider } from "#streams/workspace/decider.ts"
 import type { Plan, PlanStatus, WorkspaceEvent } from "#streams/workspace/events.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { untilReadable } from "./support/readable.ts";
 
 const usage = `Manages workspaces, for the operator. Works beside a running service.
 
@@ -22,9 +23,12 @@ const usage = `Manages workspaces, for the operator. Works beside a running serv
   npm run workspace -- list
 
 Times are ISO 8601. If no period is set, calendar months since the workspace was created apply.
-The output is JSON. The API key of a new workspace is shown only once.`;
+The output is JSON. The API key of a new workspace is shown only once. While the running service is still
+catching up with its event log, the command waits until the service knows of the change.`;
 
-type Run = (deps: Dependencies) => Promise<unknown>;
+/** What is shown, and the position of the log at which a running service knows of it. */
+type Done = { shown: unknown; position?: number };
+type Run = (deps: Dependencies) => Promise<Done>;
 
 const plans: readonly Plan[] = ["builder_pack", "pro", "agency"];
 const statuses: readonly PlanStatus[] = ["trialing", "active", "past_due", "canceled"];
@@ -49,7 +53,7 @@ function read([command, ...rest]: string[]): Run {
       return changePlan(options(rest, planOptions));
     case "list":
       options(rest, {});
-      return ({ store }) => list(store);
+      return async ({ store }) => ({ shown: await list(store) });
     default:
       throw new Misuse(command === undefined ? "Give a command." : `Unknown command: ${command}.`);
   }
@@ -75,8 +79,9 @@ function create({ name, plan: givenPlan, beta }: Given): Run {
   return async (deps) => {
     const cause = byOperator();
     const { workspaceId } = await createWorkspace(deps, { name, plan, betaOverride: beta === true }, cause);
-    const { key } = await createApiKey(deps, { workspaceId, name: "first key", scopes: firstKeyScopes }, cause);
-    return { workspace_id: workspaceId, api_key: key };
+    const wish = { workspaceId, name: "first key", scopes: firstKeyScopes };
+    const { key, position } = await createApiKey(deps, wish, cause);
+    return { shown: { workspace_id: workspaceId, api_key: key }, position };
   };
 }
 
@@ -99,8 +104,8 @@ function changePlan({ workspace, plan: givenPlan, status, beta, ...times }: Give
   }
   return async (deps) => {
     await setPlan(deps, { workspaceId, ...given }, { ...byOperator(), workspaceId });
-    const { state } = await deps.workspaces.load(workspaceId);
-    return shown(workspaceId, state);
+    const { state, position } = await deps.workspaces.load(workspaceId);
+    return { shown: shown(workspaceId, state), position };
   };
 }
 
@@ -150,5 +155,9 @@ function byOperator(): Cause {
 
 await runCommand(usage, async () => {
   const run = read(process.argv.slice(2));
-  console.log(JSON.stringify(await besideService(({ deps }) => run(deps)), null, 2));
+  await besideService(async (composition) => {
+    const { shown, position } = await run(composition.deps);
+    console.log(JSON.stringify(shown, null, 2));
+    if (position !== undefined) await untilReadable(composition, ["workspaces", "apiKeys"], position);
+  });
 });

@@ -3,6 +3,7 @@ import { createApiKey } from "./commands/apiKeys.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { createWorkspace } from "./commands/workspaces.ts";
+import type { EventStore } from "./eventStore/eventStore.ts";
 import { firstKeyScopes } from "./http/framework/keys/scopes.ts";
 
 /**
@@ -13,8 +14,7 @@ export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId:
   const isThere = async () => (await allWorkspaces(deps.reads)).length > 0;
   // What the read models show is there, however far they are: after a crash nobody may write them before the dead holder's lease is over.
   if (await isThere()) return undefined;
-  await deps.projected(await deps.store.head());
-  if (await isThere()) return undefined;
+  if (await isInLog(deps.store)) return undefined;
   const requestId = deps.ids.uuid();
   const cause: Cause = {
     actor: { kind: "operator", id: "first start" },
@@ -25,6 +25,26 @@ export async function firstWorkspace(deps: Dependencies): Promise<{ workspaceId:
   const workspace = { name: "My workspace", plan: "agency", betaOverride: true } as const;
   const { workspaceId } = await createWorkspace(deps, workspace, cause);
   const key = await createApiKey(deps, { workspaceId, name: "first key", scopes: firstKeyScopes }, cause);
-  await deps.projected(key.position);
+  await deps.projected(key.position, { of: ["workspaces", "apiKeys"] });
   return { workspaceId, apiKey: key.key };
+}
+
+/** Read models that were not filled yet would make a second one of every install whose database is new and whose log is not. */
+async function isInLog(store: EventStore): Promise<boolean> {
+  const head = await store.head();
+  if (head === 0) return false;
+  const done = new AbortController();
+  try {
+    for await (const { events, position } of store.subscribe({
+      after: 0,
+      categories: ["workspace"],
+      signal: done.signal,
+    })) {
+      if (events.length > 0) return true;
+      if (position >= head) return false;
+    }
+    return false;
+  } finally {
+    done.abort();
+  }
 }

@@ -18,7 +18,8 @@ import type { Says } from "./processes/reduceStoredHtml.ts";
 import { settingDescriptions } from "./settings.ts";
 import { StartError } from "./startError.ts";
 import { createProjectionRunner, type ProjectionRunner } from "./subscriptions/projections.ts";
-import { readModelsStandStill } from "./subscriptions/standstill.ts";
+import { createStanding } from "./subscriptions/standing.ts";
+import { readModelsTrouble } from "./subscriptions/standstill.ts";
 import { createProcessRunner, type ProcessRunner } from "./work/runner.ts";
 import { nobodyPlans } from "./work/standstill.ts";
 
@@ -47,6 +48,7 @@ export async function startService(
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
   if (config.startPaused) await startPaused(deps, logger);
+  const standing = createStanding({ database, store, projections, log: logger });
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   let projectionRunner: ProjectionRunner | undefined;
@@ -62,14 +64,16 @@ export async function startService(
     // While their lanes are ours: let in later, they would hand over what another instance works on by then.
     provider.letNobodyIn?.();
     await Promise.all([processRunner?.stop(), webhooks?.stop()]);
-    await projectionRunner?.stop();
+    await Promise.all([projectionRunner?.stop(), standing.stop()]);
   }
 
   try {
     await composition.startClock();
     if (has("projections")) {
-      const onProjected = (position: number) => composition.waitFor.reached(position);
-      projectionRunner = createProjectionRunner({ store, database, projections, logger, instanceId, onProjected });
+      const onProjected = composition.waitFor.reached;
+      projectionRunner = createProjectionRunner({
+        ...{ store, database, projections, logger, instanceId, onProjected, alone },
+      });
       await projectionRunner.start();
     }
     if (has("processes")) {
@@ -88,6 +92,7 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
+      await standing.start();
       const { host, port, publicUrl, trustProxy, metricsToken } = config;
       http = await startHttp({
         ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy, metricsToken },
@@ -98,9 +103,9 @@ export async function startService(
         settings: settingDescriptions,
         idempotencyHours: config.idempotencyHours,
         metrics: composition.metrics,
+        obstacleOf: standing.obstacle,
         parts: {
-          read_models: async () =>
-            projectionRunner?.trouble() ?? (await readModelsStandStill(composition, projections)),
+          read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),
           mail_provider: () => provider.trouble(),
           ...(processRunner && { processes: () => nobodyPlans(database) }),
           ...(receivesMail && { smtp: () => (smtp ? smtp.trouble() : "it is not started yet") }),

@@ -88,14 +88,14 @@ const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
 export const Proxies = (meaning: Meaning<string> = {}) =>
   Checked(
     `a whole number from 0 to 10, or a comma-separated list, each an IP address, a network such as 10.0.0.0/8, or one of ${namedNetworks.join(", ")}`,
-    (text) =>
-      /^(\d|10)$/.test(text) ||
-      (!/^\d+$/.test(text) && listed(text).every((each) => namedNetworks.includes(each) || isNetwork(each))),
+    (text) => /^(\d|10)$/.test(text) || (!/^\d+$/.test(text) && listed(text).every(isNamedOrNetwork)),
     meaning,
   );
 
 /** What such a setting means: a number of proxies, or the networks that they are in. */
 export const trustedProxies = (text: string): number | string[] => (/^\d+$/.test(text) ? Number(text) : listed(text));
+
+const isNamedOrNetwork = (text: string): boolean => namedNetworks.includes(text) || isNetwork(text);
 
 const listed = (text: string): string[] => text.split(",").map((each) => each.trim());
 

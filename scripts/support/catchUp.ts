@@ -17,7 +17,7 @@ export async function catchUp(
     projections,
     logger,
     instanceId: randomUUID(),
-    onProjected,
+    onProjected: (reached) => onProjected(Math.min(...reached.values())),
   });
   try {
     await runner.start();

@@ -38,7 +38,8 @@ export async function deleteAssistant(
   cause: Cause,
 ): Promise<{ position: number }> {
   await loadAssistant(deps, { workspaceId, assistantId });
-  if (!(await deps.projected(await deps.store.head()))) throw new Unavailable("the read models lag behind");
+  if (!(await deps.projected(await deps.store.head(), { of: ["identities", "rules"] })))
+    throw new Unavailable("the read models lag behind");
   const identityId = await identityOfAssistant(deps.reads, workspaceId, assistantId);
   if (identityId !== undefined) throw inUse(`identity ${identityId} uses`);
   const ruleId = await ruleOfAssistant(deps.reads, workspaceId, assistantId);

@@ -1,3 +1,4 @@
+import type { ReadModel } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import type { Blobs } from "#src/blobs/blobs.ts";
 import type { Clock, Ids } from "#src/clock.ts";
@@ -21,8 +22,14 @@ export type Dependencies = StreamServices & {
   blobs: Blobs;
   /** The read models, for look-ups a stream cannot answer. */
   reads: Reads;
-  /** Waits until the read models have reached a position of the log; false if they did not within `timeoutMs` (default 5,000). */
-  projected(position: number, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<boolean>;
+  /**
+   * Waits until these read models (default: all that are served together) have reached a position of the log; false if they did not within
+   * `timeoutMs` (default 5,000).
+   */
+  projected(
+    position: number,
+    options?: { of?: readonly ReadModel[]; timeoutMs?: number; signal?: AbortSignal },
+  ): Promise<boolean>;
   headerReader: HeaderReader;
   parser: MailParser;
   resolver: Resolver;

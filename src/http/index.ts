@@ -23,7 +23,7 @@ import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events/events.ts";
 import { createApp } from "./framework/app.ts";
 import { createBodyParser } from "./framework/body/bodyParser.ts";
-import { type HttpDependencies, httpDependencies } from "./framework/dependencies.ts";
+import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
 import { createAuthenticate } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
@@ -67,6 +67,8 @@ export type HttpOptions = {
   settings: readonly DescribedSetting[];
   /** How long the answer of a POST under an Idempotency-Key is kept. */
   idempotencyHours: number;
+  /** Why nothing can be answered from some read models now. */
+  obstacleOf: ObstacleOf;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
@@ -74,24 +76,24 @@ export type HttpOptions = {
 
 /** Every route of the service, one list a noun. */
 export const allRoutes = (deps: HttpDependencies): Route[] => [
-  ...apiKeyRoutes(deps),
-  ...workspaceRoutes(deps),
-  ...domainRoutes(deps),
-  ...identityRoutes(deps),
-  ...threadRoutes(deps),
-  ...messageRoutes(deps),
-  ...attachmentDownloadRoutes(deps),
-  ...draftRoutes(deps),
-  ...draftHistoryRoutes(deps),
-  ...inboundRoutes(deps),
-  ...billingRoutes(deps),
-  ...ruleRoutes(deps),
-  ...emailRoutes(deps),
-  ...taskRoutes(deps),
-  ...contactRoutes(deps),
-  ...assistantRoutes(deps),
-  ...eventRoutes(deps),
-  ...webhookRoutes(deps),
+  ...answeredFrom(deps, ["apiKeys"], apiKeyRoutes),
+  ...answeredFrom(deps, ["workspaces"], workspaceRoutes),
+  ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
+  ...answeredFrom(deps, ["identities"], identityRoutes),
+  ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
+  ...answeredFrom(deps, ["messages"], messageRoutes),
+  ...answeredFrom(deps, ["messages"], attachmentDownloadRoutes),
+  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
+  ...answeredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
+  ...answeredFrom(deps, ["inbound"], inboundRoutes),
+  ...answeredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
+  ...answeredFrom(deps, ["rules"], ruleRoutes),
+  ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], emailRoutes),
+  ...answeredFrom(deps, ["drafts", "messages", "identities"], taskRoutes),
+  ...answeredFrom(deps, ["contacts"], contactRoutes),
+  ...answeredFrom(deps, ["assistants", "identities", "rules"], assistantRoutes),
+  ...answeredFrom(deps, ["feed"], eventRoutes),
+  ...answeredFrom(deps, ["webhooks"], webhookRoutes),
 ];
 
 /** Starts the HTTP role. Throws StartError if it cannot listen. */
@@ -113,7 +115,9 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   setMaxListeners(0, closing.signal);
   const { webhookDeliveries, outbox } = options;
   const checks = readiness(options, options.parts);
-  const httpDeps = httpDependencies(deps, { database, revocation, webhookDeliveries, closing: closing.signal });
+  const { obstacleOf } = options;
+  const parts = { database, revocation, webhookDeliveries, closing: closing.signal, obstacleOf };
+  const httpDeps = httpDependencies(deps, parts);
   const bodies = createBodyParser();
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
   const app = createApp({
@@ -122,6 +126,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     inFlight,
     bodies,
     authenticate: createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey }),
+    requireReadable: httpDeps.requireReadable,
     upToDate: () => revocation.upToDate(),
     limits: createLimits({ counter, rates: options.rateLimits }),
     strangers,

@@ -113,6 +113,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         query: RuleEvaluationQuery,
         answers: RuleEvaluationList,
         cursors: deps.cursors,
+        answersFrom: ["rules", "ruleEvaluations"],
         load: find,
       },
       ({ workspaceId, params, query }) => listEvaluations(deps.reads, workspaceId, { ruleId: params.id, ...query }),
@@ -128,6 +129,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         body: TestRule,
         answers: RuleTest,
         errors: ["validation", "not_found"],
+        answersFrom: ["rules", "feed", "messages", "drafts"],
       },
       async ({ workspaceId, body }) => {
         const since = body.since === undefined ? null : new Date(body.since);

@@ -2,6 +2,7 @@ import type { Static } from "typebox";
 import { draftsOfThread } from "#projections/drafts/queries.ts";
 import { identityById } from "#projections/identities/queries.ts";
 import { listMessages, newestMessages } from "#projections/messages/queries.ts";
+import type { Reads } from "#projections/reads.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
 import { updateThread } from "#src/commands/threads/updateThread.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
@@ -17,13 +18,13 @@ import { Thread, ThreadList, ThreadQuery, ThreadRead, UpdateThread } from "./sch
 export type FoundThread = { own: ThreadRow; survivor: ThreadRow };
 
 export async function findThread(
-  deps: HttpDependencies,
+  { reads }: { reads: Reads },
   workspaceId: string,
   id: string,
 ): Promise<FoundThread | undefined> {
-  const own = await threadById(deps.reads, workspaceId, id);
+  const own = await threadById(reads, workspaceId, id);
   if (!own || own.merged_into === null) return own && { own, survivor: own };
-  const survivor = await threadById(deps.reads, workspaceId, own.merged_into);
+  const survivor = await threadById(reads, workspaceId, own.merged_into);
   return { own, survivor: survivor ?? own };
 }
 
@@ -32,6 +33,17 @@ const present = ({ own, survivor }: FoundThread) =>
 
 /** How many messages an agent reads of a thread whose identity, which would set it, is deleted. */
 const defaultHistoryDepth = 10;
+
+/** A thread with its newest messages and its drafts, all of one moment. */
+async function threadWithContent(reads: Reads, workspaceId: string, id: string) {
+  const thread = await findThread({ reads }, workspaceId, id);
+  if (!thread) return undefined;
+  const { survivor } = thread;
+  const identity = await identityById(reads, workspaceId, survivor.identity_id);
+  const depth = identity?.thread_history_depth ?? defaultHistoryDepth;
+  const { messages, total } = await newestMessages(reads, workspaceId, { threadId: survivor.id, count: depth });
+  return { thread, messages, total, drafts: await draftsOfThread(reads, workspaceId, survivor.id) };
+}
 
 export const threadRoutes = (deps: HttpDependencies): Route[] => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
@@ -49,6 +61,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
+        if (query.q !== undefined || query.contact !== undefined) deps.requireReadable(["search"]);
         const threads = await listThreads(deps.reads, workspaceId, filterOf(query));
         return { ...threads, data: threads.data.map(presentThread) };
       },
@@ -61,23 +74,15 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         summary: "Read a thread with its newest messages and its drafts",
         description: "As many messages as the identity's thread_history_depth says, oldest first; drafts newest first.",
         answers: ThreadRead,
-        load,
+        load: ({ workspaceId, params }) =>
+          deps.reads.snapshot(workspaceId, (reads) => threadWithContent(reads, workspaceId, params.id)),
       },
-      async ({ workspaceId, loaded }) => {
-        const { survivor } = loaded;
-        const identity = await identityById(deps.reads, workspaceId, survivor.identity_id);
-        const depth = identity?.thread_history_depth ?? defaultHistoryDepth;
-        const [{ messages, total }, drafts] = await Promise.all([
-          newestMessages(deps.reads, workspaceId, { threadId: survivor.id, count: depth }),
-          draftsOfThread(deps.reads, workspaceId, survivor.id),
-        ]);
-        return {
-          ...present(loaded),
-          messages: await presentMessages(deps.blobs, messages),
-          messages_total: total,
-          drafts: await presentDrafts(deps.blobs, drafts),
-        };
-      },
+      async ({ loaded: { thread, messages, total, drafts } }) => ({
+        ...present(thread),
+        messages: await presentMessages(deps.blobs, messages),
+        messages_total: total,
+        drafts: await presentDrafts(deps.blobs, drafts),
+      }),
     ),
     route(
       "PATCH /v1/threads/:id",
@@ -109,8 +114,12 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         cursors: deps.cursors,
         load,
       },
-      async ({ workspaceId, loaded, query }) => {
-        const messages = await listMessages(deps.reads, workspaceId, { threadId: loaded.survivor.id, ...query });
+      async ({ workspaceId, params, loaded, query }) => {
+        // A merge since it was looked up has moved them.
+        const messages = await deps.reads.snapshot(workspaceId, async (reads) => {
+          const { survivor } = (await findThread({ reads }, workspaceId, params.id)) ?? loaded;
+          return listMessages(reads, workspaceId, { threadId: survivor.id, ...query });
+        });
         return { ...messages, data: await presentMessages(deps.blobs, messages.data) };
       },
     ),

@@ -24,6 +24,8 @@ export type MailRefusal =
 /** How much waits in each queue, looked up on request. For readers of the log, in positions. */
 export type Depths = {
   projectionLag: ReadonlyMap<string, number>;
+  /** 1 for a read model that is behind those it is served with, which go on without it; 0 for those that are with the others. */
+  projectionLeft: ReadonlyMap<string, number>;
   processLag: ReadonlyMap<string, number>;
   timersDue: ReadonlyMap<string, number>;
   /** Lanes by process: everything that one has to do under a key. Those at work, and those that nobody works on, for want of room or until something happens. */
@@ -94,6 +96,12 @@ export const measures = {
     name: "countersign_projection_lag",
     kind: "gauge",
     help: "Lag of a read model behind the log, in positions.",
+    labels: ["projection"],
+  },
+  projectionLeft: {
+    name: "countersign_projection_left",
+    kind: "gauge",
+    help: "1 while a read model is behind those it is served with, and what is answered from it answers 503, otherwise 0.",
     labels: ["projection"],
   },
   processLag: {

@@ -76,6 +76,7 @@ function depthGauges(registers: Registry[]): (depths: Depths | undefined) => voi
   const by = (measure: Measure) => [measure.labels[0] as string, gauge(measure)] as const;
   const gauges = {
     projectionLag: by(measures.projectionLag),
+    projectionLeft: by(measures.projectionLeft),
     processLag: by(measures.processLag),
     timersDue: by(measures.timersDue),
     lanesReady: by(measures.lanesReady),

@@ -11,8 +11,11 @@ export type Sql = Tx;
 
 /** SQL under one role. Every query throws Unavailable if the server could not be reached or did not answer. */
 export type Role = Sql & {
-  /** All or nothing on one connection. Unavailable at the commit means that the outcome is not known. */
-  transaction<T>(work: (tx: Sql) => Promise<T>): Promise<T>;
+  /**
+   * All or nothing on one connection. Unavailable at the commit means that the outcome is not known. `settings`: statements without parameters
+   * that go out in one message with the beginning.
+   */
+  transaction<T>(work: (tx: Sql) => Promise<T>, settings?: string): Promise<T>;
 };
 
 /** The service's own role, which has what the migrations grant it, and beside it the role that owns the tables. */
@@ -104,7 +107,7 @@ function surviveLostConnections(pool: pg.Pool, onConnectionLost: (error: Error) 
 
 const roleOf = (pool: pg.Pool): Role => ({
   query: (text, values) => ask(pool, text, values),
-  transaction: (work) => transact(pool, work),
+  transaction: (work, settings) => transact(pool, work, settings),
 });
 
 /** Statements about what is under way come often, and their tables are never made anew: they are parsed and planned once a connection. */
@@ -122,13 +125,13 @@ async function ask<Row extends Record<string, unknown>>(
   }
 }
 
-async function transact<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>): Promise<T> {
+async function transact<T>(pool: pg.Pool, work: (tx: Sql) => Promise<T>, settings = ""): Promise<T> {
   const client = await pool.connect().catch((error) => {
     throw asUnavailable(error);
   });
   let broken = true;
   try {
-    await ask(client, "begin");
+    await ask(client, `begin; ${settings}`);
     const result = await work({ query: (text, values) => ask(client, text, values) });
     await commit(client);
     broken = false;

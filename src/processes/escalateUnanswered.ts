@@ -52,7 +52,7 @@ export function escalateUnanswered(deps: Dependencies): Process {
       DraftMarkedStale: onDecided,
       DraftFailed: onDecided,
       IdentityUpdated: async (event, context) => {
-        if (!(await context.reached(event.position))) return { waitFor: event.position };
+        if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
         const workspaceId = event.metadata.workspaceId as string;
         const pending = { identityId: idOf(event.stream), statuses: ["pending"] };
         for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, pending)) {

@@ -36,7 +36,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // A version that came after the escalation has its own time to be decided about.
     if (escalated !== null && escalated !== draft.version) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.
-    if (!(await reached(position))) return { waitFor: position };
+    if (!(await reached(position, ["drafts", "messages"]))) return { waitFor: position, of: ["drafts", "messages"] };
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.
     await requireNotPaused(deps);
     const inMs = reachAgainAfter(tries);
@@ -65,7 +65,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const { changes } = event.data as { changes: Partial<IdentitySettings> };
     const slots = changedSlots(changes);
     if (slots.length === 0) return undefined;
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
     const identityId = idOf(event.stream);
     const workspaceId = event.metadata.workspaceId as string;
     const { state: identity } = await deps.identities.load(identityId);

@@ -1,3 +1,4 @@
+import type { ReadModel } from "#projections/projection.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Guard } from "#src/eventStore/eventStore.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -24,8 +25,11 @@ export type ProcessContext = {
     set(timer: NewTimer): Promise<void>;
     cancel(key: string, name: string): Promise<void>;
   };
-  /** Whether the read models have reached a position of the log, now or within moments. If not, the answer is `{ waitFor: position }`. */
-  reached(position: number): Promise<boolean>;
+  /**
+   * Whether the read models that it is about to ask (default: all that are served together) have reached a position of the log, now or within
+   * moments. If not, the answer is `{ waitFor: position }`, of the same.
+   */
+  reached(position: number, of?: readonly ReadModel[]): Promise<boolean>;
   /** 1 on the first try of this event. */
   attempt: number;
   /** Aborted when this instance loses the partition or shuts down. */
@@ -44,8 +48,8 @@ export type Obstacle = Guard;
  */
 export type SetAside = { setAside: readonly Obstacle[] };
 
-/** A handler's answer when the read models have to reach a position first. Everything waits as it is, without a place at work, and is handed over again then. */
-export type WaitFor = { waitFor: number };
+/** A handler's answer when read models have to reach a position first. Everything waits as it is, without a place at work, and is handed over again then. */
+export type WaitFor = { waitFor: number; of?: readonly ReadModel[] };
 
 /** A handler's answer when it is to be asked again in so many milliseconds. It is no failure; everything behind it under its key waits. */
 export type Again = { againInMs: number };

@@ -17,7 +17,7 @@ export function queueWebhooks(
   ): Promise<WaitFor | undefined> {
     if (workspaceId === null) return undefined;
     // The feed gives events their numbers; what it does not know yet has none.
-    if (!(await reached(position))) return { waitFor: position };
+    if (!(await reached(position, ["feed", "webhooks"]))) return { waitFor: position, of: ["feed", "webhooks"] };
     const listeners = await listeningWebhooks(deps.reads, workspaceId);
     const events = listeners.length === 0 ? [] : await eventsAt(deps.reads, workspaceId, position);
     const news = events.flatMap((event) =>

@@ -15,7 +15,7 @@ export const refreshDraftContents = (deps: Dependencies): Process => ({
   concerns: ({ data }) => Object.keys(data.changes).some((field) => shown.includes(field)),
   on: {
     IdentityUpdated: async (event, { cause, reached }) => {
-      if (!(await reached(event.position))) return { waitFor: event.position };
+      if (!(await reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
       const workspaceId = event.metadata.workspaceId as string;
       const open = await draftIdsOfIdentity(deps.reads, workspaceId, {
         identityId: idOf(event.stream),

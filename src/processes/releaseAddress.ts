@@ -22,7 +22,7 @@ export function releaseAddress(deps: Dependencies): Process {
     keyOf: (event) => idOf(event.stream),
     on: {
       IdentityDeleted: async (event, context) => {
-        if (!(await context.reached(event.position))) return { waitFor: event.position };
+        if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
         return release(idOf(event.stream), context);
       },
     },

@@ -34,7 +34,7 @@ export function releaseHeldMail(deps: Dependencies): Process {
     { workspaceId, position, beside = [] }: Reached & { beside?: readonly string[] },
     context: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    if (!(await context.reached(position))) return { waitFor: position };
+    if (!(await context.reached(position, ["inbound"]))) return { waitFor: position, of: ["inbound"] };
     const held = await heldIdentities(deps.reads, workspaceId);
     return release({ workspaceId, position }, [...new Set([...held, ...beside])], context);
   }

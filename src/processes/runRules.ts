@@ -37,7 +37,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     const { cause } = acting;
     const workspaceId = event.metadata.workspaceId as string;
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
-    if ((await evaluateRules(deps, { trigger: at, about }, cause)) === null) return;
+    if ((await evaluateRules(deps, { trigger: at, position: event.position, about }, cause)) === null) return;
     await carryOut(deps, { provider, runId, part: "quick" }, cause);
     await tellPeople({ key, runId, tries: 0 }, acting);
   }
@@ -61,7 +61,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
   async function onReceived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const { messageId, classification, contactStatus } = event.data as Authenticated;
     if (!isNews({ classification, fromBlocked: contactStatus === "blocked" })) return undefined;
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["rules", "messages"])))
+      return { waitFor: event.position, of: ["rules", "messages"] };
     const workspaceId = event.metadata.workspaceId as string;
     const about = async (): Promise<About> => {
       const message = await messageById(deps.reads, workspaceId, messageId);
@@ -87,7 +88,8 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     { trigger, draftId, noted = null }: { trigger: TriggerEvent; draftId: string; noted?: DraftOutcome | null },
     context: ProcessContext,
   ): Promise<WaitFor | undefined> {
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["rules", "messages"])))
+      return { waitFor: event.position, of: ["rules", "messages"] };
     const { state: draft } = await deps.drafts.load(draftId);
     const { threadId, status } = draft;
     const about = async (): Promise<About> => {

@@ -42,7 +42,8 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<WaitFor | undefined> {
     const { cause } = context;
     const draftId = idOf(event.stream);
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["rules", "messages"])))
+      return { waitFor: event.position, of: ["rules", "messages"] };
     const { state: draft } = await deps.drafts.load(idOf(event.stream));
     const isAuthenticated = await authenticated(draft);
     if (!isAuthenticated && deps.clock.now() < until && (await isAwaited(draft))) {
@@ -69,7 +70,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
       return aboutDraft(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 } });
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];
-    const run = await evaluateRules(deps, { trigger, about, before }, cause);
+    const run = await evaluateRules(deps, { trigger, position: event.position, about, before }, cause);
     if (run) await carryOut(deps, { provider, runId, part: "quick" }, cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);

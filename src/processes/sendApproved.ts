@@ -109,7 +109,7 @@ export function sendApproved(deps: Dependencies): Process {
    * be active again, its domain verified, or the plan may have room for it. If it still may not, the draft stays held.
    */
   async function onMaySendAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
     const { workspaceId } = context.cause;
     for (const draftId of await heldDraftIds(deps.reads, workspaceId as string, "identity_not_active")) {
       const { state: draft } = await deps.drafts.load(draftId);

@@ -77,7 +77,8 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
 
   /** Tells each mailbox once, however many identities it approves for, except identities that require human approval themselves. */
   async function onWaived(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
-    if (!(await context.reached(event.position))) return { waitFor: event.position };
+    if (!(await context.reached(event.position, ["identities"])))
+      return { waitFor: event.position, of: ["identities"] };
     const told = new Set<string>();
     const subject = "Human approval is no longer required";
     const text =

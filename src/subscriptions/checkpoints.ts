@@ -30,20 +30,21 @@ export async function writeBatch(database: Database, places: readonly Place[], b
   const behind = places.filter((place) => place.position < batch.position);
   if (behind.length === 0) return;
   await database.transaction(async (tx) => {
-    await tx.query(transactionSettings);
     await moveCheckpoints(tx, behind, batch.position);
     await projectAll(tx, behind, batch);
-  });
+  }, transactionSettings);
   for (const place of behind) place.position = batch.position;
 }
 
 /**
  * The commit need not wait for the disk: rows and checkpoint are lost together or not at all, and what is lost is made again from
- * the log. A writer that is stopped in mid-transaction is cut off, for it holds the checkpoint's lock.
+ * the log. A writer that is stopped in mid-transaction is cut off, for it holds the checkpoint's lock. A table that somebody else has locked is
+ * waited for no longer than what looks after itself takes: PostgreSQL's own housekeeping gives way after a second.
  */
 const transactionSettings = `
   set local synchronous_commit = off;
   set local idle_in_transaction_session_timeout = '4s';
+  set local lock_timeout = '2s';
   set local search_path = read;
   ${seeEveryWorkspace}`;
 
@@ -77,6 +78,10 @@ async function projectAll(tx: Sql, places: readonly Place[], batch: Batch): Prom
   if (failed !== undefined) throw failed;
 }
 
+/** Whether a batch has events for this projection that are new to it. */
+export const concernedBy = ({ projection, position }: Place, batch: Batch): boolean =>
+  batch.events.some((event) => event.position > position && projection.handles.includes(event.type));
+
 /** Hands a projector those events of a batch that are its own and new to it. */
 export async function projectOn(tx: Sql, { projection, position }: Place, batch: Batch): Promise<void> {
   const events = batch.events.filter((event) => event.position > position && projection.handles.includes(event.type));
@@ -84,11 +89,20 @@ export async function projectOn(tx: Sql, { projection, position }: Place, batch:
   try {
     await projection.project(tx, events);
   } catch (error) {
-    if (isPassing(error)) throw error;
+    if (isPassing(error) && !isHeldUp(error)) throw error;
     const range = `${events.length} events from ${events[0]!.position} to ${events.at(-1)!.position}`;
     throw new ProjectorFailed(projection.name, range, error);
   }
 }
+
+/** SQLSTATEs of a statement that waited too long for a lock, or ran too long. */
+const tooLong = ["55P03", "57014"];
+
+/** A projector's own statement was too slow: that concerns its tables and no others. */
+const isHeldUp = (error: unknown): boolean =>
+  [error, (error as { cause?: unknown } | undefined)?.cause].some((each) =>
+    tooLong.includes((each as { code?: string } | undefined)?.code ?? ""),
+  );
 
 /** Before the rows: whoever is not the one to write is to find out first, and two writers wait for each other here. */
 async function moveCheckpoints(tx: Sql, places: readonly Place[], to: number): Promise<void> {

@@ -1,3 +1,4 @@
+import type { Projection } from "#projections/projection.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Depths } from "#src/metrics/metrics.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
@@ -12,7 +13,7 @@ export async function readDepths({
 }: {
   database: Database;
   store: Pick<EventStore, "head">;
-  projections: readonly { name: string }[];
+  projections: readonly Pick<Projection, "name" | "apart">[];
   /** Whether the operator lets nothing leave. */
   isPaused: () => Promise<boolean>;
 }): Promise<Depths> {
@@ -36,11 +37,22 @@ export async function readDepths({
     ]);
   return {
     projectionLag: new Map([...checkpoints].map(([name, { position }]) => [name, behind(position)])),
+    projectionLeft: leftBehind(checkpoints, projections),
     processLag: new Map([...planned].map(([name, position]) => [name, behind(position)])),
     webhookDeliveriesPending: webhookDeliveriesPending.get("all") ?? 0,
     ...lanes,
     ...{ timersDue, parked, draftsSending, paused },
   };
+}
+
+/** Those that are served together move together: who is not where the first of them is was left behind. */
+function leftBehind(
+  checkpoints: ReadonlyMap<string, { position: number }>,
+  projections: readonly Pick<Projection, "name" | "apart">[],
+): Map<string, number> {
+  const together = projections.filter(({ name, apart }) => !apart && checkpoints.has(name));
+  const front = Math.max(...together.map(({ name }) => checkpoints.get(name)!.position));
+  return new Map(together.map(({ name }) => [name, checkpoints.get(name)!.position < front ? 1 : 0]));
 }
 
 type Lanes = { process: string; ready: number; running: number; aside: number };

@@ -54,6 +54,11 @@ export async function releaseLeases(sql: Sql, leases: readonly Lease[], holder: 
   );
 }
 
+/** Lets anybody take a lease now, whoever holds it: for who knows that its holder is dead. */
+export async function expireLease(sql: Sql, name: string): Promise<void> {
+  await sql.query("update work.leases set expires_at = '-infinity' where name = $1", [name]);
+}
+
 const columns = (leases: readonly Lease[]): unknown[][] => [
   leases.map((lease) => lease.name),
   leases.map((lease) => lease.epoch),

@@ -1,5 +1,6 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
+import { type Beside, followBeside } from "./besideFront.ts";
 import { CheckpointMoved, loadCheckpoints, type Place, ProjectorFailed, writeBatch } from "./checkpoints.ts";
 import { createLateIndexes, liveSchema } from "./projectionTables.ts";
 import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
@@ -11,7 +12,10 @@ import { asError, backoffMs, isPassing, type Log, pause } from "./retrying.ts";
  */
 export type State = "preparing" | "standingBy" | "catchingUp" | "following" | "failing" | "outdated";
 
-export type Member = Place & { state: State; error?: Error };
+export type Member = Place & { state: State; error?: Error; failed?: { position: number; times: number } };
+
+/** How often a projector may fail on the same events before the others go on without it. */
+const mostFailures = 3;
 
 export type Reading = {
   store: EventStore;
@@ -23,11 +27,14 @@ export type Reading = {
   onMoved: () => void;
 };
 
-/** Some projections that read the log together. `reading` is the end of the batch they are at: who is not behind it may join. */
-type Reader = { members: Set<Member>; reading: number };
+/**
+ * Some projections that read the log together and are written in one transaction. `reading` is the end of the batch they are at: who is not
+ * behind it may join. `beside` follow what they read, each in transactions of its own.
+ */
+type Reader = { members: Set<Member>; beside: Map<Member, Beside>; reading: number };
 
 export type ProjectionReaders = {
-  /** Those furthest on read together from the start; the others catch up. `head` is where the log ends. */
+  /** Those that are served together and furthest on read together from the start; the others catch up. `head` is where the log ends. */
   begin(members: readonly Member[], head: number): void;
   /** Lets one more catch up and join. */
   add(member: Member): void;
@@ -36,8 +43,9 @@ export type ProjectionReaders = {
 };
 
 /**
- * One reader, the front, reads the log for all projections that are up to date with it. One that is behind, or whose projector
- * fails, reads by itself and joins the front as soon as it is not behind any more.
+ * One reader, the front, reads the log for all projections that are up to date with it. Those that are served together it writes in one
+ * transaction; the others follow beside it. One that is behind, or whose projector fails again and again, reads by itself and joins
+ * the front as soon as it is not behind any more.
  */
 export function createProjectionReaders(reading: Reading): ProjectionReaders {
   const { store, log, batchSize, signal } = reading;
@@ -47,7 +55,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
 
   function open(members: readonly Member[]): Reader {
     const after = Math.min(...members.map((member) => member.position));
-    const reader: Reader = { members: new Set(members), reading: after };
+    const reader: Reader = { members: new Set(members), beside: new Map(), reading: after };
     const done = follow(reader).finally(() => running.delete(done));
     running.add(done);
     return reader;
@@ -68,6 +76,25 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       }
     }
     if (front === reader) front = undefined;
+    await dismissBeside(reader);
+  }
+
+  /** Those beside a reader that ends, or no longer knows where it is, read by themselves. */
+  async function dismissBeside(reader: Reader): Promise<void> {
+    const beside = [...reader.beside];
+    reader.beside.clear();
+    for (const [member, follower] of beside) {
+      await follower.leave();
+      if (!signal.aborted) open([member]);
+    }
+  }
+
+  function putBeside(reader: Reader, member: Member): void {
+    const onLost = (): void => {
+      if (reader.beside.delete(member) && !signal.aborted) open([member]);
+    };
+    const { database, onMoved } = reading;
+    reader.beside.set(member, followBeside({ database, place: member, onMoved, onLost }));
   }
 
   /** Until it fails, or nobody is left who reads here. */
@@ -76,9 +103,11 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
     reader.reading = after;
     for await (const batch of store.subscribe({ after, batchSize, signal })) {
       reader.reading = batch.position;
-      await writeBatch(reading.database, [...reader.members], batch);
+      const along = [...reader.beside].filter(([, follower]) => follower.mayMoveWith(batch)).map(([member]) => member);
+      await writeBatch(reading.database, [...reader.members, ...along], batch);
       succeeded();
       for (const member of reader.members) settle(member, reader, batch.caughtUp);
+      for (const follower of reader.beside.values()) follower.take(batch);
       reading.onMoved();
       if (batch.caughtUp) await finish(reader);
       if (batch.caughtUp && reader !== front) joinFront(reader);
@@ -98,19 +127,26 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   function settle(member: Member, reader: Reader, caughtUp: boolean): void {
     if (member.error) log.info({ projection: member.projection.name }, "projection has recovered");
     delete member.error;
+    delete member.failed;
     const follows = reader === front && (caughtUp || member.state === "following");
     member.state = follows ? "following" : "catchingUp";
   }
 
+  /** What is written apart never becomes the front: whoever joined it would be written with it. */
   function joinFront(reader: Reader): void {
-    front ??= reader;
+    if ([...reader.members].every(({ projection }) => !projection.apart)) front ??= reader;
     for (const member of reader.members) {
-      if (member.position < front.reading) continue;
+      if (front && member.position < front.reading) continue;
       member.state = "following";
-      if (front === reader) continue;
+      if (!front || front === reader) continue;
       reader.members.delete(member);
-      front.members.add(member);
+      enter(front, member);
     }
+  }
+
+  function enter(reader: Reader, member: Member): void {
+    if (member.projection.apart) putBeside(reader, member);
+    else reader.members.add(member);
   }
 
   async function recover(reader: Reader, error: unknown, failures: number): Promise<void> {
@@ -124,13 +160,24 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
       member.error = asError(error);
       if (!isPassing(error)) member.state = "failing";
     }
-    if (concerned.length < reader.members.size) return putOut(reader, concerned);
+    if (culprit && reader.members.size > 1 && concerned.some(failsAgain)) return putOut(reader, concerned);
     await pause(backoffMs(failures), signal);
+  }
+
+  /** True once it has failed often enough where it stands. */
+  function failsAgain(member: Member): boolean {
+    const times = member.failed?.position === member.position ? member.failed.times + 1 : 1;
+    member.failed = { position: member.position, times };
+    return times >= mostFailures;
   }
 
   function putOut(reader: Reader, members: readonly Member[]): void {
     for (const member of members) {
       reader.members.delete(member);
+      log.error(
+        { projection: member.projection.name, position: member.position },
+        "a read model has left the others, which go on: only what is answered from it answers 503",
+      );
       open([member]);
     }
   }
@@ -139,6 +186,7 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
   async function lookAgain(reader: Reader): Promise<void> {
     // Others may join meanwhile: nothing was looked up for them.
     const asked = [...reader.members];
+    await dismissBeside(reader);
     const stored = await loadCheckpoints(reading.database, names(asked)).catch(() => undefined);
     for (const member of stored ? asked : []) adopt(member, stored?.get(member.projection.name), reader);
     reading.onMoved();
@@ -159,21 +207,25 @@ export function createProjectionReaders(reading: Reading): ProjectionReaders {
 
   return {
     begin(members, head) {
-      const furthest = Math.max(0, ...members.map((member) => member.position));
-      const abreast = members.filter((member) => member.position === furthest);
+      const together = members.filter(({ projection }) => !projection.apart);
+      const furthest = Math.max(0, ...together.map((member) => member.position));
+      const abreast = together.filter((member) => member.position === furthest);
       for (const member of members) member.state = member.position >= head ? "following" : "catchingUp";
       if (abreast.length > 0) front = open(abreast);
-      for (const member of members) if (member.position < furthest) open([member]);
+      for (const member of members) {
+        if (abreast.includes(member)) continue;
+        // One whose indexes wait until it has caught up comes to the front by itself: it may not have got them yet.
+        const { apart, hasLateIndexes } = member.projection;
+        if (front && apart && !hasLateIndexes && member.position >= furthest) putBeside(front, member);
+        else open([member]);
+      }
     },
     add(member) {
-      if (front && member.position < front.reading) {
-        member.state = "catchingUp";
-        open([member]);
-        return;
-      }
-      member.state = "following";
-      if (front) front.members.add(member);
-      else front = open([member]);
+      const isBehind = front !== undefined && member.position < front.reading;
+      member.state = isBehind ? "catchingUp" : "following";
+      if (front && !isBehind) return enter(front, member);
+      const reader = open([member]);
+      if (!member.projection.apart) front ??= reader;
     },
     async ended() {
       while (running.size > 0) await Promise.all(running);

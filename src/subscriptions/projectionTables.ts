@@ -1,7 +1,10 @@
 import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { Projection } from "#projections/projection.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database, Role, Sql } from "#src/postgres/database.ts";
+import { isPassing } from "./retrying.ts";
 
 /** Where the live read models are. */
 export const liveSchema = "read";
@@ -58,14 +61,32 @@ export async function createTables(tx: Sql, schema: string, { projection, ddl, s
 /** What was found of a projection: its tables, none (they were made), or those of another version. */
 export type Found = "sound" | "created" | "otherVersion";
 
+/** A table that somebody reads is waited for briefly, time and again: who asks for it later would queue behind a longer wait. */
+const lockTimeout = "500ms";
+const tries = 20;
+const betweenTriesMs = 250;
+
 /**
  * Sees to it that a projection has its tables and its checkpoint row. Tables of another version are left as they are: they want
- * a rebuild. Runs as the owner; safe from several instances at once.
+ * a rebuild. Runs as the owner; safe from several instances at once. Throws what the database throws, a lock timeout after some 15 s.
  */
-export function ensureTables(database: Database, making: Making): Promise<Found> {
+export async function ensureTables(database: Database, making: Making): Promise<Found> {
+  for (let tried = 1; ; tried++) {
+    try {
+      return await ensureOnce(database, making);
+    } catch (error) {
+      if (!isPassing(error) || error instanceof Unavailable || tried === tries) throw error;
+      await sleep(betweenTriesMs);
+    }
+  }
+}
+
+/** Its advisory lock is nobody else's: appends take one of their own, and do not wait for tables. */
+function ensureOnce(database: Database, making: Making): Promise<Found> {
   const { projection } = making;
   return database.owner.transaction(async (tx) => {
-    await tx.query("select pg_advisory_xact_lock(727275)");
+    await tx.query(`set local lock_timeout = '${lockTimeout}'`);
+    await tx.query("select pg_advisory_xact_lock(727277)");
     const { rows } = await tx.query<{ version: number }>("select version from work.checkpoints where name = $1", [
       projection.name,
     ]);

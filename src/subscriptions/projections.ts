@@ -5,6 +5,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { loadCheckpoints, lowestStored } from "./checkpoints.ts";
 import { type Held, keepLeases, type LeaseKeeper } from "./leaseKeeper.ts";
+import { expireLease } from "./leases.ts";
 import { createProjectionReaders, type Member, type ProjectionReaders, type State } from "./projectionReaders.ts";
 import { ensureTables, type Found, serviceRoleOf, type TablesSql, tablesFile } from "./projectionTables.ts";
 import { rebuild } from "./rebuild.ts";
@@ -21,8 +22,10 @@ export type ProjectionRunnerOptions = {
   /** Events a batch (default 1,000). */
   batchSize?: number;
   tablesSql?: TablesSql;
-  /** Told where the slowest read model stands, after each commit of this instance. */
-  onProjected?: (position: number) => void;
+  /** Told where each read model stands, by its name, after each commit of this instance. */
+  onProjected?: (reached: ReadonlyMap<string, number>) => void;
+  /** Nobody else can be at work on this database: the work of an instance that was killed is taken up at once. */
+  alone?: boolean;
 };
 
 export type ProjectionStatus = { name: string; version: number; position: number; state: State; error?: string };
@@ -50,7 +53,8 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   let preparing: Promise<void> | undefined;
   let rebuilding: Promise<void> | undefined;
 
-  const onMoved = (): void => options.onProjected?.(Math.min(...members.map((member) => member.position)));
+  const onMoved = (): void =>
+    options.onProjected?.(new Map(members.map(({ projection, position }) => [projection.name, position])));
 
   async function prepareAll(): Promise<void> {
     const changed: Member[] = [];
@@ -63,6 +67,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       });
     if (created > 0) log.info({ created }, "read models created");
     if (stopping.signal.aborted) return;
+    if (options.alone) await insist(members[0]!, () => expireLease(database, leaseName(projections)));
     keeper = keepLeases({ database, clock, log, holder: instanceId, names: [leaseName(projections)], work: write });
     rebuilding = rebuildAll(changed);
   }

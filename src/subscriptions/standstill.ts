@@ -1,7 +1,9 @@
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import { lowestStored } from "./checkpoints.ts";
+import type { ProjectionRunner } from "./projections.ts";
 import { pause } from "./retrying.ts";
+import type { Standing } from "./standing.ts";
 
 /** How long something may take its next step, or find its next holder; a lease is taken over within this after it ran out. */
 const patienceMs = 1_500;
@@ -22,6 +24,32 @@ export async function readModelsStandStill(
   if (first >= head || (await soon(moves))) return undefined;
   return `they are stuck at ${now}, but the log ends at ${head}`;
 }
+
+/**
+ * What is wrong with the read models as a whole: they are catching up, or they stand still. One that alone has trouble is named, and does not
+ * make the others unready.
+ */
+export async function readModelsTrouble({ database, store, standing, runner }: Looking): Promise<Trouble> {
+  const inTrouble = runner?.trouble();
+  const catchingUp = standing.catchingUp();
+  if (catchingUp !== undefined) return inTrouble === undefined ? catchingUp : `${catchingUp} (${inTrouble})`;
+  const left = standing.left();
+  const stuck = await readModelsStandStill({ database, store }, standing.together());
+  if (stuck !== undefined) return stuck;
+  if (inTrouble !== undefined) return { ready: inTrouble };
+  return left.length === 0 ? undefined : { ready: `${left.join(", ")} cannot be answered from` };
+}
+
+/** A sentence: not ready. */
+type Trouble = string | { ready: string } | undefined;
+
+type Looking = {
+  database: Sql;
+  store: Pick<EventStore, "head">;
+  standing: Pick<Standing, "catchingUp" | "left" | "together">;
+  /** Where this instance may write them. */
+  runner: Pick<ProjectionRunner, "trouble"> | undefined;
+};
 
 /** True if it is so now, or becomes so in a moment. */
 export async function soon(isSo: () => Promise<boolean>): Promise<boolean> {

@@ -1,3 +1,4 @@
+import type { ReadModel } from "#projections/projection.ts";
 import type { Clock } from "#src/clock.ts";
 import type { NotYet, Process, ProcessContext, Timer } from "#src/processes/process.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
@@ -7,7 +8,10 @@ import { keyFor } from "./keys.ts";
 import { isEvent } from "./parked.ts";
 
 /** Waits until the read models have reached a position of the log; false if they do not within `timeoutMs`. */
-export type Projected = (position: number, options: { timeoutMs: number; signal: AbortSignal }) => Promise<boolean>;
+export type Projected = (
+  position: number,
+  options: { of?: readonly ReadModel[]; timeoutMs: number; signal: AbortSignal },
+) => Promise<boolean>;
 
 /** How long a handler keeps its place for read models that are almost there: giving it back costs more than this. */
 const momentMs = 100;
@@ -53,7 +57,7 @@ export function handlerContext(handling: Handling, subject: Recorded | Timer): P
         onTimer({ cancel: key, name });
       },
     },
-    reached: (position) => projected(position, { timeoutMs: momentMs, signal }),
+    reached: (position, of) => projected(position, { ...(of && { of }), timeoutMs: momentMs, signal }),
     attempt,
     signal,
   };

@@ -3,7 +3,7 @@ import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { NotYet, Process, Timer } from "#src/processes/process.ts";
+import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Endings } from "./endingBatches.ts";
@@ -31,7 +31,7 @@ export type LaneRunOptions = {
   onTimer: (dueAt: Date) => void;
   projected: Projected;
   /** Told when the lane is let go until the read models have reached a position. */
-  onWaiting: (position: number) => void;
+  onWaiting: (answer: WaitFor) => void;
   /** A run of the same lane that has to end first. */
   after?: Promise<void>;
 };
@@ -141,7 +141,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
       await release({ how: "set aside", obstacles: answer.setAside }, { timers });
     } else if ("waitFor" in answer) {
       await release({ how: "retry", at: inMs(longestWaitMs) }, { timers });
-      if (released) options.onWaiting(answer.waitFor);
+      if (released) options.onWaiting(answer);
     } else {
       const { id, tries, failures } = item;
       await retryLater({ id, tries: tries + 1, failures }, answer.againInMs, timers);

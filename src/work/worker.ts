@@ -3,7 +3,7 @@ import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
-import type { Process } from "#src/processes/process.ts";
+import type { Process, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, type Log } from "#src/subscriptions/retrying.ts";
 import { createEndings } from "./endingBatches.ts";
 import type { Projected } from "./handlerContext.ts";
@@ -125,7 +125,7 @@ export function createWorker(options: WorkerOptions): Worker {
       signal: controller.signal,
       isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
       onTimer: wakeAt,
-      onWaiting: (position) => void bringBackWhenReached(lane, position),
+      onWaiting: (answer) => void bringBackWhenReached(lane, answer),
       after: before?.run.ended,
     });
     running.set(id, entry);
@@ -168,8 +168,9 @@ export function createWorker(options: WorkerOptions): Worker {
   /** Lanes whose read models are there, brought back together. */
   const reached: LaneId[] = [];
 
-  async function bringBackWhenReached(lane: LaneId, position: number): Promise<void> {
-    if (!(await options.projected(position, { timeoutMs: longestWaitMs, signal: stopping.signal }))) return;
+  async function bringBackWhenReached(lane: LaneId, { waitFor, of }: WaitFor): Promise<void> {
+    if (!(await options.projected(waitFor, { ...(of && { of }), timeoutMs: longestWaitMs, signal: stopping.signal })))
+      return;
     reached.push(lane);
     if (reached.length > 1) return;
     await new Promise((resolve) => setImmediate(resolve));

@@ -122,7 +122,10 @@ describe("filing mails made to be too large to be recorded", function () {
     expect([behind.disposition, wide.disposition, before.disposition]).to.deep.equal([
       ...["threaded", "quarantined", "threaded"],
     ]);
-    expect(wide).to.include({ id: deliveryId }).and.to.have.property("reason").that.includes("could not be recorded");
+    expect(wide)
+      .to.include({ id: deliveryId })
+      .and.to.have.property("reason")
+      .that.includes("does not fit into an event");
     const { json: threads } = await ask("GET /v1/threads?limit=1");
     const { json: thread } = await ask(`GET /v1/threads/${threads.data[0].id}`);
     expect(thread.needs_review).to.equal(true);

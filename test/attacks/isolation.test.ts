@@ -129,6 +129,26 @@ describe("isolation by row level security", function () {
       expect(sent).to.have.length(6);
     });
 
+    it("several questions of a snapshot see one state and one workspace, and the next on the connection sees what is new", async () => {
+      const names = "select name from workspaces";
+      const rename = (name: string) =>
+        database.owner.query("update read.workspaces set name = $1 where id = $2", [name, ours.id]);
+      await rename("Before");
+      const seen = await reads.snapshot(ours.id, async (together) => {
+        const first = (await together.of(ours.id).query(names)).rows;
+        await rename("After");
+        expect(() => together.of(theirs.id)).to.throw("one workspace");
+        return [first, (await together.of(ours.id).query(names)).rows];
+      });
+      expect(seen).to.deep.equal([[{ name: "Before" }], [{ name: "Before" }]]);
+      expect((await reads.of(ours.id).query(names)).rows).to.deep.equal([{ name: "After" }]);
+      const refused = await reads
+        .snapshot(ours.id, (together) => together.of(ours.id).query("select no"))
+        .catch((e) => e);
+      expect(refused.message).to.include("does not exist");
+      expect((await reads.of(theirs.id).query<{ of: string }>(whose)).rows).to.deep.equal([{ of: theirs.id }]);
+    });
+
     it("a connection whose workspace could not be set is not used again", async () => {
       await reads.of(ours.id).query(whose);
       const before = await pid(reads.of(ours.id));

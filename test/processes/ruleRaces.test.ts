@@ -149,11 +149,12 @@ describe("rules under repetition", function () {
     const evaluation = await settled(noted);
     const [event] = await rules.eventsOf(`draft-${submitted.id}`, "DraftSubmitted");
     const { about, trigger } = await lookAlike(submitted.id, event!, id);
-    const run = await evaluateRules(rules.service.deps, { trigger, about }, causeOf("test", event!));
+    const { position } = event!;
+    const run = await evaluateRules(rules.service.deps, { trigger, position, about }, causeOf("test", event!));
     expect(run?.evaluated?.results[0]?.actions[0]?.suppressed).to.contain("has already run on this chain of events");
     const other = { ...causeOf("test", event!), correlationId: randomUUID() };
     const anew = { ...trigger, runId: randomUUID() };
-    const free = await evaluateRules(rules.service.deps, { trigger: anew, about }, other);
+    const free = await evaluateRules(rules.service.deps, { trigger: anew, position, about }, other);
     expect(free?.evaluated?.results[0]?.actions[0]?.suppressed, "of another cause").to.equal(null);
     expect(evaluation.matched).to.equal(true);
   });

@@ -103,6 +103,9 @@ describe("held mail, as its filing knows it", () => {
     // One was released before an older one, which is still held.
     const leftBehind = [...held(1, 2), ...released(3, 2)];
     expect(fold(filingDecider, leftBehind).held).to.include({ count: 1, releasedUpTo: 2 });
+    expect(fold(filingDecider, [...held(1, 2, 3), ...released(4, 2), ...released(5, 1, 0)]).held).to.deep.equal({
+      ...{ count: 1, releasedUpTo: 2, from: 0 },
+    });
     given(filingDecider, ...leftBehind)
       .when(release(null, releasing(4, 1, 0)))
       .thenTypes("FilingDecided");

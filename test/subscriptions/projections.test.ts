@@ -5,6 +5,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { createPostgresEventStore } from "#src/eventStore/postgres/store.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
 import { createProjectionRunner, type ProjectionRunner } from "#src/subscriptions/projections.ts";
+import { ensureTables } from "#src/subscriptions/projectionTables.ts";
 import { rebuild } from "#src/subscriptions/rebuild.ts";
 import { verify } from "#src/subscriptions/verify.ts";
 import { createWaitFor } from "#src/subscriptions/waitFor.ts";
@@ -158,6 +159,139 @@ describe("the projection runner", () => {
     await eventually(() => runner.trouble() === undefined);
     await runner.caughtUp();
     await expectExact(counts);
+  });
+
+  it("leaves the others after three failures on the same events, and says so once", async () => {
+    const poisoned: Projection = {
+      ...counts,
+      project: async (tx, events) => {
+        if (events.some(({ type }) => type === "Noted")) throw new Error("a note I cannot read");
+        await counts.project(tx, events);
+      },
+    };
+    const logger = quietLog();
+    const runner = await run([accounts, poisoned], { logger });
+    await addMany(store, 50);
+    await runner.caughtUp();
+    await append(store, "note-1", newEvent("Noted"));
+    const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
+    const waitFor = createWaitFor({ database, projections: [accounts, poisoned] });
+    expect(await waitFor.projected(position, { of: ["accounts"] })).to.equal(true);
+    expect(await waitFor.projected(position, { of: ["counts"], timeoutMs: 100 })).to.equal(false);
+    const said = (level: string) => logger.said.filter((line) => line.level === level).map(({ message }) => message);
+    expect(said("error").slice(0, 4)).to.deep.equal([
+      ...Array(3).fill("a projection fails on these events, retrying"),
+      "a read model has left the others, which go on: only what is answered from it answers 503",
+    ]);
+    await expectExact(accounts);
+    waitFor.close();
+  });
+
+  it("writes those that are served together in one transaction", async () => {
+    const runner = await run([accounts, counts], { batchSize: 20 });
+    let more = true;
+    const seen: unknown[] = [];
+    const looking = (async () => {
+      while (more) seen.push(...(await rows("select count(distinct position)::int as places from work.checkpoints")));
+    })();
+    await addMany(store, sized(600, 3_000), 10);
+    await runner.caughtUp();
+    more = false;
+    await looking;
+    expect(seen.length).to.be.greaterThan(10);
+    expect(new Set(seen.map((row) => (row as { places: number }).places))).to.deep.equal(new Set([1]));
+  });
+
+  it("goes on without one that is written apart and slow, which takes in together what came meanwhile", async () => {
+    const batches: number[] = [];
+    let open = (): void => {};
+    let gate = Promise.resolve();
+    const slow: Projection = {
+      ...counts,
+      apart: true,
+      project: async (tx, events) => {
+        batches.push(events.length);
+        await gate;
+        await counts.project(tx, events);
+      },
+    };
+    const runner = await run([accounts, slow]);
+    const waitFor = createWaitFor({ database, projections: [accounts, slow] });
+    await eventually(() => runner.status().every(({ state }) => state === "following"));
+    // Nothing of its own: its checkpoint moves with the others'.
+    const nothing = await append(store, "other-1", newEvent("OfNoInterest"));
+    expect(await waitFor.projected(nothing, { of: ["counts"] })).to.equal(true);
+    expect(batches).to.deep.equal([]);
+    gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    for (let times = 0; times < 5; times++) {
+      const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
+      expect(await waitFor.projected(position)).to.equal(true);
+    }
+    expect(await rows("select entries from account_totals")).to.deep.equal([{ entries: 5 }]);
+    expect(await rows("select * from type_counts")).to.deep.equal([]);
+    expect(await waitFor.projected(await store.head(), { of: ["counts"], timeoutMs: 20 })).to.equal(false);
+    open();
+    expect(await waitFor.projected(await store.head(), { of: ["counts"] })).to.equal(true);
+    expect(batches).to.deep.equal([1, 4]);
+    expect(runner.trouble()).to.equal(undefined);
+    await expectExact(slow);
+    waitFor.close();
+  });
+
+  it("one that is written apart falls behind, reads by itself and comes back", async () => {
+    let open = (): void => {};
+    const gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    let isSlow = false;
+    const slow: Projection = {
+      ...counts,
+      apart: true,
+      project: async (tx, events) => {
+        if (isSlow) await gate;
+        await counts.project(tx, events);
+      },
+    };
+    const runner = await run([accounts, slow]);
+    await eventually(() => runner.status().every(({ state }) => state === "following"));
+    isSlow = true;
+    // More than what may wait for it, and more than the log keeps for those who follow it.
+    for (let times = 0; times < 5; times++) await addMany(store, 600, 100);
+    await eventually(() => runner.status()[0]!.position > 2_500);
+    open();
+    await runner.caughtUp();
+    await eventually(() => runner.status().every(({ state }) => state === "following"));
+    await append(store, "account-1", newEvent("Added", { amount: 1 }));
+    await runner.caughtUp();
+    await expectExact(slow);
+  });
+
+  it("makes tables without a word to those who append, and tries again where somebody reads them", async () => {
+    const { projection, ddl } = { projection: accounts, ddl: await toyTables(accounts) };
+    const making = { projection, ddl, serviceRole: (await rows("select current_user as role"))[0]!.role as string };
+    expect(await ensureTables(database, making)).to.equal("created");
+    await database.owner.query("delete from work.checkpoints");
+    let close = (): void => {};
+    const reading = new Promise<void>((resolve) => {
+      close = resolve;
+    });
+    const reader = database.transaction(async (tx) => {
+      await tx.query("select 1 from account_totals");
+      await reading;
+    });
+    const made = ensureTables(database, making);
+    const waits = async () =>
+      (await rows("select 1 from pg_locks where not granted and relation = 'read.account_totals'::regclass")).length >
+      0;
+    await eventually(waits);
+    await append(store, "account-1", newEvent("Added", { amount: 1 }));
+    expect(await waits(), "until it has given way once").to.equal(true);
+    await eventually(async () => !(await waits()));
+    close();
+    await reader;
+    expect(await made).to.equal("created");
   });
 
   it("makes tables anew that somebody dropped, and rebuilds those of another version", async () => {

@@ -4,4 +4,9 @@ import type { Reads } from "#projections/reads.ts";
 const nothing: Tx = { query: async () => ({ rows: [], rowCount: 0 }) };
 
 /** Read models that nothing was ever written to. */
-export const emptyReads: Reads = { of: () => nothing, ofNone: nothing, ofAll: nothing };
+export const emptyReads: Reads = {
+  of: () => nothing,
+  snapshot: (_, ask) => ask(emptyReads),
+  ofNone: nothing,
+  ofAll: nothing,
+};

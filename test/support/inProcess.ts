@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
+import { projections } from "#projections/index.ts";
+import type { ReadModel } from "#projections/projection.ts";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createIdentity, type NewIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
@@ -49,7 +51,8 @@ export async function startInProcess(environment: Record<string, string> = {}) {
   const url = service.url as string;
 
   const caughtUp = async () => {
-    if (!(await deps.projected(await store.head()))) throw new Error("the read models did not catch up");
+    const of = projections.map(({ name }) => name as ReadModel);
+    if (!(await deps.projected(await store.head(), { of }))) throw new Error("the read models did not catch up");
   };
 
   return {

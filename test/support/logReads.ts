@@ -69,5 +69,6 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
       return { rows: rows as never[], rowCount: rows.length };
     },
   };
-  return { of: () => tx, ofNone: tx, ofAll: tx };
+  const reads: Reads = { of: () => tx, snapshot: (_, ask) => ask(reads), ofNone: tx, ofAll: tx };
+  return reads;
 }

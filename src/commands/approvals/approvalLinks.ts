@@ -20,6 +20,9 @@ import { loadThread } from "../threads/threads.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
 
+/** What an approval page is made from, beside streams. */
+const shown = { of: ["drafts", "messages"] } as const;
+
 /** How long a press waits to tell whether the approved mail is on its way. */
 const tellWithinMs = 3_000;
 
@@ -33,7 +36,7 @@ async function find(deps: Dependencies, token: string): Promise<LinkedApproval |
   const link = await linked(deps, token);
   if (!link) return undefined;
   const { draftId, draft, asked, position } = link;
-  await deps.projected(position);
+  await deps.projected(position, shown);
   const { version, expiresAt, contentSha256, decision: action } = asked;
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
@@ -125,7 +128,7 @@ async function decidedAlready(deps: Dependencies, link: Linked): Promise<Decisio
   const { draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
-  await deps.projected(position);
+  await deps.projected(position, shown);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
   return { kind: "already_decided", view: { ...view, pictures } };

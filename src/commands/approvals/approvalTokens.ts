@@ -35,7 +35,8 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
 async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
   const known = await draftOfToken(deps.reads, tokenSha256);
   if (known) return known;
-  if (!(await deps.projected(await deps.store.head()))) throw new Unavailable("the read models lag behind");
+  if (!(await deps.projected(await deps.store.head(), { of: ["drafts"] })))
+    throw new Unavailable("the read models lag behind");
   return draftOfToken(deps.reads, tokenSha256);
 }
 

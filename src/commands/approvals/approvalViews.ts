@@ -1,5 +1,6 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from "#projections/messages/queries.ts";
+import type { Reads } from "#projections/reads.ts";
 import type { AnsweredMessage, ApprovalView, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { Making } from "#streams/draft/content.ts";
@@ -18,16 +19,9 @@ export async function approvalView(
 ): Promise<ApprovalView> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { stored, making } = version === draft.version ? draft : await versionOf(deps, draftId, version);
-  const row = await draftById(deps.reads, draft.workspaceId, draftId);
-  const answered =
-    draft.basedOnMessageId === null
-      ? undefined
-      : await messageById(deps.reads, draft.workspaceId, draft.basedOnMessageId);
-  const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
-  const [newer, held] = await Promise.all([
-    newerWord(deps.reads, draft.workspaceId, after),
-    newerHeld(deps.reads, draft.workspaceId, after),
-  ]);
+  const { row, answered, newer, held } = await deps.reads.snapshot(draft.workspaceId, (reads) =>
+    readRows(reads, draftId, draft),
+  );
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
     draftId,
@@ -46,6 +40,15 @@ export async function approvalView(
     decided: row ? recordedOutcome(row) : null,
     expiresAt,
   };
+}
+
+/** The draft's row, the message it answers and what came after that, all of one moment. */
+async function readRows(reads: Reads, draftId: string, { workspaceId, basedOnMessageId, ...draft }: Draft) {
+  const row = await draftById(reads, workspaceId, draftId);
+  const answered = basedOnMessageId === null ? undefined : await messageById(reads, workspaceId, basedOnMessageId);
+  const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
+  const newer = await newerWord(reads, workspaceId, after);
+  return { row, answered, newer, held: await newerHeld(reads, workspaceId, after) };
 }
 
 /** An earlier version, from the log. */

@@ -175,7 +175,7 @@ async function namedMessage(
 async function newest(deps: Dependencies, thread: ThreadRow): Promise<MessageRow> {
   await waitUntilFiled(deps, thread.identity_id);
   const { position, threadId } = await loadThread(deps, thread.id);
-  if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+  if (!(await deps.projected(position, { of: ["messages"] }))) throw new Unavailable("the read models lag behind");
   const message = await newestInbound(deps.reads, thread.workspace_id, threadId);
   if (message) return message;
   throw invalid("thread_id", "this thread has no inbound message to reply to: use POST /v1/emails/send");

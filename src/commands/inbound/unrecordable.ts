@@ -23,8 +23,12 @@ export function isInfrastructure(error: unknown): boolean {
 /** True for an error that another try cannot cure. */
 export const isForGood = (error: unknown): boolean => error instanceof InvalidAppend || error instanceof Rejected;
 
-export const reasonOf = (error: unknown): string =>
-  storableLine(`it could not be recorded: ${error instanceof Error ? error.message : error}`, maxReasonLength);
+/** What the ledger shows; the error itself is the log's. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof InvalidAppend) return "it could not be recorded: it does not fit into an event";
+  if (error instanceof Rejected) return storableLine(`it could not be recorded: ${error.message}`, maxReasonLength);
+  return "it could not be recorded";
+}
 
 /** By process, how often carrying a decision out has failed for reasons of its own. */
 const triesOf = new WeakMap<object, Map<string, number>>();

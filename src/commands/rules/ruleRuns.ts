@@ -1,3 +1,4 @@
+import type { ReadModel } from "#projections/projection.ts";
 import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
 import { type RuleRow, workingRules } from "#projections/rules/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
@@ -26,9 +27,13 @@ export type RuleTrigger = {
 /** A message's rules run once, however often they are requested. */
 export const receivedRunId = (messageId: string): string => derivedId("rules", "email.received", messageId);
 
-/** The facts for rules, and the rules themselves, come from the read models, which have to know of the event first. */
-export async function caughtUp(deps: Dependencies, position: number): Promise<void> {
-  if (!(await deps.projected(position))) throw new Unavailable("the read models lag behind");
+/** The facts for rules, and the rules themselves, come from read models, which have to know of the event first. */
+export async function caughtUp(
+  deps: Dependencies,
+  position: number,
+  of: readonly ReadModel[] = ["rules", "messages"],
+): Promise<void> {
+  if (!(await deps.projected(position, { of }))) throw new Unavailable("the read models lag behind");
 }
 
 /** So many runs of rules may follow from each other about one subject. */
@@ -40,6 +45,8 @@ export const rulesFor = async (deps: Dependencies, workspaceId: string, trigger:
 
 type ToEvaluate = {
   trigger: RuleTrigger;
+  /** Where the trigger event is in the log. */
+  position: number;
   about(): Promise<About>;
   before?(): Promise<Walk<WalkedRule>[]>;
 };
@@ -51,7 +58,7 @@ type ToEvaluate = {
  */
 export async function evaluateRules(
   deps: Dependencies,
-  { trigger, about, before = async () => [] }: ToEvaluate,
+  { trigger, position, about, before = async () => [] }: ToEvaluate,
   cause: Cause,
 ): Promise<RuleRun | null> {
   const earlier = await deps.ruleRuns.load(trigger.runId);
@@ -62,6 +69,7 @@ export async function evaluateRules(
   const { subject, facts, humanRequired, exchange } = known;
   const inScope = walkedRules(rules, known);
   if (inScope.length === 0) return null;
+  await caughtUp(deps, position, ["ruleEvaluations"]);
   const chain = await chainOf(deps, { ...trigger, subjectId: subject.draftId ?? subject.messageId }, cause);
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
   const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
@@ -95,7 +103,7 @@ const walked = ({ id, version, name, conditions, actions, stop_after_match: stop
   stopAfterMatch,
 });
 
-/** What already ran about the same subject because of the same request or mail. The read models have reached the trigger event. */
+/** What already ran about the same subject because of the same request or mail. The evaluations have reached the trigger event. */
 async function chainOf(
   deps: Dependencies,
   { workspaceId, runId, subjectId }: RuleTrigger & { subjectId: string | null },

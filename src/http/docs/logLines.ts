@@ -17,7 +17,12 @@ export const logLines: readonly LogLine[] = [
   {
     level: "error",
     says: "a projection fails on these events, retrying",
-    todo: "A read model is behind, and answers that need it get 503 or lag. `err` names the error: it is a bug in the code. Nothing is lost; deploy a version that can read the event.",
+    todo: "A read model is behind, and answers that need it get 503 or lag. `err` names the error: it is a bug in the code, or its tables are locked by somebody for seconds. Nothing is lost; deploy a version that can read the event.",
+  },
+  {
+    level: "error",
+    says: "a read model has left the others, which go on: only what is answered from it answers 503",
+    todo: "It failed three times on the same events; the line before says why. It goes on trying by itself and joins the others once it has caught up. After a repair of the code restart the service; if its tables are wrong, `npm run projections -- rebuild NAME`.",
   },
   {
     level: "error",
@@ -96,6 +101,7 @@ export const logLines: readonly LogLine[] = [
   },
   { level: "warn", says: "cannot record progress, retrying", todo: passes },
   { level: "warn", says: "cannot write read models, retrying", todo: passes },
+  { level: "warn", says: "cannot find out how far the read models are, retrying", todo: passes },
   { level: "warn", says: "cannot read checkpoints, retrying", todo: passes },
   { level: "warn", says: "cannot renew or acquire leases, retrying", todo: passes },
   {

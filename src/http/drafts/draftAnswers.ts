@@ -35,7 +35,7 @@ export async function shownOnRefusal<T>(deps: HttpDependencies, work: () => Prom
     return await work();
   } catch (error) {
     if (error instanceof Rejected && recordedRefusals.includes(error.code)) {
-      await deps.projected(await deps.store.head());
+      await deps.projected(await deps.store.head(), { of: ["drafts", "messages"] });
     }
     throw error;
   }

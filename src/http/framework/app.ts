@@ -33,7 +33,7 @@ export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> &
   uploads?: Uploads;
   /** What /readyz asks. */
   readiness?: readonly ReadinessCheck[];
-  metrics?: Metrics;
+  metrics?: Pick<Metrics, "answered" | "shown">;
   /** With it, callers from outside this machine are shown the details of /readyz and /metrics. */
   metricsToken?: string | undefined;
   /** What lives beside /v1: approval pages, hooks, the outbox, metrics. */

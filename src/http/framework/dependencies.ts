@@ -1,19 +1,24 @@
+import type { ReadModel } from "#projections/projection.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { createFeedTail, type FeedTail } from "../events/feedTail.ts";
+import { NotReadable } from "./errors.ts";
 import { createKeyUses, type KeyUses } from "./keys/keyUses.ts";
 import type { Revocation } from "./keys/revocation.ts";
 import { type Cursors, createCursors } from "./lists.ts";
+import type { Route } from "./route.ts";
 
 /** What the routes work with. */
 export type HttpDependencies = Dependencies & {
   /**
-   * Read your writes: resolves when the read models have reached the position of a write. If they lag, it throws an Unavailable that
-   * says that the write is recorded, and under which id.
+   * Read your writes: resolves when the read models that the answer is made from (default: those that are served together) have reached the
+   * position of a write. If they lag, it throws an Unavailable that says that the write is recorded, and under which id.
    */
-  readAfter(position: number, id?: string): Promise<void>;
+  readAfter(position: number, id?: string, of?: readonly ReadModel[]): Promise<void>;
+  /** Throws NotReadable if nothing can be answered from one of these read models now. */
+  requireReadable(of: readonly ReadModel[]): void;
   /** Ends requests under a revoked key on every instance. */
   revocation: Pick<Revocation, "drain" | "upToDate">;
   keyUses: KeyUses;
@@ -35,20 +40,29 @@ export class NotReadableYet extends Unavailable {
   }
 }
 
+/** Why nothing can be answered from some read models now, in plain English; undefined if it can. */
+export type ObstacleOf = (of: readonly ReadModel[]) => { sentence: string } | undefined;
+
 export type HttpParts = {
   database: Pick<Database, "query">;
   revocation: Pick<Revocation, "drain" | "upToDate">;
   webhookDeliveries: WebhookDeliveries;
   closing: AbortSignal;
+  /** Absent: everything can always be answered. */
+  obstacleOf?: ObstacleOf;
 };
 
 export const httpDependencies = (
   deps: Dependencies,
-  { database, revocation, webhookDeliveries, closing }: HttpParts,
+  { database, revocation, webhookDeliveries, closing, obstacleOf }: HttpParts,
 ): HttpDependencies => ({
   ...deps,
-  async readAfter(position, id) {
-    if (!(await deps.projected(position))) throw new NotReadableYet(id);
+  async readAfter(position, id, of) {
+    if (!(await deps.projected(position, of && { of }))) throw new NotReadableYet(id);
+  },
+  requireReadable(of) {
+    const obstacle = obstacleOf?.(of);
+    if (obstacle) throw new NotReadable(obstacle.sentence);
   },
   revocation,
   keyUses: createKeyUses({ database, clock: deps.clock }),
@@ -57,6 +71,20 @@ export const httpDependencies = (
   cursors: createCursors(deps.keyRing),
   closing,
 });
+
+/**
+ * The routes of a noun, which answers from these read models: its writes wait for them and for no others, and nobody is answered while one
+ * of them is not ready. A route that answers from others names them itself (`answersFrom`).
+ */
+export const answeredFrom = (
+  deps: HttpDependencies,
+  of: readonly ReadModel[],
+  routesOf: (deps: HttpDependencies) => Route[],
+): Route[] =>
+  routesOf({ ...deps, readAfter: (position, id) => deps.readAfter(position, id, of) }).map((route) => ({
+    ...route,
+    answersFrom: route.answersFrom ?? of,
+  }));
 
 async function feedCheckpoint(database: Pick<Database, "query">): Promise<number> {
   const { rows } = await database.query<{ position: number }>(

@@ -52,6 +52,19 @@ const publicDetails = [
   "id",
 ];
 
+/** Nothing can be answered from a read model now: 503, before anything is looked for that would not be found. */
+export class NotReadable extends Unavailable {
+  override readonly name = "NotReadable";
+  /** Seconds. */
+  readonly retryAfter = 5;
+  /** What the caller is told. */
+  readonly sentence: string;
+  constructor(sentence: string) {
+    super(sentence);
+    this.sentence = `${sentence}: retry shortly`;
+  }
+}
+
 /** Seconds after which a dependency that was down is worth another try. */
 const retryAfterSeconds = 2;
 
@@ -77,6 +90,9 @@ function asRefusal(error: unknown): { code: ErrorCode; message: string; details:
     const code = wireNames[error.code] ?? error.code;
     if (Object.hasOwn(statuses, code))
       return { code: code as ErrorCode, message: error.message, details: error.details };
+  }
+  if (error instanceof NotReadable) {
+    return { code: "unavailable", message: error.sentence, details: { retryAfter: error.retryAfter } };
   }
   if (error instanceof Unavailable) {
     const details = error as { recorded?: unknown; id?: unknown };

@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject, type TSchema } from "typebox";
 import type { FeedPlace } from "#projections/feed/queries.ts";
+import type { ReadModel } from "#projections/projection.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Actor } from "#streams/event.ts";
 import { type FilePath, filePathsOf } from "./body/encodedFile.ts";
@@ -79,6 +80,8 @@ export type RouteOptions<S extends RouteScope, P, Q extends TObject, B extends T
   query?: Q;
   /** Absent: no field is known, and no body is needed. */
   body?: B;
+  /** The read models that its answer is made from, where they are others than its noun's. */
+  answersFrom?: readonly ReadModel[];
   /** Bytes; 1 MB by default. */
   bodyLimit?: number;
   answers: TSchema | RawAnswer;
@@ -109,6 +112,7 @@ export type Route = {
   paramNames: readonly string[];
   scope: RouteScope;
   limit: LimitClass;
+  answersFrom: readonly ReadModel[] | undefined;
   options: RouteOptions<any, any, TObject, TSchema, any>;
   query: TObject;
   body: TSchema;
@@ -145,6 +149,7 @@ export function route<
     paramNames: [...path.matchAll(/:(\w+)/g)].map((match) => match[1]!),
     scope: options.scope,
     limit: options.limit,
+    answersFrom: options.answersFrom,
     options: options as Route["options"],
     query,
     body,

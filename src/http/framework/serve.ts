@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
+import type { ReadModel } from "#projections/projection.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
 import { type BodyRead, readBody } from "./body/readBody.ts";
 import type { Upload, Uploads } from "./body/uploads.ts";
-import { errorReply } from "./errors.ts";
+import { errorReply, NotReadable } from "./errors.ts";
 import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
 import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./keys/authenticate.ts";
@@ -23,6 +24,8 @@ export type Idempotency = (
 
 export type ServeOptions = {
   authenticate: Authenticate;
+  /** Throws if nothing can be answered from one of these read models now. */
+  requireReadable?: (of: readonly ReadModel[]) => void;
   inFlight: InFlight;
   bodies: Pick<BodyParser, "parse">;
   uploads: Uploads;
@@ -38,6 +41,9 @@ export type ServeOptions = {
   checkResponses?: boolean;
 };
 
+/** What a key is looked up in. */
+const keyReadModels: readonly ReadModel[] = ["apiKeys"];
+
 /** Bytes. */
 const defaultBodyLimit = 1024 * 1024;
 
@@ -52,6 +58,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     let flight: Flight | undefined;
     let answer: Reply;
     try {
+      // Before the key: one that the read models do not know yet is no unknown key.
+      options.requireReadable?.([...(route.scope === null ? [] : keyReadModels), ...(route.answersFrom ?? [])]);
       const key = route.scope === null ? undefined : await authenticate(request);
       flight = key && options.inFlight.enter(key.id, callId);
       const signal = flight?.signal ?? new AbortController().signal;
@@ -112,8 +120,8 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
 
   function explain(error: unknown, request: Request): Reply {
     const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
-    // That a request is one too many is nobody's fault.
-    const decided = error instanceof Rejected && error.code === "unavailable";
+    // That a request is one too many is nobody's fault. Read models that are not ready have said so themselves, once for all requests.
+    const decided = error instanceof NotReadable || (error instanceof Rejected && error.code === "unavailable");
     if (answer.status! >= 500 && !decided) request.log.error({ err: error }, "request handler failed");
     return answer;
   }

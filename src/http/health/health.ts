@@ -19,7 +19,7 @@ const checkTimeoutMs = 3_000;
  */
 export function healthRoutes(
   checks: readonly ReadinessCheck[],
-  { metrics, metricsToken }: { metrics?: Metrics | undefined; metricsToken?: string | undefined },
+  { metrics, metricsToken }: { metrics?: Pick<Metrics, "shown"> | undefined; metricsToken?: string | undefined },
 ): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/healthz", (_, response) => send(response, reply({ json: { status: "ok" } })));

@@ -2,8 +2,11 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { ReadinessCheck } from "./health.ts";
 
-/** A part's name, and what tells why it is not ready: undefined if it is. */
-export type Parts = { readonly [name: string]: () => string | undefined | Promise<string | undefined> };
+/** Why a part is not ready; undefined if it is. One that does its work but for a piece of it is ready, and says which. */
+export type Trouble = string | { ready: string } | undefined;
+
+/** A part's name, and what tells its trouble. */
+export type Parts = { readonly [name: string]: () => Trouble | Promise<Trouble> };
 
 /** What /readyz asks. The checks have the names of the parts, even if one fails or does not answer. */
 export function readiness(
@@ -17,8 +20,11 @@ export function readiness(
   };
   return Object.entries(all).map(([name, troubleOf]) => {
     const check = async () => {
-      const detail = await troubleOf();
-      return detail === undefined ? { name, ok: true } : { name, ok: false, detail };
+      const trouble = await troubleOf();
+      if (trouble === undefined) return { name, ok: true };
+      return typeof trouble === "string"
+        ? { name, ok: false, detail: trouble }
+        : { name, ok: true, detail: trouble.ready };
     };
     return Object.defineProperty(check, "name", { value: name });
   });

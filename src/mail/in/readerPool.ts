@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { FixedQueue, Piscina } from "piscina";
-import type { ReaderTask } from "./readerThread.ts";
+import type { ReaderOutcome, ReaderTask } from "./readerThread.ts";
 import { createTurns } from "./turns.ts";
 
 /** A task for a thread: what readerThread.ts does under that name. `bytes` are copied for each try; the caller's are left alone. */
@@ -28,6 +28,7 @@ export type ReaderPool = {
 };
 
 export type ReaderCounts = {
+  /** Tries handed to a thread. */
   begun: number;
   /** First tries that were ended to wait for the slow place. */
   setBack: number;
@@ -118,7 +119,6 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   function hasBegun(job: number): void {
     const run = runs.get(job);
     if (!run) return;
-    counts.begun += 1;
     run.begunAt = performance.now();
     run.timer = run.slow ? setTimeout(() => run.stop.abort(), slowMs) : setTimeout(() => endFirstTry(run), firstTryMs);
   }
@@ -138,14 +138,25 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   }
 
   /** The slow place is filled first: the other thread is left for what is quick. */
+  function next(): { task: Task; inSlowPlace: boolean } | undefined {
+    const hurried = urgent.next();
+    if (hurried) return { task: hurried, inSlowPlace: false };
+    const forSlowPlace = slowRuns() > 0 ? undefined : slow.next();
+    if (forSlowPlace) return { task: forSlowPlace, inSlowPlace: true };
+    for (let task = quick.next(); task; task = quick.next()) {
+      if (!slow.waits(task.options.turn)) return { task, inSlowPlace: false };
+      // Whose mail waits for the slow place has had a first try: what follows waits behind it.
+      slow.add(task.options.turn, task);
+    }
+    return undefined;
+  }
+
   function dispatch(): void {
     while (runs.size < threads && !closed) {
-      const hurried = urgent.next();
-      const forSlowPlace = hurried || slowRuns() > 0 ? undefined : slow.next();
-      const task = hurried ?? forSlowPlace ?? quick.next();
-      if (!task) return;
-      if (task.options.signal?.aborted) task.reject(new ReadingFault("there was no time to read it"));
-      else void carryOut(task, task === forSlowPlace);
+      const found = next();
+      if (!found) return;
+      if (found.task.options.signal?.aborted) found.task.reject(new ReadingFault("there was no time to read it"));
+      else void carryOut(found.task, found.inSlowPlace);
     }
   }
 
@@ -153,12 +164,15 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     const job = ++jobs;
     const run: Run = { task, slow: false, begunAt: performance.now(), stop: new AbortController() };
     runs.set(job, run);
+    counts.begun += 1;
     if (inSlowPlace) enterSlowPlace(run);
     try {
       pool ??= start();
       const bytes = new Uint8Array(task.job.bytes);
       const message = { ...task.job, bytes, job } as ReaderTask;
-      task.resolve(await pool.run(message, { transferList: [bytes.buffer], signal: run.stop.signal }));
+      const outcome: ReaderOutcome = await pool.run(message, { transferList: [bytes.buffer], signal: run.stop.signal });
+      if ("fault" in outcome) task.reject(new ReadingFault(outcome.fault));
+      else task.resolve(outcome.done);
     } catch (error) {
       fail(run, error as NodeJS.ErrnoException);
     } finally {
@@ -189,10 +203,8 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   }
 
   function enqueue(task: Task): void {
-    const { urgent: isUrgent, turn } = task.options;
-    // Whose mail waits for the slow place has had a first try: what follows waits behind it.
-    const isSlow = task.job.bytes.length > largeBytes || slow.waits(turn);
-    (isUrgent ? urgent : isSlow ? slow : quick).add(turn, task);
+    const queue = task.options.urgent ? urgent : task.job.bytes.length > largeBytes ? slow : quick;
+    queue.add(task.options.turn, task);
     dispatch();
   }
 

@@ -3,6 +3,7 @@ import { move, transferableSymbol, valueSymbol } from "piscina";
 import type { Answers, Sender } from "./authentication/findings.ts";
 import type { ParsedMail, ParseLimits } from "./parsedMail.ts";
 import { PlainBlob } from "./plainBlob.ts";
+import { storableLine } from "./storable.ts";
 
 /** What a thread is asked for; `job` is its number in the pool. */
 export type ReaderTask = { job: number; bytes: Uint8Array } & (
@@ -17,11 +18,19 @@ Object.assign(globalThis, { Blob: PlainBlob });
 // A library prints what it meets in a mail.
 console.log = () => {};
 
+/** What it answers: what it was asked for, or what is wrong with the mail. */
+export type ReaderOutcome = { done: unknown } | { fault: string };
+
 /** Does one job at a time. Tells its number first, when it begins: the time to load what it needs is not the mail's. */
 export async function readInThread(task: ReaderTask): Promise<unknown> {
   const work = await workOn(task);
   parentPort!.postMessage(task.job);
-  return work();
+  try {
+    const done = await work();
+    return task.name === "parse" ? moved(done as ParsedMail) : { done };
+  } catch (error) {
+    return { fault: `reading it failed: ${storableLine(String((error as Error)?.message), 300)}` };
+  }
 }
 
 async function workOn(task: ReaderTask): Promise<() => unknown> {
@@ -34,7 +43,7 @@ async function workOn(task: ReaderTask): Promise<() => unknown> {
     }
     case "parse": {
       const { parseMail } = await import("./parseMail.ts");
-      return async () => moved(await parseMail(bytes, task.limits));
+      return () => parseMail(bytes, task.limits);
     }
     case "signers": {
       const { signersOf } = await import("./authentication/verifyMail.ts");
@@ -54,5 +63,5 @@ async function workOn(task: ReaderTask): Promise<() => unknown> {
 /** The attachments' bytes move to the caller. */
 function moved(mail: ParsedMail): unknown {
   const buffers = mail.attachments.map((attachment) => attachment.bytes.buffer as ArrayBuffer);
-  return move({ [transferableSymbol]: [...new Set(buffers)], [valueSymbol]: mail } as never);
+  return move({ [transferableSymbol]: [...new Set(buffers)], [valueSymbol]: { done: mail } } as never);
 }

@@ -15,7 +15,7 @@ const decision = (number: number, different: Partial<FilingDecision>): FilingDec
 
 describe("what filing knows of threads", () => {
   it("leads to the end of any number of merges, and shortens the way there", () => {
-    const count = sized(500, 100_000);
+    const count = sized(500, 20_000);
     const chains = createChains();
     let steps = 0;
     const get = chains.mergedInto.get.bind(chains.mergedInto);

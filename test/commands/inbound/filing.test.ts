@@ -79,8 +79,8 @@ describe("filing", () => {
     await fileInbox(deps, identityId, cause);
     const { revision, state } = await world.createNode().filings.load(identityId);
     expect(state.filedUpTo).to.equal(count);
-    // Once to learn from, once to fold the decisions of others: never once for each page.
-    expect(read()).to.be.below(3 * revision);
+    // Once to learn from, never once for each page.
+    expect(read()).to.be.below(1.5 * revision);
     expect((await world.state.thread()).newestNumber).to.equal(count + 1);
   }).timeout(300_000);
 });

@@ -6,6 +6,7 @@ import { createStreamServices } from "#src/commands/handle.ts";
 import { addressHash } from "#src/commands/identities/identities.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { readHeaders } from "#src/mail/in/headers.ts";
 import type { Reception } from "#src/mail/in/reception.ts";
 import { emailAddressStream } from "#streams/emailAddress/events.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
@@ -43,6 +44,9 @@ describe("recipients of mail", () => {
       reads: emptyReads,
       blobs: memoryBlobs(),
       messageIds: { open: () => undefined },
+      headerReader: {
+        read: async (raw: Buffer, { envelopeFrom }: { envelopeFrom: string }) => readHeaders(raw, envelopeFrom),
+      },
     };
     deps = { ...services, ...rest, store: watched, clock, settings } as unknown as Dependencies;
     resolve = reception(deps).resolve;

@@ -41,6 +41,14 @@ describe("the states of streams with snapshots", () => {
     expect(read).to.equal(100 + 1 + 10);
   });
 
+  it("count in the memory that is kept as those do that were folded", async () => {
+    const { instance } = await withSnapshot();
+    const { states, counts } = instance();
+    await states.load(quotas, quota);
+    expect(counts.events).to.equal(101);
+    expect(states.bytes()).to.be.greaterThan(700 * 40);
+  });
+
   it("get one only where they are long, and another one when they have grown by as much", async () => {
     const { log, kept, instance } = world();
     const { quotas } = instance();

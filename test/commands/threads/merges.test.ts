@@ -265,9 +265,23 @@ describe("a merge", () => {
       for (const { survivorId, openedNumber } of await survivorsOf(reads(), ids)) {
         expect([survivorId, openedNumber]).to.deep.equal([uuid(1), 1]);
       }
-      const inTens = await groups();
-      await project([...opened, ...merges], 77);
-      expect(await groups()).to.deep.equal(inTens);
+    });
+
+    it("gives the same groups, however the events are cut into batches", async () => {
+      // Pairs, then pairs of these, until all are one.
+      const merges = [1, 2, 4, 8].flatMap((step) =>
+        Array.from({ length: 8 / step }, (_, n) => ({ survivor: 2 * n * step + 1, absorbed: (2 * n + 1) * step + 1 })),
+      );
+      const events = merges.map(({ survivor, absorbed }, n) =>
+        decision(n + 1, { threadId: uuid(survivor), absorbs: [uuid(absorbed)] }),
+      );
+      await project(events, 1);
+      const oneByOne = await groups();
+      expect(oneByOne.map(({ members }) => members)).to.deep.equal(Array.from({ length: 16 }, () => 16));
+      for (const size of [3, 10]) {
+        await project(events, size);
+        expect(await groups()).to.deep.equal(oneByOne);
+      }
     });
 
     it("moves the smaller side, whichever survives", async () => {

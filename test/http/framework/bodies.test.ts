@@ -139,7 +139,7 @@ describe("bodies of the http framework", () => {
     expect([message, field]).to.deep.equal(["metadata: expected a body of at most 20000 JSON values", "metadata"]);
     const zeros = `[${Array(20_000).fill(0).join()}]`;
     const whole = await refused("POST /v1/drafts", post(zeros), [422, "invalid_request"]);
-    expect(whole.message).to.equal("expected a body of at most 20000 JSON values");
+    expect(whole.message).to.equal("body: expected a body of at most 20000 JSON values");
   });
 
   it("above 256 KB are taken and refused as smaller ones are, in the same words", async () => {

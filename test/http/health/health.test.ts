@@ -1,10 +1,15 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
+import pg from "pg";
+import { updateContact } from "#src/commands/contacts.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { readModelsStandStill } from "#src/subscriptions/standstill.ts";
 import { nobodyPlans } from "#src/work/standstill.ts";
-import { type InProcess, startInProcess } from "#test/support/inProcess.ts";
+import { asking } from "#test/support/asking.ts";
+import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
+import { operator } from "#test/support/cause.ts";
+import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
 import { rawExchange, serveRoutes } from "../framework/support.ts";
@@ -13,7 +18,7 @@ describe("/readyz", function () {
   this.timeout(60_000);
   let service: InProcess;
   before(async () => {
-    service = await startInProcess();
+    service = await startInProcess({ LOG_LEVEL: "silent" });
   });
   after(() => service.stop());
 
@@ -47,6 +52,79 @@ describe("/readyz", function () {
     );
   });
 
+  it("an instance that starts with read models behind the log answers 503 and how far they are, never 401", async () => {
+    const { ask, key, keyOf } = await service.workspace();
+    const holder = new pg.Client(service.urls.ownerUrl);
+    await holder.connect();
+    let beside: Beside | undefined;
+    try {
+      // Nobody writes the read models any more.
+      await holder.query("begin; select 1 from work.checkpoints for update");
+      const newKey = await keyOf(["read:workspace"]);
+      beside = await startBeside(service.urls, { ROLES: "api" });
+      const there = asking(beside.url, key);
+      for (const options of [{}, { key: newKey }, { key: "svc_live_nobody" }]) {
+        const { status, headers, json } = await there("GET /v1/workspaces/me", options);
+        expect([status, json.error, headers.get("retry-after")]).to.deep.equal([503, "unavailable", "5"]);
+        expect(json.message).to.match(/catching up with its event log: \d+ % \(position \d+ of \d+\): retry shortly$/);
+      }
+      expect((await there("GET /v1/nowhere")).status).to.equal(503);
+      const ready = await there("GET /readyz");
+      expect([ready.status, ready.json.not_ready]).to.deep.equal([503, ["read_models"]]);
+      expect((await there("GET /healthz")).status).to.equal(200);
+      // Whoever was there before goes on: only a start is judged by the log's end.
+      expect((await ask("GET /v1/workspaces/me")).status).to.equal(200);
+      await holder.query("rollback");
+      await until(async () => (await there("GET /v1/workspaces/me", { key: newKey })).status === 200);
+      expect((await there("GET /v1/workspaces/me", { key: "svc_live_nobody" })).status).to.equal(401);
+      expect((await there("GET /readyz")).status).to.equal(200);
+    } finally {
+      await holder.end();
+      await beside?.stop();
+    }
+  });
+
+  it("a read model that fails holds up what is answered from it and nothing else", async () => {
+    const { id, ask } = await service.workspace();
+    const { address } = await service.identity(id);
+    await service.deliver(address, mail({ id: "poison-1@customer.example", to: address }));
+    const [contact] = (await ask("GET /v1/contacts")).json.data;
+    const rename = (from: string, to: string) =>
+      service.database.owner.query(`alter table read.${from} rename to ${to}`);
+    await rename("contacts", "contacts_away");
+    try {
+      const changed = { json: { name: "Ann" } };
+      const { deps } = service;
+      const position = await updateContact(
+        deps,
+        { workspaceId: id, email: contact.email, changes: changed.json },
+        operator(id),
+      );
+      expect(await deps.projected(position.position, { of: ["threads"] })).to.equal(true);
+      const renamed = await ask("PATCH /v1/workspaces/me", { json: { name: "Goes on" } });
+      expect([renamed.status, renamed.json.name]).to.deep.equal([200, "Goes on"]);
+      await until(async () => (await ask("GET /v1/contacts")).status === 503);
+      for (const line of ["GET /v1/contacts", `PATCH /v1/contacts/${contact.id}`]) {
+        const { status, json } = await ask(line, line.startsWith("PATCH") ? changed : {});
+        expect([status, json.message, json.recorded]).to.deep.equal([
+          503,
+          "contacts are not up to date; the rest of the service works: retry shortly",
+          undefined,
+        ]);
+      }
+      expect((await ask("GET /v1/threads")).json.total).to.equal(1);
+      const ready = await ask("GET /readyz");
+      expect(ready.status).to.equal(200);
+      const detail = ready.json.parts.find(({ name }: { name: string }) => name === "read_models").detail;
+      expect(detail).to.match(/^contacts is failing: /);
+      const metrics = await ask("GET /metrics");
+      expect(metrics.text).to.include('countersign_projection_left{projection="contacts"} 1');
+      expect(metrics.text).to.include('countersign_projection_left{projection="threads"} 0');
+    } finally {
+      await rename("contacts_away", "contacts");
+    }
+  });
+
   it("says that nobody plans the processes' work, and waits while that changes hands", async () => {
     expect(await nobodyPlans(service.database)).to.equal(undefined);
     const without = await createTestDatabase();
@@ -72,8 +150,6 @@ describe("what is told to whom of a part that is not ready", () => {
   before(async () => {
     const metrics = {
       answered: () => {},
-      appended: () => {},
-      mailRefused: () => {},
       shown: async () => ({ contentType: "text/plain", text: "countersign_inner 1\n" }),
     };
     const broken = async () => ({ name: "database", ok: false, detail: "postgres://u:hunter2@h/d" });

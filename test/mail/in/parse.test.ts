@@ -200,7 +200,7 @@ describe("the parser's limits", function () {
 
   it("end a mail that takes too long, and a fresh thread reads the next", async () => {
     const parser = startParser({ threads: 1, firstTryMs: 500, slowMs: 1_000, entry: obedientThread });
-    const [first, second] = await Promise.all([parser.parse(order({ spinMs: 60_000 })), parser.parse(order({}))]);
+    const [first, second] = await Promise.all([parser.parse(order({ sleepMs: 60_000 })), parser.parse(order({}))]);
     expect(first.unreadable).to.equal("reading took more than 1000 ms");
     expect(second).to.deep.include({ bodyText: "done", unreadable: null });
     await parser.close();

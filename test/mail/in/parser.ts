@@ -8,7 +8,7 @@ import { createReaderPool, type ReaderLimits, type ReaderPool } from "#src/mail/
 export const obedientThread = fileURLToPath(new URL("./obedientThread.mjs", import.meta.url));
 
 /** A mail that has it do something. `size`: in bytes at least. */
-export const order = (what: { spinMs?: number; allocate?: boolean; answer?: unknown }, size = 0): Buffer =>
+export const order = (what: { sleepMs?: number; allocate?: boolean; answer?: unknown }, size = 0): Buffer =>
   Buffer.from(JSON.stringify(what).padEnd(size));
 
 export type TestParser = {

@@ -49,7 +49,7 @@ export async function readBody(
 
 /** Throws invalid_request if a fault keeps the body from being parsed. */
 export function requireSoundStructure({ fault }: BodyRead): void {
-  if (fault) throw invalid(fault.field === "" ? "" : pathTo("", fault.field), fault.sentence);
+  if (fault) throw invalid(fault.field === "" ? "body" : pathTo("", fault.field), fault.sentence);
 }
 
 /** Puts chunks together in blocks, so that neither many small chunks nor one long copy costs much. */

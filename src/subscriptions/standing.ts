@@ -1,0 +1,167 @@
+import type { Projection } from "#projections/projection.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { Sql } from "#src/postgres/database.ts";
+import { type Checkpoint, loadCheckpoints } from "./checkpoints.ts";
+import { asError, type Log, pause } from "./retrying.ts";
+
+/** Why nothing can be answered from some read models now. */
+export type NotReadable = {
+  /** In plain English, for a caller. */
+  sentence: string;
+  /** The read model that is furthest behind. */
+  name: string;
+};
+
+/** Which read models can be answered from, as their checkpoints tell, whichever instance writes them. */
+export type Standing = {
+  /** Begins to look; resolves when all have caught up, or after a second. Never fails: what cannot be found out is not ready. */
+  start(): Promise<void>;
+  /** Undefined if these can be answered from. */
+  obstacle(of: readonly string[]): NotReadable | undefined;
+  /** Until the log's end as it was at the start is in all read models that are served together: how far they are. */
+  catchingUp(): string | undefined;
+  /** Those that the others go on without. */
+  left(): string[];
+  /** Those that are served together, without those that were left behind. */
+  together(): readonly Projection[];
+  stop(): Promise<void>;
+};
+
+type Options = {
+  database: Sql;
+  store: Pick<EventStore, "head">;
+  projections: readonly Projection[];
+  log: Log;
+  /** Milliseconds between two looks while the read models catch up, and afterwards (default 250 and 1,000). */
+  catchingUpEveryMs?: number;
+  everyMs?: number;
+  /** How long a start waits for what is only a moment behind (default 1,000). */
+  momentMs?: number;
+};
+
+/** Looks in a row at which one that is served with others may be behind them, and at which one that is written apart may stand still. */
+const patience = { together: 1, apart: 10 };
+
+const sayEveryMs = 5_000;
+/** How often a start looks. */
+const momentEveryMs = 25;
+
+/** What a look has found of a read model. `behind`: at so many looks in a row it was not where the others had been at the look before. */
+type Seen = { position: number; behind: number };
+
+/**
+ * Looks at the checkpoints. A read model that has not reached the log's end as it was at the start would answer that what exists does not:
+ * it is not ready. Once it is, later lag is what those who write wait for. One that the others have left behind is not ready until it is back.
+ */
+export function createStanding(options: Options): Standing {
+  const { database, store, projections, log, catchingUpEveryMs = 250, everyMs = 1_000, momentMs = 1_000 } = options;
+  const stopping = new AbortController();
+  const startedAt = performance.now();
+  const seen = new Map<string, Seen>();
+  /** Those that had caught up once. */
+  const ready = new Set<string>();
+  /** The log's end at the start; undefined until it is known. */
+  let head: number | undefined;
+  /** Where those that are served together were at the last look. */
+  let front = 0;
+  let saidCatchingUp = false;
+  let saidAt = -Infinity;
+  let looking = Promise.resolve();
+
+  const isReady = (): boolean => ready.size === projections.length;
+
+  async function look(): Promise<void> {
+    // The head first: whoever is seen at it has caught up with all that there was.
+    head ??= await store.head();
+    const names = projections.map(({ name }) => name);
+    const stored = await loadCheckpoints(database, names);
+    const wasReady = isReady();
+    for (const projection of projections) note(projection, stored.get(projection.name), head);
+    front = Math.max(...projections.filter(({ apart }) => !apart).map(({ name }) => seen.get(name)?.position ?? 0));
+    say(wasReady);
+  }
+
+  function note({ name, version, apart }: Projection, stored: Checkpoint | undefined, end: number): void {
+    // Tables of an older version are about to be made anew; those of a newer one are written by a newer instance.
+    const position = stored && stored.version >= version ? stored.position : 0;
+    if (position >= end && stored) ready.add(name);
+    const before = seen.get(name);
+    const keepsUp = position >= front || (apart && position > (before?.position ?? 0));
+    seen.set(name, { position, behind: keepsUp ? 0 : (before?.behind ?? 0) + 1 });
+  }
+
+  function say(wasReady: boolean): void {
+    if (isReady()) {
+      if (!wasReady && saidCatchingUp) log.info({ head }, "the read models have caught up");
+      return;
+    }
+    if (performance.now() - startedAt < momentMs || performance.now() - saidAt < sayEveryMs) return;
+    saidCatchingUp = true;
+    saidAt = performance.now();
+    log.info({ ...furthestBehind(missing()), head }, "the read models are catching up with the log");
+  }
+
+  const missing = (): string[] => projections.map(({ name }) => name).filter((name) => !ready.has(name));
+
+  const furthestBehind = (names: readonly string[]) =>
+    names
+      .map((name) => ({ name, position: seen.get(name)?.position ?? 0 }))
+      .reduce((one, other) => (other.position < one.position ? other : one));
+
+  const isLeft = ({ name, apart }: Projection): boolean =>
+    ready.has(name) && (seen.get(name)?.behind ?? 0) > (apart ? patience.apart : patience.together);
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await pause(isReady() ? everyMs : catchingUpEveryMs, stopping.signal);
+      if (!stopping.signal.aborted) await tryToLook();
+    }
+  }
+
+  const tryToLook = (): Promise<void> =>
+    look().catch((error) => {
+      if (stopping.signal.aborted || performance.now() - saidAt < sayEveryMs) return;
+      saidAt = performance.now();
+      log.warn({ reason: asError(error).message }, "cannot find out how far the read models are, retrying");
+    });
+
+  return {
+    async start() {
+      const until = performance.now() + momentMs;
+      await tryToLook();
+      while (!isReady() && performance.now() < until) {
+        await pause(momentEveryMs, stopping.signal);
+        await tryToLook();
+      }
+      looking = run();
+    },
+    obstacle(of) {
+      const behind = of.filter((name) => !ready.has(name));
+      if (behind.length > 0) {
+        const { name, position } = furthestBehind(behind);
+        return { name, sentence: `the service is catching up with its event log: ${progress(position, head)}` };
+      }
+      const left = projections.find((projection) => of.includes(projection.name) && isLeft(projection));
+      if (!left) return undefined;
+      return { name: left.name, sentence: `${left.name} are not up to date; the rest of the service works` };
+    },
+    catchingUp() {
+      const behind = projections.filter(({ name, apart }) => !apart && !ready.has(name)).map(({ name }) => name);
+      if (behind.length === 0) return undefined;
+      const { name, position } = furthestBehind(behind);
+      return `catching up with the event log: ${name} at ${progress(position, head)}`;
+    },
+    together: () => projections.filter((projection) => !projection.apart && !isLeft(projection)),
+    left: () => projections.filter(isLeft).map(({ name }) => name),
+    async stop() {
+      stopping.abort();
+      await looking;
+    },
+  };
+}
+
+/** How far a position is, as a caller is told. Never 100 %: then there would be nothing to tell. */
+const progress = (position: number, head: number | undefined): string =>
+  head === undefined || head === 0
+    ? "how far it is cannot be found out yet"
+    : `${Math.min(99, Math.floor((100 * position) / head))} % (position ${position} of ${head})`;

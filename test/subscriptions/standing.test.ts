@@ -1,0 +1,120 @@
+import { expect } from "chai";
+import type { Projection } from "#projections/projection.ts";
+import type { Sql } from "#src/postgres/database.ts";
+import { createStanding, type Standing } from "#src/subscriptions/standing.ts";
+import { accounts, counts, eventually, quietLog } from "./support.ts";
+
+/** What the checkpoints say, in the place of a database. */
+function checkpoints(projections: readonly Projection[]) {
+  const positions = new Map<string, number>();
+  let looks = 0;
+  const rows = () => {
+    looks += 1;
+    return projections
+      .filter(({ name }) => positions.has(name))
+      .map(({ name, version }) => ({ name, version, position: positions.get(name) }));
+  };
+  return {
+    positions,
+    sql: { query: async () => ({ rows: rows(), rowCount: 0 }) } as unknown as Sql,
+    /** Resolves after so many more looks. */
+    async looked(times: number) {
+      const wanted = looks + times;
+      await eventually(() => looks >= wanted);
+    },
+  };
+}
+
+describe("whether read models can be answered from", () => {
+  const beside = { ...counts, name: "beside", apart: true } as const;
+  const projections = [accounts, counts, beside];
+  let stored: ReturnType<typeof checkpoints>;
+  let head: () => Promise<number>;
+  let log: ReturnType<typeof quietLog>;
+  let standing: Standing;
+
+  beforeEach(() => {
+    stored = checkpoints(projections);
+    head = async () => 200;
+    log = quietLog();
+    const pace = { catchingUpEveryMs: 2, everyMs: 2, momentMs: 5 };
+    standing = createStanding({ database: stored.sql, store: { head: () => head() }, projections, log, ...pace });
+  });
+  afterEach(() => standing.stop());
+
+  const all = (position: number) => {
+    for (const { name } of projections) stored.positions.set(name, position);
+  };
+
+  it("is not so before they have reached the end that the log had at the start, and says how far they are", async () => {
+    await standing.start();
+    expect(standing.obstacle(["accounts"])?.sentence).to.include("0 % (position 0 of 200)");
+    all(199);
+    await stored.looked(2);
+    expect(standing.obstacle(["accounts"])?.sentence).to.include("99 % (position 199 of 200)");
+    expect(standing.catchingUp()).to.include("position 199 of 200");
+    expect(log.said.map(({ message }) => message)).to.include("the read models are catching up with the log");
+    all(200);
+    await stored.looked(2);
+    expect(standing.obstacle(["accounts", "counts", "beside"])).to.equal(undefined);
+    expect(standing.catchingUp()).to.equal(undefined);
+    expect(log.said.map(({ message }) => message)).to.include("the read models have caught up");
+  });
+
+  it("is so again and again once they have: later lag is what a write waits for", async () => {
+    all(200);
+    await standing.start();
+    head = async () => 100_000;
+    await stored.looked(20);
+    expect(standing.obstacle(["accounts", "counts", "beside"])).to.equal(undefined);
+  });
+
+  it("is not so while the log does not say where it ends", async () => {
+    all(200);
+    head = async () => {
+      throw new Error("away");
+    };
+    await standing.start();
+    expect(standing.obstacle(["accounts"])?.sentence).to.include("cannot be found out");
+    head = async () => 200;
+    await stored.looked(2);
+    expect(standing.obstacle(["accounts"])).to.equal(undefined);
+  });
+
+  it("each answers for itself: one that is new holds up nobody else", async () => {
+    all(200);
+    stored.positions.set("beside", 10);
+    await standing.start();
+    expect(standing.obstacle(["accounts", "counts"])).to.equal(undefined);
+    expect(standing.obstacle(["accounts", "beside"])?.sentence).to.include("5 % (position 10 of 200)");
+    expect(standing.catchingUp(), "what is written apart makes nothing unready").to.equal(undefined);
+  });
+
+  it("is not so of one that the others have left behind, until it is back", async () => {
+    all(200);
+    await standing.start();
+    await stored.looked(2);
+    stored.positions.set("accounts", 300);
+    await stored.looked(4);
+    expect(standing.obstacle(["accounts"])).to.equal(undefined);
+    expect(standing.obstacle(["accounts", "counts"])?.sentence).to.include("counts");
+    expect(standing.left()).to.deep.equal(["counts"]);
+    expect(standing.together().map(({ name }) => name)).to.deep.equal(["accounts"]);
+    stored.positions.set("counts", 300);
+    await stored.looked(2);
+    expect(standing.left()).to.deep.equal([]);
+  });
+
+  it("is so of one that is written apart and slow, and not of one that stands still", async () => {
+    all(200);
+    await standing.start();
+    stored.positions.set("accounts", 300).set("counts", 300);
+    for (let position = 201; position < 230; position++) {
+      stored.positions.set("beside", position);
+      await stored.looked(1);
+      expect(standing.obstacle(["beside"])).to.equal(undefined);
+    }
+    await stored.looked(13);
+    expect(standing.left()).to.deep.equal(["beside"]);
+  });
+});
