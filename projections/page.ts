@@ -11,7 +11,8 @@ export type Page<Row> = { data: Row[]; total: number; limit: number; offset: num
 
 /**
  * A total order: columns without nulls, the last of them different in every row. All go in one direction, so that one comparison of rows
- * says what comes after a place, and an index on the columns goes straight there (also one whose last column goes the other way: it finds all but the order of rows that are equal up to that).
+ * says what comes after a place, and an index on the columns goes straight there. An index whose last column goes the other way does so too:
+ * what it leaves to be sorted are rows that are equal up to that column.
  */
 export type Order = { columns: readonly string[]; direction: "asc" | "desc" };
 

@@ -2,7 +2,6 @@ import { parseArgs } from "node:util";
 import { postgresSweep } from "#src/blobs/postgresSweep.ts";
 import { type Swept, sweepBlobs } from "#src/blobs/sweep.ts";
 import type { Composition } from "#src/compose.ts";
-import { StartError } from "#src/startError.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { progressBar } from "./support/progress.ts";
@@ -12,9 +11,7 @@ const usage = `The blob store: raw mail, attachments, long bodies, sent mail. Wo
   npm run blobs -- sweep [--dry-run]    removes what no event names and nobody stored within the last 24 hours; reads the whole log for that.
                                         With --dry-run it only says how much that is.`;
 
-async function sweep(composition: Composition, dryRun: boolean): Promise<Swept> {
-  const { store, database, deps } = composition;
-  await requireWholeLog(composition);
+async function sweep({ store, database, deps }: Composition, dryRun: boolean): Promise<Swept> {
   const bar = progressBar("reading the log", await store.head());
   try {
     return await sweepBlobs({
@@ -24,18 +21,6 @@ async function sweep(composition: Composition, dryRun: boolean): Promise<Swept> 
   } finally {
     bar.stop();
   }
-}
-
-/** A log that ends before what was read of it is another one, or an older copy: what its lost end names would be removed. */
-async function requireWholeLog({ store, database }: Composition): Promise<void> {
-  const { rows } = await database.query<{ read: number }>(
-    "select coalesce(max(position), 0) as read from work.checkpoints",
-  );
-  const [head, read] = [await store.head(), rows[0]?.read ?? 0];
-  if (head < read)
-    throw new StartError(
-      `The event log ends at ${head}, but the read models have read it up to ${read}: it is another log, or an older copy. Nothing was removed.`,
-    );
 }
 
 await runCommand(usage, async () => {

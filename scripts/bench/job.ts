@@ -23,10 +23,11 @@ type Listed = { id: string }[] & { answered: number };
 
 async function listThreads({ client }: BenchInstance, identityId: string, most: number): Promise<Listed> {
   const threads: { id: string }[] = [];
-  while (threads.length < most) {
-    const { data } = await client.ask(`GET /v1/threads?identity_id=${identityId}&limit=100&offset=${threads.length}`);
-    threads.push(...data);
-    if (data.length < 100) break;
+  for (let cursor: string | null = ""; cursor !== null && threads.length < most; ) {
+    const at: string = cursor === "" ? "" : `&cursor=${cursor}`;
+    const page = await client.ask(`GET /v1/threads?identity_id=${identityId}&limit=100${at}`);
+    threads.push(...page.data);
+    cursor = page.next_cursor;
   }
   const chosen = threads.slice(0, most);
   return Object.assign(chosen, { answered: chosen.length });

@@ -1,6 +1,7 @@
 /**
  * Large things by content hash: raw MIME, attachments, bodies over the event limit. Writing the same bytes twice keeps one.
- * A blob is durable when `put` resolves, and stays for 24 hours from then even if no event names it (sweep.ts). All throw Unavailable (src/eventStore/eventStore.ts) when storage is away.
+ * A blob is durable when `put` resolves, and stays for 24 hours from then even if no event names it (sweep.ts).
+ * All throw Unavailable (src/eventStore/eventStore.ts) when storage is away.
  */
 export type Blobs = {
   /** Stores the bytes and answers their sha256 (lower-case hex). `sha256`: of these bytes, where it was computed already. */

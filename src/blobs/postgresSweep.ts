@@ -9,6 +9,12 @@ export const postgresSweep = (owner: Sql): SweptStore => ({
     const { rows } = await owner.query<{ at: string }>("select (now() - interval '24 hours')::text as at");
     return rows[0]!.at;
   },
+  async readUpTo() {
+    const { rows } = await owner.query<{ position: number }>(
+      "select coalesce(max(position), 0) as position from work.checkpoints",
+    );
+    return rows[0]!.position;
+  },
   async untouched(before, after) {
     const { rows } = await owner.query<StoredBlob>(
       `select encode(sha256, 'hex') as sha256, size from work.blobs

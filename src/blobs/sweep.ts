@@ -1,4 +1,5 @@
 import { type EventStore, wholeLog } from "#src/eventStore/eventStore.ts";
+import { StartError } from "#src/startError.ts";
 import { blobsInContent, blobsOf, contentBlobOf } from "#streams/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -12,6 +13,8 @@ export type StoredBlob = { sha256: string; size: number };
 export type SweptStore = {
   /** The moment 24 hours ago, by the store's own clock; opaque. */
   dayAgo(): Promise<string>;
+  /** The position up to which anybody has read the log. */
+  readUpTo(): Promise<number>;
   /** Some blobs that nobody has put since `before`, in the order of their hashes, from `after` (exclusive) on; none at the end. */
   untouched(before: string, after: string): Promise<StoredBlob[]>;
   /** Removes those of them that nobody has put since `before` even now, and answers which. */
@@ -38,6 +41,7 @@ export type SweepOptions = {
  */
 export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgress }: SweepOptions): Promise<Swept> {
   const before = await swept.dayAgo();
+  await requireWholeLog(store, swept);
   const marks = createMarks();
   for await (const { events, position } of wholeLog(store)) {
     for (const event of events) await mark(event, { blobs, marks });
@@ -64,14 +68,25 @@ export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgre
   }
 }
 
+/** A log that ends before what was read of it is another one, or an older copy: what its lost end names would be removed. */
+async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore): Promise<void> {
+  // In this order: what is appended meanwhile may be read meanwhile.
+  const read = await swept.readUpTo();
+  const head = await store.head();
+  if (head < read)
+    throw new StartError(
+      `The event log ends at ${head}, but it was read up to ${read} before: it is another log, or an older copy. Nothing was removed.`,
+    );
+}
+
 async function mark(event: Recorded, { blobs, marks }: { blobs: Pick<Blobs, "get">; marks: Marks }): Promise<void> {
   for (const sha256 of blobsOf(event)) marks.add(sha256);
   const contentBlob = contentBlobOf(event);
   if (contentBlob === null) return;
   const bytes = await blobs.get(contentBlob);
   if (!bytes)
-    throw new Error(
-      `the blob ${contentBlob}, which the event at position ${event.position} names, is missing: put it back from a backup first`,
+    throw new StartError(
+      `The blob ${contentBlob}, which the event at position ${event.position} names, is missing: put it back from a backup first. Nothing was removed.`,
     );
   for (const sha256 of blobsInContent(JSON.parse(bytes.toString()) as DraftContent)) marks.add(sha256);
 }

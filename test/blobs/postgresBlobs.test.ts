@@ -138,8 +138,20 @@ describe("blobs in PostgreSQL", function () {
       await ago(25, old);
       await record("DraftSubmitted", { content: null, contentBlob: "0".repeat(64) });
       const error = await sweep().catch((caught) => caught);
-      expect(error.message).to.match(/^the blob 0+, which the event at position 1 names, is missing/);
+      expect(error.message).to.match(/^The blob 0+, which the event at position 1 names, is missing/);
       expect(await left(old)).to.deep.equal([true]);
+    });
+
+    it("stay, all of them, where the log ends before what was read of it", async () => {
+      const old = await put("left over of another log");
+      await ago(25, old);
+      await record("MailReceived", { rawSha256: "0".repeat(64) });
+      const error = await sweep({ with: { readUpTo: async () => 2 } }).catch((caught) => caught);
+      expect(error.message).to.match(/^The event log ends at 1, but it was read up to 2 before/);
+      expect(await left(old)).to.deep.equal([true]);
+      // Appended and read by others after the sweep has looked how far they are.
+      const readUpTo = () => record("MailReceived", { rawSha256: "0".repeat(64) });
+      expect(await sweep({ with: { readUpTo } })).to.include({ blobs: 1 });
     });
 
     for (const size of [1_000, 400_000]) {

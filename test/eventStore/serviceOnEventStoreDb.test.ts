@@ -3,6 +3,8 @@ import { status } from "@grpc/grpc-js";
 import { expect } from "chai";
 import { pino } from "pino";
 import { projections } from "#projections/index.ts";
+import { postgresSweep } from "#src/blobs/postgresSweep.ts";
+import { sweepBlobs } from "#src/blobs/sweep.ts";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { type Composition, compose } from "#src/compose.ts";
@@ -215,6 +217,18 @@ function serviceOn(name: string, open: () => Promise<Log>, more?: (world: () => 
       const head = await world.composition.store.head();
       await until("everybody at the end", async () => Math.min(...(await world.checkpoints()).values()) >= head);
       expect(await world.composition.deps.projected(head)).to.equal(true);
+    });
+
+    it("has its blobs swept by what this log names: what no event names goes, and nothing else", async () => {
+      const { store, database, deps } = world.composition;
+      const nobodys = await deps.blobs.put(Buffer.from(randomUUID()));
+      await database.owner.query("update work.blobs set touched_at = now() - interval '25 hours'");
+      const swept = postgresSweep(database.owner);
+      log.interfere();
+      expect(await sweepBlobs({ store, blobs: deps.blobs, swept })).to.deep.equal({ blobs: 1, bytes: 36 });
+      expect(await deps.blobs.get(nobodys)).to.equal(undefined);
+      const [{ id }] = (await world.client.ask("GET /v1/inbound")).data;
+      expect((await world.client.api(`GET /v1/inbound/${id}/raw`)).status).to.equal(200);
     });
 
     itInFull("goes on from its checkpoints after a restart, and repeats nothing", async () => {

@@ -104,6 +104,7 @@ describe("lists by cursor [d0 lists]", function () {
       const answer: Json = await read(path, `limit=2&${query}${at}`);
       ids.push(...idsOf(answer));
       totals.push(answer.total);
+      expect(ids.length, "comes to an end").to.be.at.most(answer.total);
       expect([answer.limit, answer.offset, answer.data.length > 0]).to.deep.equal([2, 0, true]);
       cursor = answer.next_cursor;
       if (cursor !== null) await between();
@@ -234,6 +235,7 @@ describe("lists by cursor [d0 lists]", function () {
         const { data, next, total }: Page<Row> = await ask<Row>(tx, list);
         expect([total, Object.keys(data[0]!)]).to.deep.equal([40, ["id", "rank"]]);
         ids.push(...data.map(({ id }) => id));
+        expect(ids.length, "comes to an end").to.be.at.most(total);
         after = next;
       } while (after !== null);
       return ids;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { noStream } from "#src/eventStore/eventStore.ts";
+import { noStream, wholeLog } from "#src/eventStore/eventStore.ts";
 import type { LogUnderTest } from "../contract.ts";
 import { appendOneByOne, consume, count, idsOf, newCategory, newEvent, newEvents, newStream } from "./support.ts";
 
@@ -133,6 +133,20 @@ export function subscribeContract(log: () => LogUnderTest): void {
         abort.abort();
       }
       expect(batches).to.equal(1);
+    });
+
+    it("reads the whole log once, in order, and ends at its head of then", async () => {
+      const { store } = log();
+      const appended = await appendOneByOne(store, [newStream(newCategory()), newStream(newCategory())]);
+      const positions: number[] = [];
+      const ids = new Set<string>();
+      for await (const { events } of wholeLog(store)) {
+        positions.push(...events.map(({ position }) => position));
+        for (const { id } of events) ids.add(id);
+      }
+      expect(positions).to.deep.equal(positions.toSorted((one, other) => one - other));
+      expect(ids.size).to.equal(positions.length);
+      expect([...ids]).to.include.members(idsOf(appended));
     });
 
     it("does not end others", async () => {
