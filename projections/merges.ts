@@ -1,4 +1,5 @@
 import { idOf, type Recorded } from "#streams/event.ts";
+import type { AbsorbedPart } from "#streams/thread/events.ts";
 import type { Tx } from "./projection.ts";
 
 export type MergedTable = {
@@ -7,6 +8,10 @@ export type MergedTable = {
   /** The read model's own memory of merges: `absorbed_id` (primary key), `survivor_id`. */
   merges: string;
 };
+
+/** What is too much for one event comes in parts: with the first of them the rows move. */
+export const beginsMerge = ({ type, data }: Recorded): boolean =>
+  type === "ThreadAbsorbed" && ((data.part as AbsorbedPart | undefined)?.n ?? 1) === 1;
 
 /**
  * Keeps rows on the threads that survive. A row may be written by an event that names a thread absorbed before it (a draft submitted
@@ -17,7 +22,7 @@ export async function followMerges(
   { table, merges }: MergedTable,
   { events, written }: { events: readonly Recorded[]; written: readonly string[] },
 ): Promise<void> {
-  const absorbed = events.filter((event) => event.type === "ThreadAbsorbed");
+  const absorbed = events.filter(beginsMerge);
   for (const event of absorbed) {
     await remember(tx, merges, { absorbedId: event.data.absorbedId as string, survivorId: idOf(event.stream) });
   }

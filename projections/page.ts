@@ -1,7 +1,22 @@
 import type { Tx } from "./projection.ts";
 
-/** The contract's list envelope. */
-export type Page<Row> = { data: Row[]; total: number; limit: number; offset: number };
+/** Where a page ends: what its last row has in the columns of the list's order, as PostgreSQL writes them in JSON. */
+export type Place = readonly (string | number)[];
+
+/** Which part of a list: what comes after a place, or else after the first `offset` rows. */
+export type Window = { limit: number; offset: number; after?: Place | undefined };
+
+/** A part of a list, how many rows the whole list has, and where to go on (null: nothing comes after it). */
+export type Page<Row> = { data: Row[]; total: number; limit: number; offset: number; next: Place | null };
+
+/**
+ * A total order: columns without nulls, the last of them different in every row. All go in one direction, so that one comparison of rows
+ * says what comes after a place, and an index on the columns goes straight there (also one whose last column goes the other way: it finds all but the order of rows that are equal up to that).
+ */
+export type Order = { columns: readonly string[]; direction: "asc" | "desc" };
+
+/** By when they came, the newest first. */
+export const newestFirst: Order = { columns: ["created_at", "id"], direction: "desc" };
 
 export type PageQuery = {
   select: string;
@@ -9,10 +24,8 @@ export type PageQuery = {
   /** Joined by AND; the first one is always the workspace's. */
   where: readonly string[];
   values: readonly unknown[];
-  /** A total order: ties broken by id. */
-  orderBy: string;
-  limit: number;
-  offset: number;
+  order: Order;
+  window: Window;
   /** Where the rows are counted already: a table with a column `count`, and the same conditions on it. */
   counts?: { table: string; where: readonly string[]; values: readonly unknown[] };
   /** Where it is known how many there are. */
@@ -21,23 +34,70 @@ export type PageQuery = {
 
 /** One page, and how many there are in all: one question, unless the page is beyond the end. */
 export async function page<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
-  const { select, from, where, values, orderBy, limit, offset } = query;
-  const asked = [...values, limit, offset];
-  const [limited, skipped] = [asked.length - 1, asked.length];
+  const { select, from, where, values, order } = query;
+  const part = partOf(query, order.columns, values.length);
+  const asked = [...values, ...part.values];
   const counted = countSql(query, asked.length);
-  const { rows } = await sql.query<Row & { total_of_all: number }>(
-    `select ${select}, (${counted.sql}) as total_of_all from ${from} where ${where.join(" and ")}
-     order by ${orderBy} limit $${limited} offset $${skipped}`,
+  const { rows } = await sql.query<Row & Beside>(
+    `select ${select}, json_build_array(${order.columns.join(", ")}) as place, (${counted.sql}) as total_of_all
+     from ${from} where ${[...where, ...part.where].join(" and ")} ${part.rest}`,
     [...asked, ...counted.values],
   );
-  const data = rows.map(withoutTotal<Row>);
-  const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
-  return { data, total, limit, offset };
+  return pageOf(sql, query, rows);
 }
 
-/** TypeScript cannot tell that what is left of a row of any shape, once the added column is gone, is of that shape. */
-// The compiler cannot see that a row without the column that was added is that row.
-const withoutTotal = <Row>({ total_of_all: _, ...row }: Row & { total_of_all: number }): Row => row as unknown as Row;
+/** The same where finding the rows is what costs: they are found once, by their ids, for the count and for the page. */
+export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
+  const { select, from, where, values, order } = query;
+  const keys = order.columns.map((_, index) => `key_${index}`);
+  const part = partOf(query, keys, values.length);
+  const { rows } = await sql.query<Row & Beside>(
+    `with found as materialized (
+       select id as found_id, ${order.columns.map((column, index) => `${column} as key_${index}`).join(", ")}
+       from ${from} where ${where.join(" and ")}
+     ), part as (
+       select * from found where ${["true", ...part.where].join(" and ")} ${part.rest}
+     )
+     select ${select}, json_build_array(${keys.join(", ")}) as place, (select count(*)::int from found) as total_of_all
+     from part join ${from} on id = found_id order by ${inOrder(keys, order)}`,
+    [...values, ...part.values],
+  );
+  return pageOf(sql, query, rows);
+}
+
+/** What each row carries beside its own columns. */
+type Beside = { place: Place; total_of_all: number };
+
+const inOrder = (columns: readonly string[], { direction }: Order): string =>
+  columns.map((column) => `${column} ${direction}`).join(", ");
+
+/** The conditions, order and limits of a window, their parameters numbered from `first` + 1. One row more than asked for tells whether more come. */
+function partOf({ order, window }: PageQuery, columns: readonly string[], first: number) {
+  const { limit, offset, after = [] } = window;
+  const next = first + after.length;
+  const place = after.map((_, index) => `$${first + index + 1}`).join(", ");
+  const comesAfter = `(${columns.join(", ")}) ${order.direction === "asc" ? ">" : "<"} (${place})`;
+  return {
+    where: after.length > 0 ? [comesAfter] : [],
+    rest: `order by ${inOrder(columns, order)} limit $${next + 1} offset $${next + 2}`,
+    values: [...after, limit + 1, offset],
+  };
+}
+
+async function pageOf<Row extends Record<string, unknown>>(
+  sql: Tx,
+  query: PageQuery,
+  rows: readonly (Row & Beside)[],
+): Promise<Page<Row>> {
+  const { limit, offset } = query.window;
+  const shown = rows.slice(0, limit);
+  const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
+  const next = rows.length > limit ? (shown.at(-1)?.place ?? null) : null;
+  return { data: shown.map(withoutBeside<Row>), total, limit, offset, next };
+}
+
+// The compiler cannot see that a row without the columns that were added is that row.
+const withoutBeside = <Row>({ place: _, total_of_all: __, ...row }: Row & Beside): Row => row as unknown as Row;
 
 async function countAlone(sql: Tx, query: PageQuery): Promise<number> {
   const counted = countSql(query, 0);
@@ -55,23 +115,6 @@ function countSql(
   if (!counts) return { sql: `select count(*)::int from ${from} where ${where.join(" and ")}`, values: [] };
   const condition = counts.where.join(" and ").replaceAll(/\$(\d+)/g, (_, n) => `$${Number(n) + after}`);
   return { sql: `select coalesce(sum(count), 0)::int from ${counts.table} where ${condition}`, values: counts.values };
-}
-
-/** The same where finding the rows is what costs: they are found once, by their ids, for the count and for the page. */
-export async function pageOfFound<Row extends Record<string, unknown>>(sql: Tx, query: PageQuery): Promise<Page<Row>> {
-  const { select, from, where, values, orderBy, limit, offset } = query;
-  const next = values.length + 1;
-  const { rows } = await sql.query<Row & { total_of_all: number }>(
-    `with found as materialized (
-       select id, count(*) over ()::int as total_of_all from ${from} where ${where.join(" and ")}
-       order by ${orderBy} limit $${next} offset $${next + 1}
-     )
-     select ${select}, total_of_all from found join ${from} using (id) order by ${orderBy}`,
-    [...values, limit, offset],
-  );
-  const data = rows.map(withoutTotal<Row>);
-  const total = rows[0]?.total_of_all ?? (await countAlone(sql, query));
-  return { data, total, limit, offset };
 }
 
 /** Collects conditions whose value is given: `{n}` stands for the value's parameter. */

@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { draftHistory } from "#src/commands/drafts/draftHistories.ts";
 import { isUuid } from "#src/commands/ids.ts";
-import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { wholeLog } from "#src/eventStore/eventStore.ts";
 import { canonicalJson } from "#src/mail/out/content.ts";
 import { StartError } from "#src/startError.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -72,25 +72,15 @@ async function exportWorkspace(workspaceId: string | undefined): Promise<void> {
   await besideService(async ({ store }) => {
     let chain = chainStart;
     let count = 0;
-    for await (const event of wholeLog(store)) {
-      if (event.metadata.workspaceId !== workspaceId.toLowerCase()) continue;
-      chain = link(chain, event);
-      count += 1;
-      process.stdout.write(`${JSON.stringify({ event, chain })}\n`);
+    for await (const { events } of wholeLog(store)) {
+      for (const event of events.filter(({ metadata }) => metadata.workspaceId === workspaceId.toLowerCase())) {
+        chain = link(chain, event);
+        count += 1;
+        process.stdout.write(`${JSON.stringify({ event, chain })}\n`);
+      }
     }
     process.stderr.write(`${count} events exported. Keep the last hash apart from the file: ${chain}\n`);
   });
-}
-
-async function* wholeLog(store: EventStore): AsyncGenerator<Recorded> {
-  const head = await store.head();
-  if (head === 0) return;
-  const over = new AbortController();
-  for await (const { events, position } of store.subscribe({ after: 0, signal: over.signal })) {
-    yield* events;
-    if (position >= head) break;
-  }
-  over.abort();
 }
 
 async function verifyFile(file: string | undefined): Promise<void> {

@@ -46,7 +46,7 @@ const status: Run = async ({ database, store }) => {
        count(*) filter (where lane.obstacles is not null) as set_aside,
        (select count(*) from work.parked where parked.process = name) as parked,
        (select min(due_at) from work.items where items.process = name and timer is not null) as next_timer
-     from work.processes left join work.lanes lane on lane.process = name group by name, planned order by name`,
+     from work.planned left join work.lanes lane on lane.process = name group by name, planned order by name`,
   );
   console.table(rows.map(({ planned, ...row }) => ({ ...row, planned, head, lag: Math.max(0, head - planned) })));
   const { rows: aside } = await database.query(

@@ -15,6 +15,7 @@ const commands = {
   secrets: "scripts/secrets.ts",
   "event-store": "scripts/eventStore.ts",
   audit: "scripts/audit.ts",
+  blobs: "scripts/blobs.ts",
 };
 const inUseEveryMs = 3_600_000;
 

@@ -5,6 +5,8 @@ import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
+import { remakeSnapshots } from "./commands/states/remake.ts";
+import { createStates } from "./commands/states/states.ts";
 import type { Config } from "./config.ts";
 import { createNodeResolver } from "./dns/nodeResolver.ts";
 import type { EventStore } from "./eventStore/eventStore.ts";
@@ -15,7 +17,9 @@ import { sharingLog } from "./eventStore/sharedLog.ts";
 import { upcasting } from "./eventStore/upcasting.ts";
 import { createMailAuthenticator } from "./mail/in/authentication/authenticator.ts";
 import { withProvenDomains } from "./mail/in/authentication/devProven.ts";
+import { createHeaderReader } from "./mail/in/headerReader.ts";
 import { createMailParser } from "./mail/in/parse.ts";
+import { createReaderPool, type ReaderPool } from "./mail/in/readerPool.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
@@ -27,6 +31,8 @@ import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
+import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
+import { rulesOfStreams } from "./snapshots/rules.ts";
 import { readDepths } from "./subscriptions/depths.ts";
 import { createWaitFor, type WaitFor } from "./subscriptions/waitFor.ts";
 import type { WebhookDeliveries } from "./webhooks/deliveries.ts";
@@ -48,14 +54,19 @@ export type Composition = {
   deps: Dependencies;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
   startClock(): Promise<void>;
+  /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
+  remakeSnapshots(): Promise<void>;
   close(): Promise<void>;
 };
 
-/** `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. */
+/**
+ * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `readers`:
+ * threads that read mail for others too, who close them; by default its own.
+ */
 export function compose(
   config: Config,
   urls: DatabaseUrls,
-  { logger, clock: driven }: { logger: Logger; clock?: Clock },
+  { logger, clock: driven, readers: lent }: { logger: Logger; clock?: Clock; readers?: ReaderPool },
 ): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
@@ -63,15 +74,19 @@ export function compose(
   const shared = driven ? undefined : createSharedClock({ own: systemClock, sql: database, log: logger });
   const clock = driven ?? shared!;
   const unmeasured = upcasting(sharingLog(createStore(config, urls, logger)));
-  const metrics = prometheusMetrics(() => {
-    const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
-    return readDepths({ database, store: unmeasured, projections, isPaused });
+  const isPaused = async () => (await pauseInForce({ store: unmeasured })) !== undefined;
+  const metrics = prometheusMetrics({
+    depths: () => readDepths({ database, store: unmeasured, projections, isPaused }),
+    stateBytes: () => states.bytes(),
   });
   const store = measured(unmeasured, { metrics, clock });
   const keyRing = createKeyRing(config.secretsKeys);
-  const parser = createMailParser({ workers: 1 });
+  const readers = lent ?? createReaderPool();
   const resolver = createNodeResolver({ servers: config.dnsServers });
-  const authenticator = withProvenDomains(createMailAuthenticator(resolver, clock), config.devProvenDomains);
+  const authenticator = withProvenDomains(
+    createMailAuthenticator({ resolver, clock, pool: readers }),
+    config.devProvenDomains,
+  );
   const provider = watchCredentials(createProvider(config, database), clock);
   const waitFor = createWaitFor({ database, projections });
   const webhooks = {
@@ -80,20 +95,24 @@ export function compose(
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const ids = systemIds;
+  const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
+  const states = createStates({ store, snapshots });
   const deps: Dependencies = {
-    ...createStreamServices({ store, clock, ids }),
+    ...createStreamServices({ store, clock, ids, states }),
     store,
     clock,
     ids,
     blobs: postgresBlobs(database),
     reads: database.reads,
     projected: waitFor.projected,
-    parser,
+    headerReader: createHeaderReader(readers),
+    parser: createMailParser(readers),
     resolver,
     authenticator,
     pictures,
     keyRing,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
+    log: logger,
     settings: settingsOf(config),
   };
   return {
@@ -107,11 +126,13 @@ export function compose(
     async startClock() {
       await shared?.start();
     },
+    remakeSnapshots: () => remakeSnapshots(states, snapshots, { clock }),
     async close() {
       shared?.stop();
       waitFor.close();
-      await Promise.all([provider.close(), parser.close(), authenticator.close()]);
+      await Promise.all([provider.close(), lent ? undefined : readers.close()]);
       await Promise.all([webhooks.sender.close(), pictures.close()]);
+      await states.close();
       await store.close();
       await database.close();
     },

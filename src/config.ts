@@ -4,7 +4,7 @@ import { parse } from "dotenv";
 import type { Static } from "typebox";
 import { Value } from "typebox/value";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
-import { expectedOf, valueIn } from "./settingKinds.ts";
+import { expectedOf, trustedProxies, valueIn } from "./settingKinds.ts";
 import { type roles, settings } from "./settings.ts";
 import { StartError } from "./startError.ts";
 
@@ -97,9 +97,12 @@ function completed(read: Settings, given: Environment) {
     /** npm sets this for whatever it runs, and for what that starts. */
     startedByNpm: Boolean(given.npm_lifecycle_event),
     smtpInProxy: read.smtpInProxy === "true",
+    /** Strangers may come by this machine too, through a tunnel or a plain proxy: in production only named relays are believed. */
+    smtpInXclient: !production || given.SMTP_IN_RELAYS !== undefined,
     startPaused: read.startPaused === "true",
     roles: new Set<Role>(read.roles),
     publicUrl,
+    trustProxy: trustedProxies(read.trustProxy),
     dataDir,
     databaseOwnerUrl: read.databaseOwnerUrl ?? read.databaseUrl,
     secretsKeys: read.secretsKeys ?? developmentKeys(dataDir),
@@ -113,6 +116,9 @@ function completed(read: Settings, given: Environment) {
       notify: read.rateLimitNotify,
       test_email: read.rateLimitTestEmail,
       auth: read.rateLimitAuth,
+      bad_key: read.rateLimitBadKey,
+      bad_link: read.rateLimitBadLink,
+      document: read.rateLimitDocument,
     },
   };
 }

@@ -32,7 +32,9 @@ async function main(config: Config): Promise<void> {
         );
       composition = compose(config, urls, { logger });
       const instance = randomUUID();
-      service = await startService(config, composition, { instanceId: instance, logger, alone: !!embedded });
+      const dataDirectory = embedded?.directory;
+      const alone = !!embedded;
+      service = await startService(config, composition, { instanceId: instance, logger, alone, dataDirectory });
       const first = config.production ? undefined : await firstWorkspace(composition.deps);
       const { url, smtpPort: smtp_port } = service;
       const event_store = config.eventStoreUrl ? "eventstoredb" : "postgresql";

@@ -11,6 +11,7 @@ import type { HttpServer } from "./http/framework/server.ts";
 import { startHttp } from "./http/index.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
+import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
 import { type DeliverWebhooks, deliverWebhooks } from "./processes/deliverWebhooks.ts";
 import { allProcesses } from "./processes/index.ts";
 import type { Says } from "./processes/reduceStoredHtml.ts";
@@ -32,12 +33,18 @@ export type Service = {
 
 /**
  * Starts the roles this instance has, in the order in which they need each other. `alone`: nobody else can be at work on this database, so that
- * what a killed instance was at is taken up at once. Throws StartError.
+ * what a killed instance was at is taken up at once. `dataDirectory`: where the embedded PostgreSQL keeps its data, if that is used.
+ * Throws StartError.
  */
 export async function startService(
   config: Config,
   composition: Composition,
-  { instanceId, logger, alone = false }: { instanceId: string; logger: Logger; alone?: boolean },
+  {
+    instanceId,
+    logger,
+    alone = false,
+    dataDirectory,
+  }: { instanceId: string; logger: Logger; alone?: boolean; dataDirectory?: string | undefined },
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
   if (config.startPaused) await startPaused(deps, logger);
@@ -49,9 +56,11 @@ export async function startService(
   let webhooks: DeliverWebhooks | undefined;
   let http: { server: HttpServer; close(): Promise<void> } | undefined;
   let smtp: SmtpReceiver | undefined;
+  let diskRoom: DiskRoom | undefined;
 
   async function stop(): Promise<void> {
     await Promise.all([smtp?.close(), http?.close()]);
+    diskRoom?.close();
     // While their lanes are ours: let in later, they would hand over what another instance works on by then.
     provider.letNobodyIn?.();
     await Promise.all([processRunner?.stop(), webhooks?.stop()]);
@@ -68,6 +77,7 @@ export async function startService(
       await projectionRunner.start();
     }
     if (has("processes")) {
+      await composition.remakeSnapshots();
       const { clock } = deps;
       const { deliveries, sender } = composition.webhooks;
       webhooks = deliverWebhooks({ deps, deliveries, sender, retrySeconds: config.webhookRetrySeconds, log: logger });
@@ -83,9 +93,9 @@ export async function startService(
     }
     if (has("api")) {
       await standing.start();
-      const { host, port, publicUrl, trustProxy } = config;
+      const { host, port, publicUrl, trustProxy, metricsToken } = config;
       http = await startHttp({
-        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy },
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy, metricsToken },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
@@ -103,14 +113,32 @@ export async function startService(
       });
     }
     if (receivesMail) {
-      const { smtpInPort: port, smtpInHost: host, smtpInProxy: proxied } = config;
-      smtp = await createSmtpReceiver({ reception: reception(deps), port, host, proxied, logger });
+      const { smtpInPort: port, smtpInHost: host, smtpInRelays: relays } = config;
+      const { smtpInProxy: proxied, smtpInXclient: xclient, smtpInBudget: budget } = config;
+      diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
+      smtp = await createSmtpReceiver({
+        ...{ reception: reception(deps), port, host, relays, proxied, xclient, logger },
+        budget: { messages: budget[0], bytes: budget[1] * 1_000_000 },
+        isDiskFull: () => diskRoom?.isFull() === true,
+        metrics: composition.metrics,
+      });
     }
   } catch (error) {
     await stop();
     throw error;
   }
   return { url: http?.server.url ?? null, smtpPort: smtp?.port ?? null, stop };
+}
+
+/** Mail is what strangers fill a disk with. */
+async function watchDisk(
+  { smtpInMinFreeMb, smtpInMaxDatabaseMb }: Config,
+  { database }: Composition,
+  { dataDirectory, logger: log }: { dataDirectory: string | undefined; logger: Logger },
+): Promise<DiskRoom | undefined> {
+  if (dataDirectory !== undefined) return watchDiskRoom(shortOfDisk(dataDirectory, smtpInMinFreeMb), { log });
+  if (smtpInMaxDatabaseMb === undefined) return undefined;
+  return watchDiskRoom(databaseTooLarge(database, smtpInMaxDatabaseMb), { log, everyMs: 30_000 });
 }
 
 /** On record before anything that could let something leave is started. Throws StartError if that cannot be. */

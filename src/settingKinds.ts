@@ -6,7 +6,7 @@ export type Meaning<Default> = {
   /** Its meaning, in one sentence. */
   description?: string;
   /** What a number counts. */
-  unit?: "seconds" | "hours" | "requests a minute";
+  unit?: "seconds" | "hours" | "megabytes" | "requests a minute";
   /** Its value when it is not set. */
   default?: Default;
   /** The default in words, when it follows from something else. */
@@ -32,6 +32,9 @@ export const ListOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static
 
 export const ThreeOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
   Type.Tuple([item, item, item], { expected: `three comma-separated values, each ${expectedOf(item)}`, ...meaning });
+
+export const TwoOf = <Item extends TSchema>(item: Item, meaning: Meaning<Static<Item>[]> = {}) =>
+  Type.Tuple([item, item], { expected: `two comma-separated values, each ${expectedOf(item)}`, ...meaning });
 
 /** Requests a minute; "off" is no limit. */
 export const Rate = (meaning: Meaning<number | "off"> = {}) =>
@@ -75,6 +78,27 @@ export const HostName = (meaning: Meaning<string> = {}) =>
 export const MailAddress = (meaning: Meaning<string> = {}) =>
   Checked("one plain email address", (text) => /^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(text), meaning);
 
+/** A secret that callers show. */
+export const Token = (meaning: Meaning<string> = {}) =>
+  Checked("16 or more printable characters without blanks", (text) => /^[\x21-\x7e]{16,}$/.test(text), meaning);
+
+const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
+
+/** How many proxies, or a list of networks. */
+export const Proxies = (meaning: Meaning<string> = {}) =>
+  Checked(
+    `a whole number from 0 to 10, or a comma-separated list, each an IP address, a network such as 10.0.0.0/8, or one of ${namedNetworks.join(", ")}`,
+    (text) => /^(\d|10)$/.test(text) || (!/^\d+$/.test(text) && listed(text).every(isNamedOrNetwork)),
+    meaning,
+  );
+
+/** What such a setting means: a number of proxies, or the networks that they are in. */
+export const trustedProxies = (text: string): number | string[] => (/^\d+$/.test(text) ? Number(text) : listed(text));
+
+const isNamedOrNetwork = (text: string): boolean => namedNetworks.includes(text) || isNetwork(text);
+
+const listed = (text: string): string[] => text.split(",").map((each) => each.trim());
+
 /** As node:dns takes them: 192.0.2.1, 192.0.2.1:5353, 2001:db8::1, [2001:db8::1]:5353. */
 export const DnsServer = () => Checked("an IP address or IP:port", isDnsServer);
 
@@ -83,6 +107,16 @@ function isDnsServer(text: string): boolean {
     /^(?:\[([^\]]+)\]|([^:]+|[^[\]]*:[^[\]]*:[^[\]]*))(?::(\d{1,5}))?$/.exec(text) ?? [];
   const isAddress = bracketed === undefined ? isIP(plain ?? "") !== 0 : isIP(bracketed) === 6;
   return isAddress && Number(port) > 0 && Number(port) <= 65_535;
+}
+
+/** 192.0.2.1, 10.0.0.0/8, ::1, 2001:db8::/32. */
+export const Network = () => Checked("an IP address or a network such as 10.0.0.0/8", isNetwork);
+
+function isNetwork(text: string): boolean {
+  const [address = "", bits, ...more] = text.split("/");
+  const longest = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
+  const isLength = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= longest);
+  return more.length === 0 && longest > 0 && !address.includes("%") && isLength;
 }
 
 const keyBytes = 32;

@@ -13,10 +13,14 @@ import {
   ListOf,
   MailAddress,
   type Meaning,
+  Network,
   OneOf,
   PointOf,
+  Proxies,
   Rate,
   ThreeOf,
+  Token,
+  TwoOf,
   Url,
   Whole,
 } from "./settingKinds.ts";
@@ -48,10 +52,10 @@ export const settings = Type.Object({
       description: "The address at which people reach the service; links in mail begin with it.",
     }),
   ),
-  TRUST_PROXY: Whole(0, 10, {
-    default: 0,
+  TRUST_PROXY: Proxies({
+    default: "0",
     description:
-      "How many reverse proxies stand in front of HTTP, so that as many of the last entries of X-Forwarded-For are believed; only for a service that nobody reaches past them.",
+      "How many reverse proxies stand in front of HTTP, or their networks: as many of the last entries of X-Forwarded-For are believed, or as long as they are in these networks; a number only for a service that nobody reaches past them.",
   }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
@@ -116,11 +120,35 @@ export const settings = Type.Object({
     default: 2525,
     description: "The port that the mail receiver listens on; 0 turns it off.",
   }),
+  SMTP_IN_RELAYS: ListOf(Network(), {
+    default: ["127.0.0.0/8", "::1"],
+    description:
+      "Your own mail relays and proxies: no limit of one address is meant for them, and they may name the sender by XCLIENT or the PROXY protocol; mail of which they name none proves nothing by SPF.",
+  }),
   SMTP_IN_PROXY: OneOf(["true", "false"], {
     default: "false",
     description:
-      "With true every connection for mail begins with a line of the PROXY protocol (version 1) that names its sender; only for a port that nobody reaches past the proxy.",
+      "With true every connection for mail from SMTP_IN_RELAYS begins with a line of the PROXY protocol (version 1) that names its sender.",
   }),
+  SMTP_IN_BUDGET: TwoOf(Whole(1, 1_000_000), {
+    default: [600, 500],
+    description:
+      "How many messages, and how many megabytes of mail, one address may send one identity in 10 minutes before it is told to come back later.",
+  }),
+  SMTP_IN_MIN_FREE_MB: Whole(0, 1_000_000_000, {
+    default: 500,
+    unit: "megabytes",
+    description:
+      "How much has to be free on the disk of the embedded PostgreSQL; below it no mail is taken, and senders are told to come back later.",
+  }),
+  SMTP_IN_MAX_DATABASE_MB: Type.Optional(
+    Whole(1, 1_000_000_000, {
+      unit: "megabytes",
+      otherwise: "no limit",
+      description:
+        "The same for the PostgreSQL of DATABASE_URL, whose disk the service does not see: how large its database may be.",
+    }),
+  ),
   INBOUND_MX_HOST: HostName({
     default: "localhost",
     description: "The host that the MX records of your domains have to name.",
@@ -159,6 +187,9 @@ export const settings = Type.Object({
   RATE_LIMIT_NOTIFY: rate("requests of one workspace to notify approvers", 10),
   RATE_LIMIT_TEST_EMAIL: rate("requests of one API key for a test mail", 10),
   RATE_LIMIT_AUTH: Type.Optional(rate("requests of one address to sign in")),
+  RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
+  RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
+  RATE_LIMIT_DOCUMENT: rate("requests of one address for the front page and the documents", 120),
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,
     unit: "seconds",
@@ -201,6 +232,13 @@ export const settings = Type.Object({
     description:
       "How often a domain's records are checked: in its first hour, while it stays pending, once it is verified.",
   }),
+  METRICS_TOKEN: Type.Optional(
+    Token({
+      otherwise: "only callers on this machine see the details",
+      description:
+        "What callers from outside this machine send as Bearer to see all of /metrics and the reasons in /readyz; without it they see which parts are ready.",
+    }),
+  ),
   WEBHOOK_ALLOWED_HOSTS: ListOf(HostName(), {
     default: [],
     description: "Hosts that webhooks and pictures may use although their addresses are private, also over http.",

@@ -7,6 +7,7 @@ import type { Event } from "./event.ts";
 export type Decider<State, Command, E extends Event> = {
   /** The category of the streams this decider rules, for example `draft`. */
   category: string;
+  /** A state is JSON, whole: it survives JSON.parse(JSON.stringify(state)), because a long stream's is kept as a snapshot. */
   initial: State;
   evolve: (state: State, event: E) => State;
   decide: (command: Command, state: State) => E[];

@@ -5,6 +5,8 @@ import type { Event } from "./event.ts";
 export type Stream<Id, State, Command, E extends Event> = {
   decider: Decider<State, Command, E>;
   name: (id: Id) => string;
+  /** Its events change no state, and a command needs to know no more than where it ends: it is never read from its start. */
+  tailOnly?: true;
 };
 
 /** Says nothing new: it makes the compiler find the types that belong together. */

@@ -42,7 +42,12 @@ describe("the configuration", () => {
       inboundMxHost: "localhost",
       sandboxDomain: "agents.localhost",
       approvalsFrom: "approvals@agents.localhost",
-      rateLimits: { read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
+      trustProxy: 0,
+      metricsToken: undefined,
+      rateLimits: {
+        ...{ read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
+        ...{ bad_key: 60, bad_link: 30, document: 120 },
+      },
       notifyThrottleSeconds: 60,
       deliveryConfirmSeconds: 900,
       approvalLinkHours: 72,
@@ -54,6 +59,20 @@ describe("the configuration", () => {
       logLevel: "info",
     });
     expect([...config.roles]).to.deep.equal(["api", "projections", "processes", "smtp"]);
+  });
+
+  it("takes proxies by their number or their networks", () => {
+    const trusted = (TRUST_PROXY: string) => loadConfig({ SECRETS_KEYS: ring, TRUST_PROXY }).trustProxy;
+    expect([trusted("0"), trusted("2"), trusted("10")]).to.deep.equal([0, 2, 10]);
+    expect(trusted("loopback, 10.0.0.0/8,2001:db8::/32, 192.0.2.1")).to.deep.equal([
+      ...["loopback", "10.0.0.0/8", "2001:db8::/32", "192.0.2.1"],
+    ]);
+    for (const wrong of ["11", "-1", "true", "10.0.0.0/33", "proxy.example", "10.0.0.0/8,", "1,2"]) {
+      expect(refusal({ TRUST_PROXY: wrong }), wrong).to.contain("TRUST_PROXY is wrong");
+    }
+    expect(refusal({ METRICS_TOKEN: "short" }))
+      .to.contain("METRICS_TOKEN")
+      .and.not.to.contain("short,");
   });
 
   it("lets one setting follow from another", () => {
@@ -176,6 +195,34 @@ describe("the configuration", () => {
     ]) {
       expect(refusal({ DNS_SERVERS: wrong }), wrong).to.match(/DNS_SERVERS is wrong/);
     }
+  });
+
+  it("takes relays as addresses and networks, and believes what they say of their clients in production only where they are named", () => {
+    expect(loadConfig({ SECRETS_KEYS: ring })).to.deep.include({
+      smtpInRelays: ["127.0.0.0/8", "::1"],
+      smtpInXclient: true,
+      smtpInBudget: [600, 500],
+      smtpInMinFreeMb: 500,
+      smtpInMaxDatabaseMb: undefined,
+    });
+    const given = { SECRETS_KEYS: ring, SMTP_IN_RELAYS: "10.0.0.0/8, 192.0.2.1,2001:db8::/32", SMTP_IN_BUDGET: "5,1" };
+    const relays = ["10.0.0.0/8", "192.0.2.1", "2001:db8::/32"];
+    expect(loadConfig(given)).to.deep.include({ smtpInRelays: relays, smtpInBudget: [5, 1] });
+    const production = { SECRETS_KEYS: ring, NODE_ENV: "production", MAIL_PROVIDER: "outbox" };
+    expect(loadConfig(production).smtpInXclient).to.equal(false);
+    expect(loadConfig({ ...given, ...production }).smtpInXclient).to.equal(true);
+    for (const wrong of [
+      "10.0.0.0/33",
+      "2001:db8::/129",
+      "relay.example",
+      "10.0.0/8",
+      "10.0.0.1/",
+      "10.0.0.1/8/8",
+      "fe80::1%1",
+    ])
+      expect(refusal({ SMTP_IN_RELAYS: wrong }), wrong).to.match(/SMTP_IN_RELAYS is wrong/);
+    for (const wrong of ["600", "0,500", "600,500,1", "many,500"])
+      expect(refusal({ SMTP_IN_BUDGET: wrong }), wrong).to.match(/SMTP_IN_BUDGET is wrong/);
   });
 
   it("names the mail providers there are when another one is asked for", () => {

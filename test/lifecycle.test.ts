@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect } from "chai";
+import { startSender } from "#test/mail/in/smtpSender.ts";
 import { startService } from "#test/support/service.ts";
 import { nodeArguments } from "../scripts/support/childProcess.ts";
 
@@ -102,8 +103,12 @@ describe("the service as a process", function () {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  it("ends in order, and its embedded PostgreSQL with it", async () => {
-    const service = await startService({ database: "embedded", dataDir });
+  it("takes no mail where its disk is short, ends in order, and its embedded PostgreSQL with it", async () => {
+    const env = { SMTP_IN_MIN_FREE_MB: "1000000000" };
+    const service = await startService({ database: "embedded", dataDir, env });
+    const sender = await startSender(service.smtpPort);
+    await sender.say("EHLO a");
+    expect(await sender.say("MAIL FROM:<>")).to.match(/^452/);
     const running = await service.logged(({ msg }) => msg === "embedded PostgreSQL runs");
     expect(isAlive(Number(running.postmaster))).to.equal(true);
     await service.kill("SIGINT");

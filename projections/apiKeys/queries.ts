@@ -1,4 +1,4 @@
-import { page } from "../page.ts";
+import { newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -22,12 +22,12 @@ export const apiKeyById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ApiKeyRow>(reads, workspaceId, { id, select: listed, from: "api_keys", where: "revoked_at is null" });
 
 /** Live keys, newest first. */
-export const listApiKeys = (reads: Reads, workspaceId: string, window: { limit: number; offset: number }) =>
+export const listApiKeys = (reads: Reads, workspaceId: string, window: Window) =>
   page<ApiKeyRow>(reads.of(workspaceId), {
     select: listed,
     from: "api_keys",
     where: ["workspace_id = $1", "revoked_at is null"],
     values: [workspaceId],
-    orderBy: "created_at desc, id",
-    ...window,
+    order: newestFirst,
+    window,
   });

@@ -1,4 +1,4 @@
-import { conditions, page } from "../page.ts";
+import { conditions, newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -18,7 +18,7 @@ const columns = "id, workspace_id, name, description, status, created_at, update
 export const assistantById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<AssistantRow>(reads, workspaceId, { id, select: columns, from: "assistants", where: "deleted_at is null" });
 
-export type AssistantFilter = { status?: string; limit: number; offset: number };
+export type AssistantFilter = Window & { status?: string };
 
 /** Newest first. */
 export function listAssistants(reads: Reads, workspaceId: string, filter: AssistantFilter) {
@@ -28,8 +28,7 @@ export function listAssistants(reads: Reads, workspaceId: string, filter: Assist
     from: "assistants",
     where: [...where, "deleted_at is null"],
     values,
-    orderBy: "created_at desc, id",
-    limit: filter.limit,
-    offset: filter.offset,
+    order: newestFirst,
+    window: filter,
   });
 }

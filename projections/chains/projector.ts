@@ -2,6 +2,7 @@ import { idOf, type Recorded } from "#streams/event.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { jsonRows } from "../rows.ts";
+import { addMerges } from "./merges.ts";
 
 /** Message-IDs can be longer than an index entry may be; nothing real is. */
 const longestIndexedId = 900;
@@ -12,9 +13,9 @@ const longestIndexedId = 900;
  */
 export const chains: Projection<FilingEvent> = {
   name: "chains",
-  version: 1,
-  tables: ["chain_ids", "chain_messages", "chain_merges", "chain_threads", "chain_progress"],
-  handles: ["FilingDecided", "MailFiled"],
+  version: 2,
+  tables: ["chain_ids", "chain_messages", "chain_merged", "chain_groups", "chain_threads", "chain_progress"],
+  handles: ["FilingDecided", "MailFiled", "MailQuarantined"],
   async project(tx, events) {
     const decisions = events
       .filter((event) => event.type === "FilingDecided")
@@ -22,9 +23,7 @@ export const chains: Projection<FilingEvent> = {
     await addThreads(tx, decisions);
     await addIds(tx, decisions);
     await addMessages(tx, decisions);
-    for (const { threadId, absorbs } of decisions) {
-      if (absorbs.length > 0) await merge(tx, threadId, absorbs);
-    }
+    await addMerges(tx, decisions);
     await moveProgress(tx, events);
   },
 };
@@ -70,19 +69,6 @@ async function addMessages(tx: Tx, decisions: readonly Decision[]): Promise<void
     `insert into chain_messages select * from json_populate_recordset(null::chain_messages, $1::json)
      on conflict do nothing`,
     [jsonRows(rows)],
-  );
-}
-
-/** Points the absorbed threads, and whatever was merged into them before, at the survivor. */
-async function merge(tx: Tx, survivorId: string, absorbed: readonly string[]): Promise<void> {
-  await tx.query("update chain_merges set survivor_id = $1 where survivor_id = any($2::uuid[])", [
-    survivorId,
-    absorbed,
-  ]);
-  await tx.query(
-    `insert into chain_merges select unnest($2::uuid[]), $1 on conflict (thread_id)
-     do update set survivor_id = excluded.survivor_id`,
-    [survivorId, absorbed],
   );
 }
 

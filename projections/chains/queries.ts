@@ -21,11 +21,12 @@ export async function chainsOf(
     opened_number: number | null;
     revision: number | null;
   }>(
-    `select c.rfc_message_id, coalesce(m.survivor_id, c.thread_id) as thread_id, t.opened_number, p.revision
+    `select c.rfc_message_id, coalesce(g.survivor_id, c.thread_id) as thread_id, t.opened_number, p.revision
      from (select (select revision from chain_progress where identity_id = $1) as revision) p
      left join chain_ids c on c.identity_id = $1 and c.rfc_message_id = any($2::text[])
-     left join chain_merges m on m.thread_id = c.thread_id
-     left join chain_threads t on t.thread_id = coalesce(m.survivor_id, c.thread_id)`,
+     left join chain_merged m on m.thread_id = c.thread_id
+     left join chain_groups g on g.group_id = m.group_id
+     left join chain_threads t on t.thread_id = coalesce(g.survivor_id, c.thread_id)`,
     [identityId, rfcMessageIds],
   );
   const threadOf = new Map<string, string>();
@@ -45,11 +46,12 @@ export async function survivorsOf(
 ): Promise<{ threadId: string; survivorId: string; openedNumber: number }[]> {
   if (threadIds.length === 0) return [];
   const { rows } = await reads.ofNone.query<{ thread_id: string; survivor_id: string; opened_number: number }>(
-    `select i.thread_id, coalesce(m.survivor_id, i.thread_id) as survivor_id,
+    `select i.thread_id, coalesce(g.survivor_id, i.thread_id) as survivor_id,
        coalesce(t.opened_number, 0) as opened_number
      from unnest($1::uuid[]) as i (thread_id)
-     left join chain_merges m on m.thread_id = i.thread_id
-     left join chain_threads t on t.thread_id = coalesce(m.survivor_id, i.thread_id)`,
+     left join chain_merged m on m.thread_id = i.thread_id
+     left join chain_groups g on g.group_id = m.group_id
+     left join chain_threads t on t.thread_id = coalesce(g.survivor_id, i.thread_id)`,
     [threadIds],
   );
   return rows.map((row) => ({
@@ -59,18 +61,40 @@ export async function survivorsOf(
   }));
 }
 
-export type KnownMessage = { rfcMessageId: string; contentDigest: string; messageId: string };
+/** The filing numbers that opened these threads; 0 where a mail of ours did. */
+export async function openedNumbersOf(reads: Reads, threadIds: readonly string[]): Promise<Map<string, number>> {
+  const opened = new Map(threadIds.map((threadId) => [threadId, 0]));
+  if (threadIds.length === 0) return opened;
+  const { rows } = await reads.ofNone.query<{ thread_id: string; opened_number: number }>(
+    "select thread_id, opened_number from chain_threads where thread_id = any($1::uuid[])",
+    [threadIds],
+  );
+  for (const row of rows) opened.set(row.thread_id, row.opened_number);
+  return opened;
+}
 
-/** Every message filed so far under one of these Message-IDs. */
+/** A message under its Message-ID and the digest of its content; `messageId` null: only others have the Message-ID. */
+export type KnownMessage = { rfcMessageId: string; contentDigest: string; messageId: string | null };
+
+/** Of these mails, those whose Message-ID is known, with the message that is the same; one row each, however many messages carry the id. */
 export async function messagesWithIds(
   reads: Reads,
   identityId: string,
-  rfcMessageIds: readonly string[],
+  mails: readonly Pick<KnownMessage, "rfcMessageId" | "contentDigest">[],
 ): Promise<KnownMessage[]> {
-  const { rows } = await reads.ofNone.query<{ rfc_message_id: string; content_digest: string; message_id: string }>(
-    `select rfc_message_id, content_digest, message_id from chain_messages
-     where identity_id = $1 and rfc_message_id = any($2::text[])`,
-    [identityId, rfcMessageIds],
+  const { rows } = await reads.ofNone.query<{
+    rfc_message_id: string;
+    content_digest: string;
+    message_id: string | null;
+  }>(
+    `select asked.rfc_message_id, asked.content_digest, same.message_id
+     from unnest($2::text[], $3::text[]) as asked (rfc_message_id, content_digest)
+     left join chain_messages same on same.identity_id = $1
+       and same.rfc_message_id = asked.rfc_message_id and same.content_digest = asked.content_digest
+     where same.message_id is not null or exists (
+       select from chain_messages other where other.identity_id = $1 and other.rfc_message_id = asked.rfc_message_id
+     )`,
+    [identityId, mails.map(({ rfcMessageId }) => rfcMessageId), mails.map(({ contentDigest }) => contentDigest)],
   );
   return rows.map((row) => ({
     rfcMessageId: row.rfc_message_id,

@@ -11,11 +11,17 @@ create table chain_messages (
   message_id uuid not null,
   primary key (identity_id, rfc_message_id, content_digest)
 );
-create table chain_merges (
+-- Threads that took part in merges, and the group each is in by now.
+create table chain_merged (
   thread_id uuid primary key,
-  survivor_id uuid not null
+  group_id uuid not null
 );
-create index on chain_merges (survivor_id);
+create index on chain_merged (group_id);
+create table chain_groups (
+  group_id uuid primary key,
+  survivor_id uuid not null,
+  members int not null
+);
 create table chain_threads (
   thread_id uuid primary key,
   opened_number int not null

@@ -1,4 +1,4 @@
-import { conditions, type Page, type PageQuery, page } from "../page.ts";
+import { conditions, type Order, type Page, type PageQuery, page, type Window } from "../page.ts";
 import type { Tx } from "../projection.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
@@ -25,15 +25,13 @@ const columns =
 export const contactById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ContactRow>(reads, workspaceId, { id, select: columns, from: "contacts" });
 
-export type ContactFilter = {
+export type ContactFilter = Window & {
   /** Part of the address or the name, in any case. */
   q?: string;
   status?: string;
   tag?: string;
   /** In lower case. */
   domain?: string;
-  limit: number;
-  offset: number;
 };
 
 const like = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")}%`;
@@ -41,15 +39,17 @@ const like = (text: string): string => `%${fold(text).replace(/[\\%_]/g, "\\$&")
 /** So many are looked up and sorted; of more, the newest are walked through until a page is full. */
 const few = 2_000;
 
+const lastSeenFirst: Order = { columns: ["last_seen_at", "id"], direction: "desc" };
+
 /** The contact who wrote most recently comes first. */
 export async function listContacts(
   reads: Reads,
   workspaceId: string,
   filter: ContactFilter,
 ): Promise<Page<ContactRow>> {
-  const { q, limit, offset } = filter;
+  const { q } = filter;
   const sql = reads.of(workspaceId);
-  const list = { select: columns, from: "contacts", orderBy: "last_seen_at desc, id", limit, offset };
+  const list = { select: columns, from: "contacts", order: lastSeenFirst, window: filter };
   const others = othersOf(filter);
   if (q === undefined) {
     return page(sql, { ...list, ...conditions(workspaceId, others), ...countsOf(workspaceId, filter) });

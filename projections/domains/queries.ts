@@ -1,5 +1,5 @@
 import type { DomainRecord, DomainStatus } from "#streams/domain/events.ts";
-import { conditions } from "../page.ts";
+import { newestFirst, type Page, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -40,19 +40,15 @@ export const domainById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<DomainRow>(reads, workspaceId, { id, select: columns, from: "domains", where: "deleted_at is null" });
 
 /** Newest first. `limit` 0 reads none. */
-export async function listDomains(
-  reads: Reads,
-  workspaceId: string,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<DomainRow[]> {
-  const { where, values } = conditions(workspaceId, []);
-  const { rows } = await reads.of(workspaceId).query<DomainRow>(
-    `select ${columns} from domains where ${where.join(" and ")} and deleted_at is null
-     order by created_at desc, id limit $2 offset $3`,
-    [...values, limit, offset],
-  );
-  return rows;
-}
+export const listDomains = (reads: Reads, workspaceId: string, window: Window): Promise<Page<DomainRow>> =>
+  page<DomainRow>(reads.of(workspaceId), {
+    select: columns,
+    from: "domains",
+    where: ["workspace_id = $1", "deleted_at is null"],
+    values: [workspaceId],
+    order: newestFirst,
+    window,
+  });
 
 /** How many a workspace has, the sandbox domain not counted. */
 export async function countDomains(reads: Reads, workspaceId: string): Promise<number> {

@@ -1,6 +1,6 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import { isWordSql } from "#streams/inbox/words.ts";
-import { conditions, page } from "../page.ts";
+import { conditions, newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
@@ -24,11 +24,11 @@ const columns = `${draftColumns.join(", ")}, ${newer}`;
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });
 
-export type DraftFilter = { thread_id?: string; identity_id?: string; status?: string; limit: number; offset: number };
+export type DraftFilter = Window & { thread_id?: string; identity_id?: string; status?: string };
 
 /** Newest first. */
 export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilter) {
-  const { thread_id, identity_id, status, limit, offset } = filter;
+  const { thread_id, identity_id, status } = filter;
   const counted = [
     ["identity_id = {n}", identity_id],
     ["status = {n}", status],
@@ -37,9 +37,8 @@ export function listDrafts(reads: Reads, workspaceId: string, filter: DraftFilte
     select: columns,
     from: "drafts",
     ...conditions(workspaceId, [["thread_id = {n}", thread_id], ...counted]),
-    orderBy: "created_at desc, id",
-    limit,
-    offset,
+    order: newestFirst,
+    window: filter,
     // A thread's few are counted as they are.
     ...(thread_id === undefined && { counts: { table: "draft_counts", ...conditions(workspaceId, counted) } }),
   });
@@ -50,7 +49,7 @@ export async function draftsOfThread(reads: Reads, workspaceId: string, threadId
   const { rows } = await reads
     .of(workspaceId)
     .query<ReadDraft>(
-      `select ${columns} from drafts where workspace_id = $1 and thread_id = $2 order by created_at desc, id`,
+      `select ${columns} from drafts where workspace_id = $1 and thread_id = $2 order by created_at desc, id desc`,
       [workspaceId, threadId],
     );
   return rows;
@@ -97,19 +96,15 @@ export type VersionRow = {
 };
 
 /** The states that edits replaced, oldest first. */
-export const listVersions = (
-  reads: Reads,
-  workspaceId: string,
-  { draftId, ...window }: { draftId: string; limit: number; offset: number },
-) =>
+export const listVersions = (reads: Reads, workspaceId: string, { draftId, ...window }: Window & { draftId: string }) =>
   page<VersionRow>(reads.of(workspaceId), {
     select:
       "id, draft_id, version, content, content_blob, content_sha256, text_derived, rationale, edited_by, changed_fields, created_at",
     from: "draft_versions",
     where: ["workspace_id = $1", "draft_id = $2"],
     values: [workspaceId, draftId],
-    orderBy: "version",
-    ...window,
+    order: { columns: ["version"], direction: "asc" },
+    window,
   });
 
 /** The draft a token decides about, whatever its workspace: the token is the right. */

@@ -1,6 +1,7 @@
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import type { PublicEventType } from "#streams/webhook/events.ts";
+import { beginsMerge } from "../merges.ts";
 
 /**
  * What a draft, thread or domain was said to be when it began. `message_id`: of a draft, the mail it becomes; `domain_name`: of a domain.
@@ -75,7 +76,8 @@ const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
   DeliveryBounced: (data) => [{ type: "email.bounced", data: { evidence: data.evidence } }],
   DeliveryComplained: (data) => [{ type: "email.complained", data: { evidence: data.evidence } }],
   MessageAuthenticated: (data) => (isAnnounced(data) ? [received(data)] : []),
-  ThreadAbsorbed: (data) => [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }],
+  ThreadAbsorbed: (data, event) =>
+    beginsMerge(event) ? [{ type: "thread.merged", data: { merged_thread_id: data.absorbedId } }] : [],
   DomainVerified: () => [{ type: "domain.verified" }],
   DomainLost: (data) => [{ type: "domain.lost", data: { because: data.because } }],
 };

@@ -1,7 +1,7 @@
 import type { HtmlRemoved } from "#streams/draft/content.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { livingRowOfAssistant } from "../livingRows.ts";
-import { conditions, page } from "../page.ts";
+import { conditions, newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -41,7 +41,7 @@ const columns = `id, workspace_id, domain_id, assistant_id, local_part, email_ad
 export const identityById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<IdentityRow>(reads, workspaceId, { id, select: columns, from: "identities", where: "deleted_at is null" });
 
-export type IdentityFilter = { domain_id?: string; status?: string; limit: number; offset: number };
+export type IdentityFilter = Window & { domain_id?: string; status?: string };
 
 export function listIdentities(reads: Reads, workspaceId: string, filter: IdentityFilter) {
   const { where, values } = conditions(workspaceId, [
@@ -53,9 +53,8 @@ export function listIdentities(reads: Reads, workspaceId: string, filter: Identi
     from: "identities",
     where: [...where, "deleted_at is null"],
     values,
-    orderBy: "created_at desc, id",
-    limit: filter.limit,
-    offset: filter.offset,
+    order: newestFirst,
+    window: filter,
   });
 }
 

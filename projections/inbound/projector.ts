@@ -27,6 +27,12 @@ from json_to_recordset($1::json)
   as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int)
 where inbound.id = d.delivery_id`;
 
+/** What is held, or was received before, stays so. One that was decided anew since, by a release, is another filing. */
+const quarantinedSql = `
+update inbound set disposition = 'quarantined', reason = q.reason
+from json_to_recordset($1::json) as q (delivery_id uuid, number int, reason text)
+where inbound.id = q.delivery_id and inbound.filing_number = q.number and inbound.disposition in ('threaded', 'quarantined')`;
+
 const filedSql = `
 update inbound set filed_position = f.position
 from json_to_recordset($1::json) as f (delivery_id uuid, position bigint)
@@ -35,13 +41,21 @@ where inbound.id = f.delivery_id`;
 /** The ledger of everything received: one row per delivery, whatever became of it. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 2,
+  version: 3,
   tables: ["inbound"],
-  handles: ["MailReceived", "ApprovalReplyReceived", "FilingDecided", "MessageHeld", "MessageReceived"],
+  handles: [
+    "MailReceived",
+    "ApprovalReplyReceived",
+    "FilingDecided",
+    "MailQuarantined",
+    "MessageHeld",
+    "MessageReceived",
+  ],
   async project(tx, events) {
     const received: Record<string, unknown>[] = [];
     // A mail may be held and released within one batch: what is newest of each delivery counts.
     const decided = new Map<string, Record<string, unknown>>();
+    const quarantined = new Map<string, Record<string, unknown>>();
     const filed = new Map<string, Record<string, unknown>>();
     for (const event of events) {
       const { type, data } = event;
@@ -65,12 +79,16 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent |
         const { deliveryId, disposition, messageId, reason, number } = data;
         decided.set(deliveryId, { delivery_id: deliveryId, disposition, message_id: messageId, reason, number });
         filed.delete(deliveryId);
+      } else if (type === "MailQuarantined") {
+        const { deliveryId, number, reason } = data;
+        quarantined.set(deliveryId, { delivery_id: deliveryId, number, reason });
       } else if (type === "MessageReceived" || type === "MessageHeld") {
         filed.set(data.deliveryId, { delivery_id: data.deliveryId, position: event.position });
       }
     }
     await upsertRows(tx, { table: "inbound", columns }, received);
     if (decided.size > 0) await tx.query(decidedSql, [jsonRows([...decided.values()])]);
+    if (quarantined.size > 0) await tx.query(quarantinedSql, [jsonRows([...quarantined.values()])]);
     if (filed.size > 0) await tx.query(filedSql, [jsonRows([...filed.values()])]);
   },
 };

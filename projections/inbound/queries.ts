@@ -1,4 +1,4 @@
-import { conditions, page } from "../page.ts";
+import { conditions, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -23,7 +23,7 @@ const columns = `id, identity_id, received_at, position, filed_position,
   json_build_object('from', envelope_from, 'to', envelope_to) as envelope, disposition,
   case when ${held} then null else message_id end as message_id, reason, size_bytes`;
 
-export type InboundFilter = { identity_id?: string; disposition?: string; limit: number; offset: number };
+export type InboundFilter = Window & { identity_id?: string; disposition?: string };
 
 /** Newest first. */
 export function listInbound(reads: Reads, workspaceId: string, filter: InboundFilter) {
@@ -31,15 +31,13 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
     ["identity_id = {n}", filter.identity_id],
     ["disposition = {n}", filter.disposition],
   ]);
-  const { limit, offset } = filter;
   return page<InboundRow>(reads.of(workspaceId), {
     select: columns,
     from: "inbound",
     where,
     values,
-    orderBy: "position desc",
-    limit,
-    offset,
+    order: { columns: ["position"], direction: "desc" },
+    window: filter,
   });
 }
 
@@ -50,12 +48,19 @@ export const inboundById = (reads: Reads, workspaceId: string, id: string) =>
     from: "inbound",
   });
 
-/** The identities of a workspace that mail is held for. */
+/** The identities of a workspace that mail is held for. One step in the index finds each, however much is held. */
 export async function heldIdentities(reads: Reads, workspaceId: string): Promise<string[]> {
-  const { rows } = await reads
-    .of(workspaceId)
-    .query<{ identity_id: string }>(`select distinct identity_id from inbound where workspace_id = $1 and ${held}`, [
-      workspaceId,
-    ]);
+  const { rows } = await reads.of(workspaceId).query<{ identity_id: string }>(
+    `with recursive found (identity_id) as (
+       (select identity_id from inbound where workspace_id = $1 and ${held} order by identity_id limit 1)
+       union all
+       select (
+         select identity_id from inbound
+         where workspace_id = $1 and ${held} and identity_id > found.identity_id order by identity_id limit 1
+       ) from found where found.identity_id is not null
+     )
+     select identity_id from found where identity_id is not null`,
+    [workspaceId],
+  );
   return rows.map((row) => row.identity_id);
 }

@@ -18,4 +18,4 @@ create table inbound (
 );
 create index on inbound (workspace_id, position desc);
 create index on inbound (identity_id, filing_number);
-create index on inbound (workspace_id) where disposition in ('held_over_quota', 'held_identity_disabled');
+create index on inbound (workspace_id, identity_id) where disposition in ('held_over_quota', 'held_identity_disabled');

@@ -108,7 +108,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection<MessagesEvent> = {
   name: "messages",
-  version: 5,
+  version: 6,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",
@@ -141,11 +141,15 @@ export const messages: Projection<MessagesEvent> = {
 async function noteAuthentications(tx: Tx, events: readonly Recorded<MessagesEvent>[]): Promise<void> {
   const known = events
     .filter((event) => event.type === "MessageAuthenticated")
-    .map(({ data }) => [data.messageId, { id: data.messageId, authentication: data.authentication }] as const);
+    .map(({ data: { messageId: id, authentication }, stream, revision }) => {
+      const proof = { proof_thread_id: idOf(stream), proof_revision: revision };
+      return [id, { id, authentication, ...proof }] as const;
+    });
   if (known.length === 0) return;
   await tx.query(
-    `update messages set authentication = a.authentication
-     from json_to_recordset($1::json) as a (id uuid, authentication json) where messages.id = a.id`,
+    `update messages set authentication = a.authentication, proof_thread_id = a.proof_thread_id, proof_revision = a.proof_revision
+     from json_to_recordset($1::json) as a (id uuid, authentication json, proof_thread_id uuid, proof_revision int)
+     where messages.id = a.id`,
     [jsonRows([...new Map(known).values()])],
   );
 }

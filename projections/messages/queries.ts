@@ -1,6 +1,6 @@
 import { isWordSql } from "#streams/inbox/words.ts";
 import type { Authentication } from "#streams/thread/events.ts";
-import { page } from "../page.ts";
+import { type Order, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import type { StoredAttachment } from "./attachments.ts";
@@ -52,19 +52,35 @@ const columns = `id, workspace_id, identity_id, thread_id, direction, filing_num
 export const messageById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<MessageRow>(reads, workspaceId, { id, select: columns, from: "messages" });
 
+const inTime = (direction: Order["direction"]): Order => ({ columns: ["created_at", "id"], direction });
+
+/** Where in the log it was said what a message proves about its sender; undefined while that is not known. */
+export async function proofOf(
+  reads: Reads,
+  workspaceId: string,
+  messageId: string,
+): Promise<{ thread_id: string; revision: number } | undefined> {
+  const { rows } = await reads.of(workspaceId).query<{ thread_id: string; revision: number }>(
+    `select proof_thread_id as thread_id, proof_revision as revision from messages
+     where workspace_id = $1 and id = $2 and proof_revision is not null`,
+    [workspaceId, messageId],
+  );
+  return rows[0];
+}
+
 /** All messages of a thread, oldest first. */
 export const listMessages = (
   reads: Reads,
   workspaceId: string,
-  { threadId, ...window }: { threadId: string; limit: number; offset: number },
+  { threadId, ...window }: Window & { threadId: string },
 ) =>
   page<MessageRow>(reads.of(workspaceId), {
     select: columns,
     from: "messages",
     where: ["workspace_id = $1", "thread_id = $2"],
     values: [workspaceId, threadId],
-    orderBy: "created_at, id",
-    ...window,
+    order: inTime("asc"),
+    window,
   });
 
 /** The newest `count` messages of a thread, oldest first. */
@@ -78,9 +94,8 @@ export async function newestMessages(
     from: "messages",
     where: ["workspace_id = $1", "thread_id = $2"],
     values: [workspaceId, threadId],
-    orderBy: "created_at desc, id desc",
-    limit: count,
-    offset: 0,
+    order: inTime("desc"),
+    window: { limit: count, offset: 0 },
   });
   return { messages: newest.data.reverse(), total: newest.total };
 }

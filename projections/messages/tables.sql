@@ -31,7 +31,10 @@ create table messages (
   from_blocked_contact boolean not null,
   created_at timestamptz not null,
   -- Comes by an event of its own, after the mail.
-  authentication json
+  authentication json,
+  -- Where that event is in the log.
+  proof_thread_id uuid,
+  proof_revision int
 );
 create index on messages (thread_id, created_at, id);
 create index on messages (thread_id, filing_number) where filing_number is not null;

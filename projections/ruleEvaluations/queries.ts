@@ -1,4 +1,4 @@
-import { conditions, page } from "../page.ts";
+import { conditions, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 
 /** One walk of one rule, and what became of its actions. */
@@ -17,7 +17,7 @@ export type EvaluationRow = {
   evaluated_at: Date;
 };
 
-export type EvaluationFilter = { matched?: boolean; limit: number; offset: number };
+export type EvaluationFilter = Window & { matched?: boolean };
 
 /** A rule's, newest first. */
 export async function listEvaluations(
@@ -35,9 +35,8 @@ export async function listEvaluations(
     from: "rule_evaluations",
     where,
     values,
-    orderBy: "evaluated_at desc, run_id",
-    limit: filter.limit,
-    offset: filter.offset,
+    order: { columns: ["evaluated_at", "run_id"], direction: "desc" },
+    window: filter,
   });
   const runs = await runsById(
     reads,

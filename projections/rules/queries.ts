@@ -1,6 +1,6 @@
 import type { Group, RuleAction, TriggerEvent } from "#streams/rule/events.ts";
 import { livingRowOfAssistant } from "../livingRows.ts";
-import { conditions, page } from "../page.ts";
+import { conditions, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -28,7 +28,7 @@ const columns = `id, workspace_id, version, name, trigger_event, conditions, act
 export const ruleById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<RuleRow>(reads, workspaceId, { id, select: columns, from: "rules", where: "deleted_at is null" });
 
-export type RuleFilter = { trigger_event?: string; status?: string; limit: number; offset: number };
+export type RuleFilter = Window & { trigger_event?: string; status?: string };
 
 /** In the order in which they are evaluated. */
 export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter) {
@@ -41,9 +41,8 @@ export function listRules(reads: Reads, workspaceId: string, filter: RuleFilter)
     from: "rules",
     where: [...where, "deleted_at is null"],
     values,
-    orderBy: "priority, id",
-    limit: filter.limit,
-    offset: filter.offset,
+    order: { columns: ["priority", "id"], direction: "asc" },
+    window: filter,
   });
 }
 

@@ -1,6 +1,7 @@
 import { idOf, type Recorded } from "#streams/event.ts";
 import { maxParticipants, type Priority, type ThreadEvent, type ThreadStatus } from "#streams/thread/events.ts";
 import { type Counts, moveCounts } from "../counts.ts";
+import { beginsMerge } from "../merges.ts";
 import type { Projection, Tx } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
 
@@ -128,7 +129,7 @@ function apply(row: Row, event: Recorded<ThreadEvent>, rows: ReadonlyMap<string,
       return { ...row, merged_into: event.data.survivorId };
     case "ThreadAbsorbed": {
       const absorbed = rows.get(event.data.absorbedId);
-      if (!absorbed) return row;
+      if (!absorbed || !beginsMerge(event)) return row;
       const visible = row.shown || !absorbed.shown ? row : absorbed;
       return {
         ...row,
@@ -156,7 +157,7 @@ const isListed = (row: Row): boolean => row.merged_into === null && row.shown &&
 
 export const threads: Projection<ThreadEvent> = {
   name: "threads",
-  version: 3,
+  version: 4,
   tables: ["threads", "thread_counts"],
   handles: [
     "ThreadOpened",

@@ -1,4 +1,4 @@
-import { conditions, page, pageOfFound } from "../page.ts";
+import { conditions, type Order, page, pageOfFound, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { threadsFrom, threadsWith } from "../search/queries.ts";
@@ -24,7 +24,7 @@ export type ThreadRow = {
 const columns = `id, workspace_id, identity_id, primary_contact_id, subject, status, priority, needs_review,
   last_message_at, message_count, participants, merged_into, created_at, updated_at`;
 
-export type ThreadFilter = {
+export type ThreadFilter = Window & {
   identity_id?: string;
   status?: string;
   needs_review?: boolean;
@@ -35,13 +35,11 @@ export type ThreadFilter = {
   from?: Date;
   to?: Date;
   sort?: "last_message_at" | "priority";
-  limit: number;
-  offset: number;
 };
 
-const orders = {
-  last_message_at: "last_message_at desc nulls last, id",
-  priority: "urgency, last_message_at desc nulls last, id",
+const orders: Record<NonNullable<ThreadFilter["sort"]>, Order> = {
+  last_message_at: { columns: ["sorted_at", "id"], direction: "desc" },
+  priority: { columns: ["urgency", "sorted_at", "id"], direction: "desc" },
 };
 
 /** Survivors only, last message first; no thread that a mail of ours opened which never left. */
@@ -57,20 +55,19 @@ export function listThreads(reads: Reads, workspaceId: string, filter: ThreadFil
     ["status = {n}", filter.status],
     // As its own condition, so that the index of those that need review is seen to fit.
     [filter.needs_review ? "needs_review and {n}" : "needs_review = {n}", filter.needs_review],
-    ["urgency = array_position(array['urgent', 'high', 'normal', 'low'], {n})", filter.priority],
+    ["urgency = array_position(array['low', 'normal', 'high', 'urgent'], {n})", filter.priority],
     ...(filter.q === undefined ? [] : threadsWith("id", filter.q)),
     ...(filter.contact === undefined ? [] : threadsFrom("id", filter.contact)),
-    ["last_message_at >= {n}", filter.from],
-    ["last_message_at <= {n}", filter.to],
+    ["sorted_at >= {n}", filter.from],
+    ["sorted_at <= {n} and last_message_at is not null", filter.to],
   ]);
   const list = {
     select: columns,
     from: "threads",
     where: [...searched.where, "in_lists"],
     values: searched.values,
-    orderBy: orders[filter.sort ?? "last_message_at"],
-    limit: filter.limit,
-    offset: filter.offset,
+    order: orders[filter.sort ?? "last_message_at"],
+    window: filter,
   };
   const sql = reads.of(workspaceId);
   if (filter.q !== undefined || filter.contact !== undefined) return pageOfFound<ThreadRow>(sql, list);

@@ -6,10 +6,12 @@ create table threads (
   subject text not null,
   status text not null,
   priority text not null,
-  -- The most urgent first.
-  urgency smallint not null generated always as (array_position(array['urgent', 'high', 'normal', 'low'], priority)) stored,
+  -- The most urgent has the highest.
+  urgency smallint not null generated always as (array_position(array['low', 'normal', 'high', 'urgent'], priority)) stored,
   needs_review boolean not null,
   last_message_at timestamptz,
+  -- What lists go by: without a message a thread comes last.
+  sorted_at timestamptz not null generated always as (coalesce(last_message_at, '-infinity')) stored,
   message_count int not null,
   participants json not null,
   opened_by text,
@@ -20,11 +22,11 @@ create table threads (
   created_at timestamptz not null,
   updated_at timestamptz not null
 );
-create index on threads (workspace_id, last_message_at desc nulls last, id) where in_lists;
-create index on threads (workspace_id, identity_id, last_message_at desc nulls last, id) where in_lists;
-create index on threads (workspace_id, status, last_message_at desc nulls last, id) where in_lists;
-create index on threads (workspace_id, urgency, last_message_at desc nulls last, id) where in_lists;
-create index on threads (workspace_id, last_message_at desc nulls last, id) where in_lists and needs_review;
+create index on threads (workspace_id, sorted_at desc, id desc) where in_lists;
+create index on threads (workspace_id, identity_id, sorted_at desc, id desc) where in_lists;
+create index on threads (workspace_id, status, sorted_at desc, id desc) where in_lists;
+create index on threads (workspace_id, urgency desc, sorted_at desc, id desc) where in_lists;
+create index on threads (workspace_id, sorted_at desc, id desc) where in_lists and needs_review;
 create index on threads (merged_into) where merged_into is not null;
 
 create table thread_counts (

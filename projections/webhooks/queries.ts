@@ -1,5 +1,5 @@
 import type { WebhookStatus } from "#streams/webhook/events.ts";
-import { page } from "../page.ts";
+import { newestFirst, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 
@@ -22,14 +22,14 @@ export const webhookById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<WebhookRow>(reads, workspaceId, { id, select: columns, from: "webhooks", where: "deleted_at is null" });
 
 /** Newest first. */
-export const listWebhooks = (reads: Reads, workspaceId: string, window: { limit: number; offset: number }) =>
+export const listWebhooks = (reads: Reads, workspaceId: string, window: Window) =>
   page<WebhookRow>(reads.of(workspaceId), {
     select: columns,
     from: "webhooks",
     where: ["workspace_id = $1", "deleted_at is null"],
     values: [workspaceId],
-    orderBy: "created_at desc, id",
-    ...window,
+    order: newestFirst,
+    window,
   });
 
 /** Those that want to hear of something, and when they began to. */

@@ -16,7 +16,7 @@ app.get("/v1/threads", async (request, response) => {
   const { rows } = await pool.query(
     `select id, workspace_id, identity_id, primary_contact_id, subject, status, priority, needs_review, last_message_at,
        message_count, participants, merged_into, created_at, updated_at
-     from threads where workspace_id = $1 and in_lists order by last_message_at desc nulls last, id limit $2 offset 0`,
+     from threads where workspace_id = $1 and in_lists order by sorted_at desc, id desc limit $2 offset 0`,
     [workspaceId, limit],
   );
   const counted = await pool.query("select sum(count)::int as total from thread_counts where workspace_id = $1", [

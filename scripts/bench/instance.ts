@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +6,7 @@ import pg from "pg";
 import type { DatabaseUrls } from "#src/postgres/database.ts";
 import { type Client, createClient, until } from "../support/client.ts";
 import { startInstance } from "../support/instance.ts";
+import { residentMegabytes } from "../support/memory.ts";
 import { cpuSeconds } from "./cpu.ts";
 import { progress } from "./measure.ts";
 import type { BenchServer } from "./server.ts";
@@ -54,7 +54,7 @@ export async function startBenchInstance(server: BenchServer): Promise<BenchInst
     smtpPort: instance.smtpPort,
     urls,
     count: async (sql) => Number((await pool.query(sql)).rows[0].count),
-    memory: () => residentMegabytes(instance.child.pid!),
+    memory: () => residentMegabytes(instance.child.pid!)?.now,
     cpu: () => ({
       service: cpuSeconds(instance.child.pid!),
       postgres: cpuSeconds(server.pid(), { children: true }),
@@ -83,15 +83,6 @@ export async function timed(
       ...(after.eventStore !== undefined && { eventStore: each("eventStore") }),
     },
   };
-}
-
-function residentMegabytes(pid: number): number | undefined {
-  try {
-    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
-    return kilobytes === undefined ? undefined : Number(kilobytes) / 1024;
-  } catch {
-    return undefined;
-  }
 }
 
 export const smtpConnections = 8;

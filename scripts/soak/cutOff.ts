@@ -52,7 +52,7 @@ export async function cutOff(
     await happen();
     const [head] = await world.rows<{ position: string }>("select max(position) as position from es.events");
     return within("the planning", planWithinMs, async () => {
-      const rows = await world.rows("select 1 from work.processes where planned < $1", [head!.position]);
+      const rows = await world.rows("select 1 from work.planned where planned < $1", [head!.position]);
       return rows.length === 0;
     });
   }

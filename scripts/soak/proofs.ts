@@ -13,6 +13,7 @@ import { repetitions } from "./repetitions.ts";
 import { requests } from "./requests.ts";
 import { scanner } from "./scanner.ts";
 import { stale } from "./stale.ts";
+import { strangers } from "./strangers.ts";
 import { suspended } from "./suspended.ts";
 
 /** Every long proof, in the order in which they run. */
@@ -32,4 +33,5 @@ export const proofs: readonly Proof[] = [
   backlog,
   queued,
   neighbours,
+  strangers,
 ];

@@ -26,6 +26,9 @@ const settings = {
   RATE_LIMIT_NOTIFY: "off",
   RATE_LIMIT_TEST_EMAIL: "off",
   RATE_LIMIT_AUTH: "off",
+  RATE_LIMIT_BAD_KEY: "off",
+  RATE_LIMIT_BAD_LINK: "off",
+  RATE_LIMIT_DOCUMENT: "off",
   WEBHOOK_ALLOWED_HOSTS: webhookHost,
   // Nobody answers there.
   DNS_SERVERS: "127.0.0.1:9",

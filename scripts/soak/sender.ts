@@ -4,12 +4,13 @@ import { connect } from "node:net";
 /** A connection that hands over mail byte for byte, one after the other. */
 export type Sender = {
   /** Resolves with the reply to the final dot, "250 …" or not; rejects where the connection ends before it. */
-  send(raw: Buffer, to: string, from?: string): Promise<string>;
+  send(raw: Buffer, to: string | readonly string[], from?: string): Promise<string>;
   close(): void;
 };
 
-export async function openSender(port: number): Promise<Sender> {
-  const socket = connect({ port, host: "127.0.0.1" }).setNoDelay(true);
+/** `localAddress`: where it comes from, an address of this machine. */
+export async function openSender(port: number, { localAddress }: { localAddress?: string } = {}): Promise<Sender> {
+  const socket = connect({ port, host: "127.0.0.1", ...(localAddress && { localAddress }) }).setNoDelay(true);
   const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
   const ready: string[] = [];
   let received = "";
@@ -42,7 +43,7 @@ export async function openSender(port: number): Promise<Sender> {
   await say("EHLO soak.example");
   return {
     async send(raw, to, from = "sender@soak.example") {
-      for (const line of [`MAIL FROM:<${from}>`, `RCPT TO:<${to}>`, "DATA"]) {
+      for (const line of [`MAIL FROM:<${from}>`, ...[to].flat().map((each) => `RCPT TO:<${each}>`), "DATA"]) {
         const answer = await say(line);
         if (!/^[23]/.test(answer)) return answer;
       }

@@ -131,9 +131,15 @@ async function make({ root, entries, files, place, into, inlined }) {
     logLevel: "silent",
     plugins: [readsBesideIt(root, place), threadsWithoutTsx, ...(inlined.length > 0 ? [othersExternal(inlined)] : [])],
   });
-  for (const file of files.filter((name) => !code.includes(extname(name)) && !name.startsWith("scripts/")))
-    await cp(join(root, file), join(into, file));
+  for (const file of files.filter(isReadBesideIt)) await cp(join(root, file), join(into, file));
 }
+
+/**
+ * What the service reads itself: what is no code; and the sources of the streams' rules, whose hash says which snapshots they made.
+ * @param {string} file
+ */
+const isReadBesideIt = (file) =>
+  file.startsWith("streams/") || (!code.includes(extname(file)) && !file.startsWith("scripts/"));
 
 /** `import.meta.url` stays each source file's own: what lies beside it lies there in the bundle too.
  * @param {string} root

@@ -46,6 +46,7 @@ export async function startInstance(
       RATE_LIMIT_SEND: "off",
       RATE_LIMIT_NOTIFY: "off",
       RATE_LIMIT_TEST_EMAIL: "off",
+      RATE_LIMIT_BAD_KEY: "off",
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],

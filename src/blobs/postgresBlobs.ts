@@ -5,12 +5,18 @@ import { BlobCorrupt, type Blobs } from "./blobs.ts";
 /** Above this it pays to ask whether the blob is there before sending it. */
 const largeBytes = 256 * 1024;
 
-/** Blobs in PostgreSQL, in `work.blobs`: durable with the commit of the one statement that writes them. */
+/**
+ * Blobs in PostgreSQL, in `work.blobs`: durable with the commit of the one statement that writes them. A `put` of bytes that are there sets the
+ * time of the row, so that the sweep (postgresSweep.ts) leaves it.
+ */
 export const postgresBlobs = (sql: Sql): Blobs => ({
-  async put(bytes) {
-    const hash = createHash("sha256").update(bytes).digest();
-    if (bytes.length <= largeBytes || !(await exists(sql, hash))) {
-      await sql.query("insert into work.blobs (sha256, bytes) values ($1, $2) on conflict do nothing", [hash, bytes]);
+  async put(bytes, sha256) {
+    const hash = sha256 === undefined ? createHash("sha256").update(bytes).digest() : Buffer.from(sha256, "hex");
+    if (bytes.length <= largeBytes || !(await touch(sql, hash))) {
+      await sql.query(
+        "insert into work.blobs (sha256, bytes) values ($1, $2) on conflict (sha256) do update set touched_at = now()",
+        [hash, bytes],
+      );
     }
     return hash.toString("hex");
   },
@@ -34,7 +40,8 @@ export const postgresBlobs = (sql: Sql): Blobs => ({
   },
 });
 
-async function exists(sql: Sql, hash: Buffer): Promise<boolean> {
-  const { rows } = await sql.query("select from work.blobs where sha256 = $1", [hash]);
-  return rows.length > 0;
+/** False if there is no such blob. */
+async function touch(sql: Sql, hash: Buffer): Promise<boolean> {
+  const { rowCount } = await sql.query("update work.blobs set touched_at = now() where sha256 = $1", [hash]);
+  return (rowCount ?? 0) > 0;
 }

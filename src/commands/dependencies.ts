@@ -5,6 +5,7 @@ import type { Clock, Ids } from "#src/clock.ts";
 import type { Resolver } from "#src/dns/resolver.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import type { HeaderReader } from "#src/mail/in/headerReader.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
 import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
@@ -29,13 +30,16 @@ export type Dependencies = StreamServices & {
     position: number,
     options?: { of?: readonly ReadModel[]; timeoutMs?: number; signal?: AbortSignal },
   ): Promise<boolean>;
-  parser: Pick<MailParser, "parse">;
+  headerReader: HeaderReader;
+  parser: MailParser;
   resolver: Resolver;
-  authenticator: Pick<MailAuthenticator, "authenticate">;
+  authenticator: MailAuthenticator;
   /** Where signatures' pictures are fetched from, once. */
   pictures: Pick<PictureSource, "fetch">;
   keyRing: KeyRing;
   messageIds: MessageIds;
+  /** Where alarms are told that are no request's and no process's. */
+  log?: { error(details: object, message: string): void };
   settings: Settings;
 };
 

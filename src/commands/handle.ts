@@ -1,10 +1,11 @@
 import type { Clock, Ids } from "#src/clock.ts";
-import { type Appended, type EventStore, type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
-import { type Decider, Rejected } from "#streams/decider.ts";
-import type { Actor, Event } from "#streams/event.ts";
+import { type EventStore, type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Actor, Event, Recorded } from "#streams/event.ts";
 import { type Streams, streams } from "#streams/index.ts";
 import type { Stream } from "#streams/stream.ts";
-import { createStateCache, type Loaded } from "./stateCache.ts";
+import type { Folded, Loaded } from "./states/folded.ts";
+import { createStates, type States } from "./states/states.ts";
 
 /** On whose behalf a command runs, and what set it in motion. */
 export type Cause = {
@@ -31,7 +32,8 @@ export type Handled<State> = Loaded<State> & {
 const effectMark = ({ operation }: Pick<Cause, "operation">, command: string): string | undefined =>
   operation === undefined ? undefined : `${operation}/${command}`;
 
-const pageSize = 500;
+/** How much of a stream is looked through at once. */
+const page = { events: 500, bytes: 2_000_000 };
 
 /** One kind of stream, ready to be asked: it knows its rules and the names of its streams. */
 export type StreamService<Id, State, Command> = {
@@ -54,15 +56,15 @@ export type StreamServices = { [Noun in keyof Streams]: ServiceOf<Streams[Noun]>
 
 const maxConflicts = 50;
 
-/** The one place where streams are read, decided on and appended to. Call it once per process: its turns and its cache are that process's. */
+/** The one place where streams are read, decided on and appended to. Call it once per process: its turns and its states are that process's. */
 export function createStreamServices(deps: {
   store: EventStore;
   clock: Clock;
   ids: Ids;
-  /** Streams whose states are kept; 5,000 by default. */
-  cacheSize?: number;
+  /** By default states of its own, without snapshots. */
+  states?: States;
 }): StreamServices {
-  const cache = createStateCache(deps.store, deps.cacheSize ?? 5000);
+  const states = deps.states ?? createStates({ store: deps.store });
   const turns = new Map<string, Promise<unknown>>();
 
   /** Runs `work` when every earlier one of the same stream is done. */
@@ -77,18 +79,24 @@ export function createStreamServices(deps: {
     return turn;
   }
 
-  async function append(
+  /** Answers what is recorded, and where. */
+  async function append<E extends Event>(
     { stream, revision }: { stream: string; revision: number },
-    events: Event[],
+    events: readonly E[],
     { cause, mark }: { cause: Cause; mark: string | undefined },
-  ): Promise<Appended> {
+  ) {
     const { keyGuard, unlessMoved = [], operation: _, repeated: __, ...rest } = cause;
     const guards = keyGuard ? [keyGuard, ...unlessMoved] : unlessMoved;
     const at = deps.clock.now().toISOString();
     const metadata = { ...rest, at, ...(mark === undefined ? {} : { operation: mark }) };
-    const named = events.map((event) => ({ ...event, id: deps.ids.uuid(), metadata }));
+    const named: (E & Pick<Recorded, "id" | "metadata">)[] = events.map((event) => ({
+      ...event,
+      id: deps.ids.uuid(),
+      metadata,
+    }));
     try {
-      return await deps.store.append(stream, { revision, unlessMoved: guards }, named);
+      const appended = await deps.store.append(stream, { revision, unlessMoved: guards }, named);
+      return { stream, events: named, ...appended };
     } catch (error) {
       if (keyGuard && error instanceof StreamMoved && error.stream === keyGuard.stream) {
         throw new Rejected("unauthorized", "this API key was revoked");
@@ -99,79 +107,79 @@ export function createStreamServices(deps: {
 
   /** Whether the stream holds an event of this mark. Asked only for repetitions: the stream is read from its start. */
   async function holds(stream: string, mark: string): Promise<boolean> {
-    for (let from = 0; ; from += pageSize) {
-      const events = await deps.store.read(stream, from, pageSize);
+    for (let from = 0; ; ) {
+      const { events, atEnd } = await deps.store.readPage(stream, { from, ...page });
       if (events.some(({ metadata }) => metadata.operation === mark)) return true;
-      if (events.length < pageSize) return false;
+      if (atEnd) return false;
+      from += events.length;
     }
   }
 
   async function decideAndAppend<State, Command, E extends Event>({
-    decider,
+    kind,
     stream,
     command,
     cause,
   }: {
-    decider: Decider<State, Command, E>;
+    kind: Stream<never, State, Command, E>;
     stream: string;
     command: Command | ((state: State) => Command);
     cause: Cause;
   }): Promise<Handled<State>> {
     const commandOn = (state: State): Command =>
       typeof command === "function" ? (command as (state: State) => Command)(state) : command;
-    const decide = (state: State): E[] => decider.decide(commandOn(state), state);
+    const decide = (state: State): E[] => kind.decider.decide(commandOn(state), state);
     const markOn = (state: State) => effectMark(cause, (commandOn(state) as { type: string }).type);
     const isOwnEffect = async ({ state }: Loaded<State>): Promise<boolean> => {
       const mark = cause.repeated ? markOn(state) : undefined;
       return mark !== undefined && (await holds(stream, mark));
     };
-    const asTheFirstTime = async () => ({ ...(await cache.refresh(decider, stream)), changed: true });
+    const load = (): Promise<Folded<State>> => states.load(kind, stream);
+    const asTheFirstTime = async () => ({ ...loadedOf(await load()), changed: true });
 
     let fresh = cause.repeated === true;
-    let loaded = (fresh ? undefined : cache.peek<State>(stream)) ?? (await cache.refresh(decider, stream));
-    if (await isOwnEffect(loaded)) return asTheFirstTime();
+    let folded = (fresh ? undefined : states.peek<State>(stream)) ?? (await load());
+    if (await isOwnEffect(folded)) return asTheFirstTime();
     for (let conflicts = 0; ; ) {
       let events: E[] = [];
       let refusal: unknown;
       try {
-        events = decide(loaded.state);
+        events = decide(folded.state);
       } catch (error) {
         refusal = error;
       }
       if (events.length === 0 && !fresh) {
         // "No" and "already so" are only true of the newest state; an append finds out by itself.
-        loaded = await cache.refresh(decider, stream);
+        folded = await load();
         fresh = true;
         continue;
       }
       if (refusal !== undefined) throw refusal;
-      if (events.length === 0) return { ...loaded, changed: false };
+      if (events.length === 0) return { ...loadedOf(folded), changed: false };
       try {
-        const appended = await append({ stream, revision: loaded.revision }, events, {
+        const appended = await append({ stream, revision: folded.revision }, events, {
           cause,
-          mark: markOn(loaded.state),
+          mark: markOn(folded.state),
         });
-        const state = events.reduce(decider.evolve, loaded.state);
-        const now = { state, revision: appended.revision, position: appended.position };
-        cache.put(stream, now);
-        return { ...now, changed: true };
+        return { ...loadedOf(states.advance(kind, folded, appended)), changed: true };
       } catch (error) {
         const isConflict = error instanceof StreamMoved && error.stream === stream;
         if (!isConflict || ++conflicts > maxConflicts) throw error;
-        loaded = await cache.refresh(decider, stream);
+        folded = await load();
         fresh = true;
-        if (await isOwnEffect(loaded)) return asTheFirstTime();
+        if (await isOwnEffect(folded)) return asTheFirstTime();
       }
     }
   }
 
-  const serviceOf = <Id, State, Command, E extends Event>({
-    decider,
-    name,
-  }: Stream<Id, State, Command, E>): StreamService<Id, State, Command> => ({
-    handle: (id, command, cause) =>
-      inTurn(name(id), () => decideAndAppend({ decider, stream: name(id), command, cause })),
-    load: (id) => cache.refresh(decider, name(id)),
+  const serviceOf = <Id, State, Command, E extends Event>(
+    kind: Stream<Id, State, Command, E>,
+  ): StreamService<Id, State, Command> => ({
+    handle: (id, command, cause) => {
+      const stream = kind.name(id);
+      return inTurn(stream, () => decideAndAppend({ kind, stream, command, cause }));
+    },
+    load: async (id) => loadedOf(await states.load(kind, kind.name(id))),
   });
 
   return {
@@ -197,3 +205,9 @@ export function createStreamServices(deps: {
     workspaces: serviceOf(streams.workspaces),
   };
 }
+
+const loadedOf = <State>({ state, revision, position }: Folded<State>): Loaded<State> => ({
+  state,
+  revision,
+  position,
+});

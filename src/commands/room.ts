@@ -1,31 +1,55 @@
 /** A part of this process's memory, for work on things that anybody may make large. */
 export type Room = {
-  /** Does the work once the bytes fit beside those of the work under way, in order; more than there is, when nothing else is. */
-  take<T>(bytes: number, work: () => Promise<T>): Promise<T>;
+  /**
+   * Does the work once the bytes fit beside those of the work under way, in order; more than there is, when nothing else is. `share`: whose
+   * they are, if that matters. One of them takes half of the room at most (more only alone), and what waits for that lets others pass.
+   */
+  take<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T>;
 };
 
+type Taken = { bytes: number; share: string | undefined };
+type Waiting = Taken & { begin(): void };
+
 export function createRoom(totalBytes: number): Room {
-  const waiting: { bytes: number; begin(): void }[] = [];
+  const waiting: Waiting[] = [];
+  const usedBy = new Map<string, number>();
   let used = 0;
 
+  function hasShare({ bytes, share }: Waiting): boolean {
+    if (share === undefined) return true;
+    const own = usedBy.get(share) ?? 0;
+    return own === 0 || own + bytes <= totalBytes / 2;
+  }
+
   function letIn(): void {
-    while (waiting[0] && (used === 0 || used + waiting[0].bytes <= totalBytes)) {
-      const next = waiting.shift() as (typeof waiting)[number];
-      used += next.bytes;
+    for (;;) {
+      const next = waiting.find(hasShare);
+      if (!next || (used > 0 && used + next.bytes > totalBytes)) return;
+      waiting.splice(waiting.indexOf(next), 1);
+      use(next, next.bytes);
       next.begin();
     }
   }
 
+  function use({ share }: Taken, bytes: number): void {
+    used += bytes;
+    if (share === undefined) return;
+    const own = (usedBy.get(share) ?? 0) + bytes;
+    if (own > 0) usedBy.set(share, own);
+    else usedBy.delete(share);
+  }
+
   return {
-    async take(bytes, work) {
+    async take(bytes, work, share) {
+      const taken = { bytes, share };
       await new Promise<void>((begin) => {
-        waiting.push({ bytes, begin });
+        waiting.push({ ...taken, begin });
         letIn();
       });
       try {
         return await work();
       } finally {
-        used -= bytes;
+        use(taken, -bytes);
         letIn();
       }
     },

@@ -34,13 +34,18 @@ export function withinTime(resolver: Resolver, remainingMs: () => number): Resol
       });
       return Promise.race([lookUp(name), late]).finally(() => clearTimeout(timer));
     };
-  return {
-    txt: limited(resolver.txt),
-    mx: limited(resolver.mx),
-    ns: limited(resolver.ns),
-    cname: limited(resolver.cname),
-    a: limited(resolver.a),
-    aaaa: limited(resolver.aaaa),
-    ptr: limited(resolver.ptr),
-  };
+  return eachOf(resolver, limited);
 }
+
+type LookUp<T> = (name: string) => Promise<Lookup<T>>;
+
+/** The same resolver with something around each look-up. */
+export const eachOf = (resolver: Resolver, around: <T>(lookUp: LookUp<T>) => LookUp<T>): Resolver => ({
+  txt: around(resolver.txt),
+  mx: around(resolver.mx),
+  ns: around(resolver.ns),
+  cname: around(resolver.cname),
+  a: around(resolver.a),
+  aaaa: around(resolver.aaaa),
+  ptr: around(resolver.ptr),
+});

@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 import { StartError } from "#src/startError.ts";
 import { adminRole, createRoles, type Guard, ownerRole, serviceRole, takeGuard, urlOf } from "./guard.ts";
 import { type Place, preparePlace } from "./place.ts";
-import { initialise, launch, type Postmaster, readPostmaster, stop } from "./postmaster.ts";
+import { initialise, launch, type Postmaster, readPostmaster, removeStaleSockets, stop } from "./postmaster.ts";
 
 /** A PostgreSQL server of the service's own. Its URLs stay as they are when it has to be started again. */
 export type EmbeddedPostgres = {
@@ -59,14 +59,15 @@ export async function startEmbeddedPostgres({
     { directory: place.directory, user: place.runAs?.name, port: held.port, postmaster: held.pid },
     "embedded PostgreSQL runs",
   );
+  await removeStaleSockets(place, held);
   await createRoles(held.guard, place);
   return describe(place, held, keepRunning(place, held, { dataDir, logger, onAvailable }));
 }
 
 const describe = (place: Place, server: Postmaster, stopServer: () => Promise<void>): EmbeddedPostgres => ({
-  ownerUrl: urlOf(place, server.port, ownerRole),
-  serviceUrl: urlOf(place, server.port, serviceRole),
-  adminUrl: urlOf(place, server.port, adminRole),
+  ownerUrl: urlOf(place, server, ownerRole),
+  serviceUrl: urlOf(place, server, serviceRole),
+  adminUrl: urlOf(place, server, adminRole),
   directory: place.directory,
   pid: () => server.pid,
   stop: stopServer,
@@ -119,7 +120,7 @@ async function hold(place: Place, dataDir: string, port?: number): Promise<Held>
   for (; Date.now() - since < patienceMs; await sleep(20)) {
     const server = (await readPostmaster(place)) ?? (await launch(place, port ?? (await freePort())));
     if (typeof server === "string" || !server.ready) continue;
-    const guard = await takeGuard(place, server.port);
+    const guard = await takeGuard(place, server);
     if (guard === "away") continue;
     if (!("heldBy" in guard)) return { ...server, guard };
     if (Date.now() - since > handOverMs)

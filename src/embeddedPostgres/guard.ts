@@ -2,6 +2,7 @@ import pg from "pg";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Place } from "./place.ts";
+import type { Postmaster } from "./postmaster.ts";
 
 export const adminRole = "postgres";
 export const ownerRole = "countersign_owner";
@@ -16,14 +17,21 @@ const lockKey = 5_060;
  */
 export type Guard = pg.Client;
 
-/** The administrator's leads to the administrator's own database, every other role's to the service's. */
-export const urlOf = (place: Place, port: number, role: string): string =>
-  `postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}/${role === adminRole ? adminRole : database}`;
+/**
+ * The administrator's leads to the administrator's own database, every other role's to the service's. `host` is the server's Unix socket, as
+ * PostgreSQL's own programs take it too; without it the same URL leads there over TCP.
+ */
+export function urlOf(place: Place, { port, socketIn }: Pick<Postmaster, "port" | "socketIn">, role: string): string {
+  const url = new URL(`postgres://${role}:${place.passwordOf(role)}@127.0.0.1:${port}`);
+  url.pathname = role === adminRole ? adminRole : database;
+  if (socketIn !== "") url.searchParams.set("host", socketIn);
+  return url.href;
+}
 
 /** "away": the server is not up, or on its way down. "held": by the named process, if it is known. */
-export async function takeGuard(place: Place, port: number): Promise<Guard | "away" | { heldBy: string }> {
+export async function takeGuard(place: Place, server: Postmaster): Promise<Guard | "away" | { heldBy: string }> {
   const guard = new pg.Client({
-    connectionString: urlOf(place, port, adminRole),
+    connectionString: urlOf(place, server, adminRole),
     application_name: `countersign ${process.pid}`,
     connectionTimeoutMillis: 5_000,
   });

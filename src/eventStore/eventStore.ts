@@ -43,6 +43,12 @@ export type SubscribeOptions = {
  */
 export type Batch = { events: Recorded[]; position: number; caughtUp: boolean };
 
+/** Which stretch of a stream: from a revision on (inclusive), so many events at most, and cut behind the event that makes it this many bytes. */
+export type Stretch = { from: number; events: number; bytes: number };
+
+/** A stretch of a stream, oldest first. `atEnd`: it is known that nothing came after it. */
+export type StreamPage = { events: Recorded[]; atEnd: boolean };
+
 /** The event log. Both adapters pass test/eventStore/contract.ts. */
 export type EventStore = {
   /** True if `unlessMoved` is judged in the same transaction as the append. */
@@ -55,6 +61,8 @@ export type EventStore = {
   append(stream: string, expected: number | Expected, events: readonly NewEvent[]): Promise<Appended>;
   /** The events of one stream from `fromRevision` on (inclusive, default 0), oldest first, [] for a stream that does not exist. Linearisable. */
   read(stream: string, fromRevision?: number, maxCount?: number): Promise<Recorded[]>;
+  /** A stretch of one stream, with at least one event where there is one. Linearisable. */
+  readPage(stream: string, stretch: Stretch): Promise<StreamPage>;
   /** The last event of a stream. Linearisable. */
   readLast(stream: string): Promise<Recorded | undefined>;
   /** Batches in position order until aborted; heals itself over lost connections; throws LogRewound. Consume one batch before asking for the next. */
@@ -73,6 +81,21 @@ export const readEvents = async <E extends Event>(
   stream: string,
   { from, count }: { from?: number; count?: number } = {},
 ): Promise<Recorded<E>[]> => (await store.read(stream, from, count)) as Recorded<E>[];
+
+/** The log from its beginning to the head of now, batch by batch. */
+export async function* wholeLog(store: Pick<EventStore, "head" | "subscribe">): AsyncGenerator<Batch> {
+  const head = await store.head();
+  if (head === 0) return;
+  const over = new AbortController();
+  try {
+    for await (const batch of store.subscribe({ after: 0, signal: over.signal })) {
+      yield batch;
+      if (batch.position >= head) return;
+    }
+  } finally {
+    over.abort();
+  }
+}
 
 const unreadable = new WeakSet<Recorded>();
 
@@ -113,6 +136,11 @@ export class InvalidAppend extends Error {
 /** The store cannot be reached, or an outcome stayed unknown. Infrastructure: worth trying again later. */
 export class Unavailable extends Error {
   override readonly name: string = "Unavailable";
+}
+
+/** The database gave up on a statement that took too long: it may be busy, or be asked for too much. */
+export class StatementTimedOut extends Unavailable {
+  override readonly name = "StatementTimedOut";
 }
 
 /**

@@ -24,6 +24,10 @@ export function upcasting(store: EventStore, known: Upcasters = upcasters): Even
     async read(...request) {
       return (await store.read(...request)).map(newest);
     },
+    async readPage(...request) {
+      const { events, atEnd } = await store.readPage(...request);
+      return { events: events.map(newest), atEnd };
+    },
     async readLast(stream) {
       const last = await store.readLast(stream);
       return last && upcast(last, known);

@@ -7,6 +7,7 @@ import type { HttpDependencies } from "./framework/dependencies.ts";
 import { invalid } from "./framework/errors.ts";
 import type { ApiKeyIdentity } from "./framework/keys/authenticate.ts";
 import { allScopes, defaultScopes, type Scope } from "./framework/keys/scopes.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { ApiKeyCreated, ApiKeyList, ApiKeyQuery, CreateApiKey } from "./schemas/apiKeys.ts";
 import { Deleted } from "./schemas/common.ts";
@@ -49,7 +50,7 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
     },
   ),
 
-  route(
+  listRoute(
     "GET /v1/api-keys",
     {
       scope: "read:keys",
@@ -57,6 +58,7 @@ export const apiKeyRoutes = (deps: HttpDependencies): Route[] => [
       summary: "List live API keys, newest first",
       query: ApiKeyQuery,
       answers: ApiKeyList,
+      cursors: deps.cursors,
     },
     async ({ workspaceId, query }) => {
       const page = await listApiKeys(deps.reads, workspaceId, query);

@@ -1,6 +1,7 @@
 import { assistantById, listAssistants } from "#projections/assistants/queries.ts";
 import { createAssistant, deleteAssistant, updateAssistant } from "#src/commands/assistants.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { Assistant, AssistantList, AssistantQuery, CreateAssistant, UpdateAssistant } from "./schemas/assistants.ts";
 import { Deleted } from "./schemas/common.ts";
@@ -31,7 +32,7 @@ export function assistantRoutes(deps: HttpDependencies): Route[] {
         return shownAfter(position, workspaceId, assistantId);
       },
     ),
-    route(
+    listRoute(
       "GET /v1/assistants",
       {
         scope: "read:assistants",
@@ -39,6 +40,7 @@ export function assistantRoutes(deps: HttpDependencies): Route[] {
         summary: "List assistants, newest first",
         query: AssistantQuery,
         answers: AssistantList,
+        cursors: deps.cursors,
       },
       ({ workspaceId, query }) => listAssistants(deps.reads, workspaceId, query),
     ),

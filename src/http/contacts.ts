@@ -2,6 +2,7 @@ import { contactById, listContacts } from "#projections/contacts/queries.ts";
 import { deleteContact, updateContact } from "#src/commands/contacts.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { Deleted } from "./schemas/common.ts";
 import { Contact, ContactList, ContactQuery, UpdateContact } from "./schemas/contacts.ts";
@@ -11,7 +12,7 @@ export function contactRoutes(deps: HttpDependencies): Route[] {
     contactById(deps.reads, workspaceId, params.id);
 
   return [
-    route(
+    listRoute(
       "GET /v1/contacts",
       {
         scope: "read:contacts",
@@ -20,6 +21,7 @@ export function contactRoutes(deps: HttpDependencies): Route[] {
         description: "The contact who wrote most recently comes first. A contact is created by its first mail.",
         query: ContactQuery,
         answers: ContactList,
+        cursors: deps.cursors,
       },
       ({ workspaceId, query }) => listContacts(deps.reads, workspaceId, query),
     ),

@@ -1,9 +1,11 @@
-import { countDomains, domainById, listDomains } from "#projections/domains/queries.ts";
+import { domainById, listDomains } from "#projections/domains/queries.ts";
+import type { Place, Window } from "#projections/page.ts";
 import { workspaceById } from "#projections/workspaces/queries.ts";
 import { createDomain, deleteDomain, requestCheck } from "#src/commands/domains/domains.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { presentDomain, presentSandbox, type WireDomain } from "./present/domains.ts";
 import { Deleted } from "./schemas/common.ts";
@@ -40,7 +42,7 @@ export function domainRoutes(deps: HttpDependencies): Route[] {
       },
     ),
 
-    route(
+    listRoute(
       "GET /v1/domains",
       {
         scope: "read:domains",
@@ -48,6 +50,7 @@ export function domainRoutes(deps: HttpDependencies): Route[] {
         summary: "List domains: the sandbox domain first, then the newest",
         query: DomainQuery,
         answers: DomainList,
+        cursors: deps.cursors,
       },
       ({ workspaceId, query }) => listed(deps, workspaceId, query),
     ),
@@ -122,21 +125,15 @@ async function sandboxOf(deps: HttpDependencies, workspaceId: string): Promise<W
   return workspace && presentSandbox(workspace, sandboxDomainId(workspaceId), sandboxDomain);
 }
 
-async function listed(
-  deps: HttpDependencies,
-  workspaceId: string,
-  { limit, offset }: { limit: number; offset: number },
-) {
+/** In front of every stored domain, in the order of the list. */
+const placeOfSandbox: Place = ["infinity", "ffffffff-ffff-ffff-ffff-ffffffffffff"];
+
+async function listed(deps: HttpDependencies, workspaceId: string, { limit, offset, after }: Window) {
   const sandbox = await sandboxOf(deps, workspaceId);
-  const first = sandbox ? [sandbox] : [];
-  const shown = first.slice(offset);
-  const [rows, count] = await Promise.all([
-    listDomains(deps.reads, workspaceId, {
-      limit: limit - Math.min(shown.length, limit),
-      offset: Math.max(0, offset - first.length),
-    }),
-    countDomains(deps.reads, workspaceId),
-  ]);
-  const data = [...shown, ...rows.map((row) => presentDomain(row, deps.settings))];
-  return { data, total: count + first.length, limit, offset };
+  const shown = sandbox && offset === 0 && after === undefined ? [sandbox] : [];
+  const rest = { limit: limit - shown.length, offset: sandbox ? Math.max(0, offset - 1) : offset, after };
+  const rows = await listDomains(deps.reads, workspaceId, rest);
+  const data = [...shown, ...rows.data.map((row) => presentDomain(row, deps.settings))];
+  const isFull = rest.limit === 0 && rows.total > 0;
+  return { data, total: rows.total + (sandbox ? 1 : 0), limit, offset, next: isFull ? placeOfSandbox : rows.next };
 }

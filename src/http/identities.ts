@@ -6,6 +6,7 @@ import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/id
 import { compareReadings } from "#src/html/compare/compareReadings.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
@@ -47,7 +48,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
       },
     ),
 
-    route(
+    listRoute(
       "GET /v1/identities",
       {
         scope: "read:identities",
@@ -55,6 +56,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         summary: "List identities, newest first",
         query: IdentityQuery,
         answers: IdentityList,
+        cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
         const page = await listIdentities(deps.reads, workspaceId, query);

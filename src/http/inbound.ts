@@ -1,6 +1,7 @@
 import { type InboundRow, inboundById, listInbound } from "#projections/inbound/queries.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { storedBytes } from "./messages.ts";
 import { fileReply } from "./present/files.ts";
@@ -16,7 +17,7 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     inboundById(deps.reads, workspaceId, params.id);
   return [
-    route(
+    listRoute(
       "GET /v1/inbound",
       {
         scope: "read:threads",
@@ -25,6 +26,7 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
         description: "Every delivery has an entry, whatever its outcome. Newest first.",
         query: InboundQuery,
         answers: InboundList,
+        cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
         const entries = await listInbound(deps.reads, workspaceId, query);

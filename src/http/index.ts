@@ -22,6 +22,7 @@ import { draftRoutes } from "./drafts/drafts.ts";
 import { emailRoutes } from "./emails.ts";
 import { eventRoutes } from "./events/events.ts";
 import { createApp } from "./framework/app.ts";
+import { createBodyParser } from "./framework/body/bodyParser.ts";
 import { answeredFrom, type HttpDependencies, httpDependencies, type ObstacleOf } from "./framework/dependencies.ts";
 import { createIdempotency } from "./framework/idempotency/idempotency.ts";
 import { createAuthenticate } from "./framework/keys/authenticate.ts";
@@ -29,6 +30,7 @@ import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
+import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
 import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
@@ -55,10 +57,12 @@ export type HttpOptions = {
   host: string;
   port: number;
   publicUrl: string;
-  /** How many proxies in front are believed about who asks; none by default. */
-  trustProxy?: number;
+  /** How many proxies in front, or which, are believed about who asks; none by default. */
+  trustProxy?: number | string[];
+  /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
+  metricsToken: string | undefined;
   checkResponses: boolean;
-  rateLimits: Rates;
+  rateLimits: Rates & StrangerRates;
   /** Every setting, for /docs/operations. */
   settings: readonly DescribedSetting[];
   /** How long the answer of a POST under an Idempotency-Key is kept. */
@@ -114,14 +118,18 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const { obstacleOf } = options;
   const parts = { database, revocation, webhookDeliveries, closing: closing.signal, obstacleOf };
   const httpDeps = httpDependencies(deps, parts);
+  const bodies = createBodyParser();
+  const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
   const app = createApp({
     routes: allRoutes(httpDeps),
     logger,
     inFlight,
+    bodies,
     authenticate: createAuthenticate({ findKey: createFindKey(httpDeps), keyHash: hashKey }),
     requireReadable: httpDeps.requireReadable,
     upToDate: () => revocation.upToDate(),
     limits: createLimits({ counter, rates: options.rateLimits }),
+    strangers,
     idempotency: createIdempotency({
       ...{ database, clock, hours: options.idempotencyHours },
       onError: warn("cannot store the response for its Idempotency-Key"),
@@ -139,11 +147,13 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     settings: options.settings,
     readiness: checks,
     metrics: options.metrics,
+    metricsToken: options.metricsToken,
     beside: [
       approvalPages({
         ...approvalDecisions(deps),
         nonceKey: deps.keyRing.deriveKey("approval-nonce"),
         clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),
       }),
       frontPage({ readiness: checks, hasOutbox: outbox !== undefined }),
@@ -160,7 +170,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     async close() {
       closing.abort();
       await server.close();
-      await revocation.stop();
+      await Promise.all([revocation.stop(), bodies.close()]);
     },
   };
 }

@@ -5,6 +5,7 @@ import { maxTested, type Tried, tryRule } from "#src/commands/rules/backTest.ts"
 import { maskedActions } from "#src/commands/rules/ruleSecrets.ts";
 import { createRule, deleteRule, type GivenRule, updateRule, warningsOf } from "#src/commands/rules/rules.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
 import { timestamp } from "./present/times.ts";
@@ -50,7 +51,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
       },
     ),
 
-    route(
+    listRoute(
       "GET /v1/rules",
       {
         scope: "read:rules",
@@ -58,6 +59,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
         summary: "List rules, in the order in which they are evaluated",
         query: RuleQuery,
         answers: RuleList,
+        cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
         const page = await listRules(deps.reads, workspaceId, query);
@@ -100,7 +102,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
       },
     ),
 
-    route(
+    listRoute(
       "GET /v1/rules/:id/evaluations",
       {
         scope: "read:rules",
@@ -110,6 +112,7 @@ export function ruleRoutes(deps: HttpDependencies): Route[] {
           "Each evaluation shows the rule's version, its subject and the outcome of each action. refused: the subject no longer allowed the action.",
         query: RuleEvaluationQuery,
         answers: RuleEvaluationList,
+        cursors: deps.cursors,
         answersFrom: ["rules", "ruleEvaluations"],
         load: find,
       },

@@ -6,6 +6,7 @@ import type { Reads } from "#projections/reads.ts";
 import { listThreads, type ThreadRow, threadById } from "#projections/threads/queries.ts";
 import { updateThread } from "#src/commands/threads/updateThread.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { presentDrafts } from "./present/drafts.ts";
 import { presentMessages } from "./present/messages.ts";
@@ -48,7 +49,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
   const load = ({ workspaceId, params }: { workspaceId: string; params: { id: string } }) =>
     findThread(deps, workspaceId, params.id);
   return [
-    route(
+    listRoute(
       "GET /v1/threads",
       {
         scope: "read:threads",
@@ -57,6 +58,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         description: "Newest message first. A merged thread is listed as the thread that it was merged into.",
         query: ThreadQuery,
         answers: ThreadList,
+        cursors: deps.cursors,
       },
       async ({ workspaceId, query }) => {
         if (query.q !== undefined || query.contact !== undefined) deps.requireReadable(["search"]);
@@ -100,7 +102,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         return present((await findThread(deps, workspaceId, params.id))!);
       },
     ),
-    route(
+    listRoute(
       "GET /v1/threads/:id/messages",
       {
         scope: "read:threads",
@@ -109,6 +111,7 @@ export const threadRoutes = (deps: HttpDependencies): Route[] => {
         description: "Oldest first.",
         query: MessageQuery,
         answers: MessageList,
+        cursors: deps.cursors,
         load,
       },
       async ({ workspaceId, params, loaded, query }) => {

@@ -10,6 +10,7 @@ import {
 import { Rejected } from "#streams/decider.ts";
 import type { WebhookSettings } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
 import { settingsReader } from "./framework/settingsReader.ts";
 import { Deleted } from "./schemas/common.ts";
@@ -67,7 +68,7 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
       },
     ),
 
-    route(
+    listRoute(
       "GET /v1/webhooks",
       {
         scope: "read:webhooks",
@@ -75,6 +76,7 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
         summary: "List webhooks, newest first",
         query: WebhookQuery,
         answers: WebhookList,
+        cursors: deps.cursors,
       },
       ({ workspaceId, query }) => listWebhooks(deps.reads, workspaceId, query),
     ),
@@ -153,7 +155,7 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
       },
     ),
 
-    route(
+    listRoute(
       "GET /v1/webhooks/:webhook_id/deliveries",
       {
         scope: "read:webhooks",
@@ -163,6 +165,7 @@ export function webhookRoutes(deps: HttpDependencies): Route[] {
           "Deliveries that ended more than 30 days ago are left out. The event feed keeps every event permanently.",
         query: WebhookDeliveryQuery,
         answers: WebhookDeliveryList,
+        cursors: deps.cursors,
         load: find,
       },
       ({ workspaceId, params, query }) => deps.webhookDeliveries.list(workspaceId, params.webhook_id, query),

@@ -4,9 +4,22 @@ export type Metrics = {
   answered(request: { method: string; route: string; status: number }, seconds: number): void;
   /** An append to the event log ended: done with these types of event, overtaken by another one, or failed. */
   appended(append: { outcome: "done" | "moved" | "failed"; types: readonly string[] }, seconds: number): void;
+  /** A sender of mail was told to come back later, or shown out. */
+  mailRefused(reason: MailRefusal): void;
   /** All metrics as text, for the collector. */
   shown(): Promise<{ contentType: string; text: string }>;
 };
+
+/** Why: limits of one address, and of all together; who is too slow or guesses recipients; SMTP_IN_BUDGET; no room on the disk. */
+export type MailRefusal =
+  | "connections_of_address"
+  | "connections"
+  | "bytes_of_address"
+  | "bytes"
+  | "too_slow"
+  | "unknown_recipients"
+  | "budget"
+  | "disk";
 
 /** How much waits in each queue, looked up on request. For readers of the log, in positions. */
 export type Depths = {
@@ -60,6 +73,24 @@ export const measures = {
     kind: "counter",
     help: "Outcomes of mail handed to the delivery provider, as this instance recorded them.",
     labels: ["outcome"],
+  },
+  mailRefused: {
+    name: "countersign_mail_refused_total",
+    kind: "counter",
+    help: "Mail or connections of senders that this instance refused for a while, by reason: connections_of_address, connections, bytes_of_address, bytes, too_slow, unknown_recipients, budget or disk.",
+    labels: ["reason"],
+  },
+  mailQuarantined: {
+    name: "countersign_mail_quarantined_total",
+    kind: "counter",
+    help: "Mails that could not be recorded as they are and were quarantined by this instance.",
+    labels: [],
+  },
+  stateBytes: {
+    name: "countersign_state_cache_bytes",
+    kind: "gauge",
+    help: "Memory for states of streams that this instance keeps, in bytes, estimated: it stays below 32 MB.",
+    labels: [],
   },
   projectionLag: {
     name: "countersign_projection_lag",

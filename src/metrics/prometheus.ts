@@ -14,8 +14,15 @@ const deliveryOutcomes: Record<string, string> = {
   DeliveryComplained: "complained",
 };
 
-/** In Prometheus's text format. `depths` may fail: then its gauges are left out until it works again. */
-export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
+export type Sources = {
+  /** May fail: then its gauges are left out until it works again. */
+  depths: () => Promise<Depths>;
+  /** What the states take that are kept, in bytes. */
+  stateBytes: () => number;
+};
+
+/** In Prometheus's text format. */
+export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
@@ -23,7 +30,10 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
   const appends = new Histogram({ ...shown(measures.appends), buckets, registers });
   const events = new Counter({ ...shown(measures.events), registers });
   const deliveries = new Counter({ ...shown(measures.deliveries), registers });
+  const mailRefused = new Counter({ ...shown(measures.mailRefused), registers });
+  const quarantined = new Counter({ ...shown(measures.mailQuarantined), registers });
   const showDepths = depthGauges(registers);
+  const states = new Gauge({ ...shown(measures.stateBytes), registers });
   let looking: Promise<void> | undefined;
 
   /** However many ask at once, the database is asked once: nobody needs a key for this. */
@@ -45,11 +55,14 @@ export function prometheusMetrics(depths: () => Promise<Depths>): Metrics {
       for (const type of types) {
         events.inc({ type });
         const delivered = deliveryOutcomes[type];
+        if (type === "MailQuarantined") quarantined.inc();
         if (delivered !== undefined) deliveries.inc({ outcome: delivered });
       }
     },
+    mailRefused: (reason) => mailRefused.inc({ reason }),
     async shown() {
       await lookUpDepths();
+      states.set(stateBytes());
       return { contentType: registry.contentType, text: await registry.metrics() };
     },
   };

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { requeueSend, undoSend } from "#src/commands/sends/queueSend.ts";
-import { loadThread } from "#src/commands/threads/threads.ts";
+import { claimedAttempt } from "#src/commands/threads/threads.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Failure } from "./handOver.ts";
 import type { Timer } from "./process.ts";
@@ -35,8 +35,7 @@ export async function claimAnew(
     if (error.code !== "send_in_progress") throw error;
     const { state: now } = await deps.drafts.load(draftId);
     if (now.attemptId !== replaces) return undefined;
-    const { state: thread } = await loadThread(deps, draft.threadId);
-    const attemptId = thread.claims[draftId]?.attemptId;
+    const { attemptId } = await claimedAttempt(deps, { threadId: draft.threadId, draftId }, cause);
     if (attemptId === undefined || attemptId === replaces) throw error;
     await deps.drafts.handle(draftId, { type: "RequeueDraft", attemptId, replaces, tries }, cause);
   }
@@ -52,8 +51,8 @@ export async function recoverClaim(
   const { attemptId, quotaStream, replaces, threadId: claimedOn } = claim;
   const { state: draft } = await deps.drafts.load(draftId);
   if (draft.attemptId === attemptId) return false;
-  const { state: thread, threadId } = await loadThread(deps, claimedOn);
-  if (thread.claims[draftId]?.attemptId !== attemptId) return false;
+  const { threadId, attemptId: claimedBy } = await claimedAttempt(deps, { threadId: claimedOn, draftId }, cause);
+  if (claimedBy !== attemptId) return false;
   if (replaces !== null && draft.status === "sending" && draft.attemptId === replaces) return true;
   const attempt = { attemptId, threadId, quotaStream, reservationId: attemptId };
   await undoSend(deps, { draftId, attempt, because: "the send was interrupted" }, cause);

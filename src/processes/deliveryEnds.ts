@@ -2,7 +2,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { giveBack } from "#src/commands/sends/queueSend.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
-import { loadThread, onThread } from "#src/commands/threads/threads.ts";
+import { claimedAttempt, onThread } from "#src/commands/threads/threads.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import type { AcceptedDelivery } from "#streams/delivery/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
@@ -55,10 +55,10 @@ export async function finishUnsent(
 ): Promise<void> {
   const draftId = idOf(event.stream);
   const { state: draft } = await deps.drafts.load(draftId);
-  const { state: thread } = await loadThread(deps, draft.threadId);
-  const claimedBy = thread.claims[draftId]?.attemptId;
+  const { threadId } = draft;
+  const { attemptId: claimedBy } = await claimedAttempt(deps, { threadId, draftId }, cause);
   const attemptId = claimedBy ?? draft.attemptId;
-  const held = { threadId: draft.threadId, attemptId, reservation: draft.reservation };
+  const held = { threadId, attemptId, reservation: draft.reservation };
   if (because !== "unconfirmed") return giveBack(deps, { draftId, draft: held, because }, cause);
   await setNeedsReview(deps, { draft, claimedBy }, cause);
   await giveBack(deps, { draftId, draft: { ...held, reservation: null }, because }, cause);

@@ -3,7 +3,10 @@ import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { idOf } from "#streams/event.ts";
 import type { Process } from "./process.ts";
 
-/** Every mail received is filed into its thread, in order per identity. Never given up: only infrastructure can be in the way. */
+/**
+ * Every mail received is filed into its thread, in order per identity. Never given up: only infrastructure can be in the way. A mail that is in
+ * its own way is quarantined.
+ */
 export const fileInboundEmail = (deps: Dependencies): Process => ({
   name: "fileInboundEmail",
   categories: ["inbox"],

@@ -1,7 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import { outcomeAfter } from "#streams/draft/outcome.ts";
+import { isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
@@ -14,8 +14,9 @@ export function noteDrafts(deps: Dependencies): Process {
     const outcome = outcomeAfter(event);
     if (outcome === null) return;
     const draftId = idOf(event.stream);
-    const { threadId } = (await deps.drafts.load(draftId)).state;
-    await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
+    const { threadId, status } = (await deps.drafts.load(draftId)).state;
+    const hasEnded = isEnd(status);
+    await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision, hasEnded }, cause);
   }
   return {
     name: "noteDrafts",

@@ -8,7 +8,7 @@ import { noteSent } from "#src/commands/sends/sentMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
-import { type DraftOutcome, outcomeAfter } from "#streams/draft/outcome.ts";
+import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { isNews } from "#streams/inbox/words.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
@@ -91,10 +91,11 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     if (!(await context.reached(event.position, ["rules", "messages"])))
       return { waitFor: event.position, of: ["rules", "messages"] };
     const { state: draft } = await deps.drafts.load(draftId);
-    const { threadId } = draft;
+    const { threadId, status } = draft;
     const about = async (): Promise<About> => {
       const { cause } = context;
-      if (noted) await noteDraft(deps, { threadId, draftId, outcome: noted, draftRevision: event.revision }, cause);
+      const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(status) };
+      if (noted) await noteDraft(deps, { ...note, outcome: noted }, cause);
       else await noteSent(deps, draftId, cause);
       return aboutDraft(deps, { trigger, draftId, draft });
     };

@@ -1,17 +1,17 @@
-import { messageById } from "#projections/messages/queries.ts";
+import { messageById, proofOf } from "#projections/messages/queries.ts";
 import { createdRunId, decideNow, walkBefore } from "#src/commands/approvals/approvalStanding.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
 import { carryOut, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
-import { loadThread, noteDraft } from "#src/commands/threads/threads.ts";
+import { noteDraft } from "#src/commands/threads/threads.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { draftStream } from "#streams/draft/events.ts";
-import { outcomeAfter } from "#streams/draft/outcome.ts";
+import { isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { actionKey, approvalModeOf, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
@@ -65,7 +65,8 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     const trigger = { trigger: "draft.created", runId, triggerEventId: event.id, workspaceId } as const;
     const about = async () => {
       const outcome = outcomeAfter(event as unknown as DraftEvent);
-      if (outcome) await noteDraft(deps, { threadId, draftId, outcome, draftRevision: event.revision }, cause);
+      const note = { threadId, draftId, draftRevision: event.revision, hasEnded: isEnd(draft.status) };
+      if (outcome) await noteDraft(deps, { ...note, outcome }, cause);
       return aboutDraft(deps, { trigger: "draft.created", draftId, draft: { ...draft, version: 1 } });
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];
@@ -107,14 +108,11 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
 
   /** The message's proof may have come after the draft: then its rules may not have had their turn yet. */
   async function ensureReceived(draft: Draft, context: ProcessContext): Promise<WaitFor | undefined> {
-    const { threadId, basedOnMessageId } = draft;
+    const { workspaceId, basedOnMessageId } = draft;
     if (basedOnMessageId === null || !(await messageMaySetMode(draft))) return undefined;
-    // Its proof is on the thread that its own was merged into meanwhile.
-    const { threadId: current } = await loadThread(deps, threadId);
-    const streams = [...new Set([threadId, current])].map((id) => deps.store.read(threadStream(id)));
-    const received = (await Promise.all(streams))
-      .flat()
-      .find((event) => event.type === "MessageAuthenticated" && event.data.messageId === basedOnMessageId);
+    const place = await proofOf(deps.reads, workspaceId, basedOnMessageId);
+    if (!place) return undefined;
+    const [received] = await deps.store.read(threadStream(place.thread_id), place.revision, 1);
     return received && beside.onReceived(received, context.because(received));
   }
 

@@ -24,7 +24,7 @@ export async function readDepths({
   const [checkpoints, planned, lanes, timersDue, parked, draftsSending, webhookDeliveriesPending, paused] =
     await Promise.all([
       loadCheckpoints(database, names),
-      counts(database, "select name, planned as count from work.processes"),
+      counts(database, "select name, planned as count from work.planned"),
       lanesOf(database),
       counts(
         database,

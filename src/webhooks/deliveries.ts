@@ -1,3 +1,5 @@
+import type { Page, Window } from "#projections/page.ts";
+
 /** The webhook deliveries, event by event: what waits, what was tried and the outcome. Operational rows, made from the log. */
 
 export type DeliveryStatus = "pending" | "delivered" | "failed" | "canceled";
@@ -81,8 +83,8 @@ export type WebhookDeliveries = {
   list(
     workspaceId: string,
     webhookId: string,
-    window: { status?: string | undefined; limit: number; offset: number },
-  ): Promise<{ data: ShownDelivery[]; total: number; limit: number; offset: number }>;
+    window: Window & { status?: string | undefined },
+  ): Promise<Page<ShownDelivery>>;
   /** Forgets what ended more than 30 days ago. */
   prune(): Promise<void>;
 };

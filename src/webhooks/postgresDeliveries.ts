@@ -1,3 +1,4 @@
+import { page } from "#projections/page.ts";
 import type { Database, Sql } from "#src/postgres/database.ts";
 import type { Claim, ShownDelivery, WebhookDeliveries } from "./deliveries.ts";
 
@@ -58,26 +59,21 @@ export function createPostgresDeliveries(
       return (rowCount ?? 0) > 0;
     },
     async find(workspaceId, webhookId, id) {
-      const { rows } = await database.query<ShownDelivery>(`${shown} where ${own} and d.id = $3`, [
-        workspaceId,
-        webhookId,
-        id,
-      ]);
+      const { rows } = await database.query<ShownDelivery>(
+        `select ${shownColumns} from work.webhook_deliveries d where ${own} and d.id = $3`,
+        [workspaceId, webhookId, id],
+      );
       return rows[0];
     },
-    async list(workspaceId, webhookId, { status, limit, offset }) {
-      const values = [workspaceId, webhookId, status ?? null];
-      const where = `where ${own} and ($3::text is null or d.status = $3)`;
-      const { rows } = await database.query<ShownDelivery>(
-        `${shown} ${where} order by d.created_at desc, d.id limit $4 offset $5`,
-        [...values, limit, offset],
-      );
-      const counted = await database.query<{ total: number }>(
-        `select count(*)::int as total from work.webhook_deliveries d ${where}`,
-        values,
-      );
-      return { data: rows, total: counted.rows[0]?.total ?? 0, limit, offset };
-    },
+    list: (workspaceId, webhookId, { status, ...window }) =>
+      page<ShownDelivery>(database, {
+        select: shownColumns,
+        from: "work.webhook_deliveries d",
+        where: [own, "($3::text is null or d.status = $3)"],
+        values: [workspaceId, webhookId, status ?? null],
+        order: { columns: ["d.created_at", "d.id"], direction: "desc" },
+        window,
+      }),
     async prune() {
       await database.query(
         "delete from work.webhook_deliveries where ended_at < clock_timestamp() - make_interval(days => $1)",
@@ -190,8 +186,8 @@ const retry = `
 
 const own = "d.workspace_id = $1 and d.webhook_id = $2";
 
-const shown = `
-  select d.id, d.webhook_id, d.event_id, d.event_type, d.status, d.created_at,
+const shownColumns = `
+  d.id, d.webhook_id, d.event_id, d.event_type, d.status, d.created_at,
     jsonb_array_length(d.tries) + (d.started_at is not null)::int as attempts, d.ended_at, d.error,
     d.tries as attempt_log, (d.tries -> -1 ->> 'response_status')::int as response_status,
     (d.tries -> -1 ->> 'duration_ms')::int as duration_ms,
@@ -200,5 +196,4 @@ const shown = `
       where earlier.webhook_id = d.webhook_id and earlier.subject = d.subject and earlier.status = 'pending'
         and (earlier.position, earlier.part, earlier.id) < (d.position, d.part, d.id)
     ) then (select due_at from work.webhook_queues q where q.webhook_id = d.webhook_id and q.subject = d.subject)
-    end as next_attempt_at
-  from work.webhook_deliveries d`;
+    end as next_attempt_at`;

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { type EventStore, isUnreadable, StreamMoved } from "#src/eventStore/eventStore.ts";
+import { type EventStore, StatementTimedOut, StreamMoved } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { NotYet, Process, Timer, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, isPassing, type Log, pause } from "#src/subscriptions/retrying.ts";
@@ -11,7 +11,6 @@ import type { Ending, Next, TimerChange } from "./endings.ts";
 import { causeOf, handle, type Projected } from "./handlerContext.ts";
 import { type Item, isEventItem, newestOf } from "./items.ts";
 import type { Claimed } from "./lanes.ts";
-import type { RecentEvents } from "./recentEvents.ts";
 import { TookTooLong, within } from "./timeLimit.ts";
 
 export type LaneRunOptions = {
@@ -24,8 +23,6 @@ export type LaneRunOptions = {
   lane: Claimed;
   items: readonly Item[];
   endings: Endings;
-  /** Events that need not be read. */
-  recent: Pick<RecentEvents, "at">;
   /** Aborted when the claim is lost, or this instance stops. */
   signal: AbortSignal;
   /** False while the claim may have run out without this instance having noticed. */
@@ -50,7 +47,7 @@ export type LaneRun = {
 
 /** Failures, not counting those of infrastructure, after which a process gives up on an item: with the pauses between, some 9 s. */
 const maxFailures = 5;
-/** A handler that has so often not ended in its time is given up on too: it is the item's fault by then. */
+/** A handler that has so often not ended in its time, or asked the database for too much, is given up on too: it is the item's fault by then. */
 const maxTimeouts = 10;
 /** After this long the lane goes to the end of the queue, in milliseconds. */
 const turnMs = 1_000;
@@ -133,8 +130,6 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
 
   async function subjectOf(item: Item): Promise<Recorded | Timer> {
     if (!isEventItem(item)) return { key: lane.key, ...item.timer };
-    const known = options.recent.at(item.position);
-    if (known && !isUnreadable(known)) return known;
     const [event] = await options.store.read(item.stream, item.revision, 1);
     if (!event) throw new Error(`the log does not hold event ${item.revision} of ${item.stream}`);
     return event;
@@ -164,7 +159,7 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     if (late) handlers.abort(error);
     const passing = late || isPassing(error) || error instanceof StreamMoved;
     const tries = item.tries + 1;
-    const timeouts = item.timeouts + (late ? 1 : 0);
+    const timeouts = item.timeouts + (late || asksTooMuch(error) ? 1 : 0);
     const failures = item.failures + (passing ? 0 : 1);
     const describe = { process: process.name, key: lane.key, ...placeOf(item) };
     if ((failures < maxFailures && timeouts < maxTimeouts) || process.givingUp === "never") {
@@ -176,6 +171,10 @@ export function createLaneRun(options: LaneRunOptions): LaneRun {
     await giveUp(item, subject, { error, tries });
     return false;
   }
+
+  /** Where giving up has consequences of its own, a database that is slow for everybody must not bring them about. */
+  const asksTooMuch = (error: Error): boolean =>
+    error instanceof StatementTimedOut && typeof process.givingUp !== "function";
 
   /** The rule's own way to give up first; what goes wrong in it is parked along, and what passes by itself is waited for. */
   async function giveUp(

@@ -13,8 +13,10 @@ export type Planned = { process: string; key: string; event: Recorded };
 /** One stretch of the log: what is to be done about it, for whom it is planned with that, and what it may be the end of. */
 export type Plan = {
   planned: readonly Planned[];
-  /** Processes that have everything up to `position` in their lanes now, and up to where they had before. */
+  /** Processes standing alone that have everything up to `position` in their lanes now, and up to where they had before. */
   from: ReadonlyMap<string, number>;
+  /** Where the front was, if all that are in step move on with it, and those of `from` join them. */
+  front?: number;
   position: number;
   /** Streams that went on, with their newest revisions: lanes set aside under them are ready again. */
   moved: ReadonlyMap<string, number>;
@@ -54,7 +56,7 @@ export async function writePlan(
 /** One statement: a plan is written with almost every event. */
 async function addWork(
   sql: Sql,
-  { planned, from, position, now }: Plan,
+  { planned, from, front, position, now }: Plan,
   { lease, holder }: { lease: Pick<Lease, "name" | "epoch">; holder: string },
 ): Promise<void> {
   const lanes = [...new Map(planned.map((each) => [JSON.stringify([each.process, each.key]), each])).values()];
@@ -67,9 +69,17 @@ async function addWork(
        select name from work.processes join unnest($8::text[], $9::bigint[]) as stood (name, planned) using (name, planned)
        where exists (select from held) order by name for update of processes
      ),
-     whole as (select count(*) = cardinality($8::text[]) as complete from mine),
+     front as (select position from work.front where position = $16 and exists (select from held) for update),
+     whole as (
+       select exists (select from held) and (select count(*) from mine) = cardinality($8::text[])
+         and ($16::bigint is null or exists (select from front)) as complete
+     ),
      moved_on as (
-       update work.processes process set planned = $10 from mine, whole where whole.complete and process.name = mine.name
+       update work.processes process set planned = case when $16::bigint is null then $10::bigint end
+       from mine, whole where whole.complete and process.name = mine.name
+     ),
+     front_moved_on as (
+       update work.front set position = $10 from whole where whole.complete and $16::bigint is not null
      ),
      added as (
        insert into work.items (process, key, position, stream, revision, due_at)
@@ -111,6 +121,7 @@ async function addWork(
       planned.map(({ event }) => event.position),
       planned.map(({ event }) => event.stream),
       planned.map(({ event }) => event.revision),
+      front ?? null,
     ],
   );
   if (!rows[0]!.complete) throw new PlanMoved("another instance plans now, or the stored plan has gone back");

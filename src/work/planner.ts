@@ -1,6 +1,6 @@
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { type EventStore, isUnreadable } from "#src/eventStore/eventStore.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Listeners, Process } from "#src/processes/process.ts";
 import type { Held } from "#src/subscriptions/leaseKeeper.ts";
@@ -10,7 +10,7 @@ import { mayConcern } from "./concerns.ts";
 import { keyFor } from "./keys.ts";
 import { anyListeners, type KnownListeners, listenersReader, loadListeners } from "./listeners.ts";
 import { PlanMoved, type Planned, writePlan } from "./plan.ts";
-import { planned, storedPlanned } from "./processRows.ts";
+import { planned, putInStep, storedPlanned } from "./processRows.ts";
 
 export type PlannerOptions = {
   store: EventStore;
@@ -20,8 +20,8 @@ export type PlannerOptions = {
   holder: string;
   processes: readonly Process[];
   backoff: Backoff;
-  /** Told of events that were just planned: the workers beside it need not read them again. */
-  onPlanned: (events: readonly Recorded[]) => void;
+  /** Something new may be ready. */
+  onPlanned: () => void;
 };
 
 /** Streams of these categories are what a lane can be set aside under. */
@@ -62,15 +62,17 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   const { database, store, clock, log, backoff, holder, onPlanned, onProgress } = options;
   const processes = [...options.processes, listenersReader];
   const stood = await planned(database, processes, await store.head());
+  let front = await putInStep(database, processes);
   const listeners = await loadListeners(database);
   let writing: Promise<unknown> = Promise.resolve();
 
-  const furthest = Math.max(0, ...stood.values());
-  const together = new Set(processes.filter(({ name }) => stood.get(name)! === furthest));
+  const together = new Set(processes.filter(({ name }) => stood.get(name)! === front));
   const behind = processes.filter((process) => !together.has(process));
-  let reached = furthest;
+  /** Those of `together` that have no position of their own in the database. */
+  const inStep = new Set([...together].map(({ name }) => name));
+  let reached = front;
 
-  /** One plan at a time, for those that have not got so far yet. */
+  /** One plan at a time, for those that have not got so far yet. The front moves with those that are together. */
   function write(group: Iterable<Process>, batch: { events: readonly Recorded[]; position: number }): Promise<void> {
     const done = writing.then(async () => {
       if (signal.aborted) return;
@@ -80,12 +82,20 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
       const work = workOf(batch.events, from, { processes: those, listeners });
       const moved = movedStreams(batch.events);
       const { position } = batch;
-      const plan = { planned: work, from, position, moved, listeners: listeners.changes(), now: clock.now() };
+      const plan = {
+        ...{ planned: work, position, moved, listeners: listeners.changes(), now: clock.now() },
+        from: new Map([...from].filter(([name]) => !inStep.has(name))),
+        ...(group === together && { front }),
+      };
       await patiently(() => writePlan(database, plan, { lease: held, holder }), { log, backoff, signal });
       if (signal.aborted) return;
       crashPoint("work:planned");
-      for (const name of from.keys()) stood.set(name, batch.position);
-      onPlanned([...new Set(work.map(({ event }) => event))].filter((event) => !isUnreadable(event)));
+      for (const name of from.keys()) stood.set(name, position);
+      if (group === together) {
+        for (const name of from.keys()) inStep.add(name);
+        front = position;
+      }
+      onPlanned();
       onProgress();
     });
     writing = done.catch(() => undefined);
@@ -98,7 +108,7 @@ async function planFromStored(options: Planning, held: Held, signal: AbortSignal
   };
 
   async function planTogether(): Promise<void> {
-    for await (const batch of subscribe(processes, furthest)) {
+    for await (const batch of subscribe(processes, front)) {
       await write(together, batch);
       reached = batch.position;
     }

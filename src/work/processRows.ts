@@ -1,5 +1,7 @@
-import type { Sql } from "#src/postgres/database.ts";
+import type { Role, Sql } from "#src/postgres/database.ts";
 import type { Process } from "#src/processes/process.ts";
+
+type Named = readonly { name: string }[];
 
 /**
  * Up to where the log is planned for each of these processes. One that is new begins where it says: at the log's beginning, or with what
@@ -13,7 +15,7 @@ export async function planned(sql: Sql, processes: readonly Process[], head: num
   }));
   await sql.query(
     `insert into work.processes (name, planned)
-     select name, coalesce((select min(planned) from work.processes before where before.name = any(wanted.formerly)), beginning)
+     select name, coalesce((select min(planned) from work.planned before where before.name = any(wanted.formerly)), beginning)
      from json_to_recordset($1::json) as wanted (name text, formerly text[], beginning bigint) order by name
      on conflict do nothing`,
     [JSON.stringify(wanted)],
@@ -22,10 +24,36 @@ export async function planned(sql: Sql, processes: readonly Process[], head: num
 }
 
 /** The same of processes that were begun. */
-export async function storedPlanned(sql: Sql, processes: readonly { name: string }[]): Promise<Map<string, number>> {
+export async function storedPlanned(sql: Sql, processes: Named): Promise<Map<string, number>> {
   const { rows } = await sql.query<{ name: string; planned: number }>(
-    "select name, planned from work.processes where name = any($1)",
+    "select name, planned from work.planned where name = any($1)",
     [processes.map(({ name }) => name)],
   );
   return new Map(rows.map(({ name, planned }) => [name, planned]));
+}
+
+/**
+ * Puts those of these processes that stand furthest in step: from here on they move with the front alone. Every other one, of another
+ * version of the service too, stands alone, so that no front goes over what it has not got. Answers the front. Nobody's position changes.
+ */
+export async function putInStep(database: Role, processes: Named): Promise<number> {
+  return database.transaction(async (tx) => {
+    await tx.query("select from work.front for update");
+    const { rows } = await tx.query<{ position: number }>(
+      `with furthest as (select coalesce(max(planned), 0) as position from work.planned where name = any($1)),
+       stood as (
+         update work.processes process
+         set planned = case when stood.name = any($1) and stood.planned = furthest.position then null else stood.planned end
+         from work.planned stood, furthest where process.name = stood.name
+       )
+       update work.front set position = furthest.position from furthest returning front.position`,
+      [processes.map(({ name }) => name)],
+    );
+    return rows[0]!.position;
+  });
+}
+
+/** Gives every process a position of its own. */
+export async function putAlone(sql: Sql): Promise<void> {
+  await sql.query("update work.processes set planned = front.position from work.front where planned is null");
 }

@@ -8,7 +8,7 @@ import { listenersReader, loadListeners } from "./listeners.ts";
 import { writePlan } from "./plan.ts";
 import { movedStreams, obstacleCategories, workOf } from "./planner.ts";
 import { plannerLease } from "./plannerLease.ts";
-import { planned } from "./processRows.ts";
+import { planned, putAlone } from "./processRows.ts";
 
 export type RewindOptions = {
   store: EventStore;
@@ -43,6 +43,7 @@ export async function rewind(options: RewindOptions, { act }: { act: boolean }):
   try {
     const head = await store.head();
     const readers = [...processes, listenersReader];
+    await putAlone(database);
     const before = await planned(database, readers, head);
     if (head === 0) throw new StartError("The event log is empty: is this the right one?");
     const logIsOlder = Math.max(0, ...before.values()) > head;

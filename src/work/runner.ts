@@ -78,17 +78,7 @@ export function createProcessRunner(options: ProcessRunnerOptions): ProcessRunne
     worker.start();
     keeper = keepLeases({
       ...{ database, clock, log, holder: instanceId, names: [plannerLease], lastsMs: plannerLeaseMs },
-      work: (held) =>
-        plan(
-          {
-            ...planner,
-            onPlanned(events) {
-              worker.remember(events);
-              worker.wake();
-            },
-          },
-          held,
-        ),
+      work: (held) => plan({ ...planner, onPlanned: worker.wake }, held),
     });
   }
   let beginning: Promise<void> | undefined;

@@ -5,7 +5,6 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { Process, WaitFor } from "#src/processes/process.ts";
 import { asError, type Backoff, type Log } from "#src/subscriptions/retrying.ts";
-import type { Recorded } from "#streams/event.ts";
 import { createEndings } from "./endingBatches.ts";
 import type { Projected } from "./handlerContext.ts";
 import type { Item } from "./items.ts";
@@ -23,7 +22,6 @@ import {
   type Room,
 } from "./lanes.ts";
 import { bringBackParked } from "./parked.ts";
-import { createRecentEvents } from "./recentEvents.ts";
 import { trySetAside } from "./setAside.ts";
 import { createTakeovers } from "./takeovers.ts";
 
@@ -47,8 +45,6 @@ export type Worker = {
   stop(graceMs: number): Promise<void>;
   /** Something may be ready: looks at once instead of at the next poll. */
   wake(): void;
-  /** Events that were just planned: they need not be read from the log again. */
-  remember(events: readonly Recorded[]): void;
 };
 
 const pollEveryMs = 250;
@@ -65,7 +61,6 @@ export function createWorker(options: WorkerOptions): Worker {
   const byName = new Map(processes.map((process) => [process.name, process]));
   const endings = createEndings({ database, clock, log, backoff, onReady: () => stopping.signal.aborted || wake() });
   const running = new Map<string, Running>();
-  const recent = createRecentEvents();
   const takeovers = createTakeovers(clock);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
@@ -127,7 +122,6 @@ export function createWorker(options: WorkerOptions): Worker {
       lane,
       items,
       endings,
-      recent,
       signal: controller.signal,
       isFresh: () => clock.monotonic() - entry.extendedAt < claimMs,
       onTimer: wakeAt,
@@ -246,7 +240,6 @@ export function createWorker(options: WorkerOptions): Worker {
         );
     },
     wake,
-    remember: recent.add,
   };
 }
 

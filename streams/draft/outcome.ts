@@ -9,6 +9,10 @@ export type DraftOutcome = Exclude<DraftStatus, "sent">;
 export const outcomeOf = ({ status }: { status: DraftStatus }): DraftOutcome | null =>
   status === "sent" ? null : status;
 
+/** Whether a draft in this state is decided about no more, but for a stale one that is rejected. */
+export const isEnd = (status: DraftStatus): boolean =>
+  status === "sent" || status === "rejected" || status === "stale" || status === "failed";
+
 /**
  * What an event of a draft makes of it for its thread; null if it stays as it was. A draft that is approved by its very submission was
  * never pending for anybody.

@@ -2,29 +2,42 @@ import type { Decider } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type FilingDecision, type FilingEvent, filingStream } from "./events.ts";
+import { afterDecision, type HeldLine, isNextInLine, nobodyHeld } from "./heldLine.ts";
+
+/** A decision that is to be carried out. */
+export type PendingFiling = FilingDecision & {
+  /** By a marker alone: "in place" on the thread that was decided, or "apart" on one of its own (MailQuarantined). Absent: as decided. */
+  quarantined?: "in place" | "apart";
+};
 
 export type Filing = {
+  /** The stream's newest revision; -1 before the first event. */
+  revision: number;
   /** The newest filing number; 0 before the first. */
   lastNumber: number;
   /** Everything up to this revision of the inbox has a decision; -1 before the first. */
   decidedUpTo: number;
   /** Everything up to this revision of the inbox is in its thread; -1 before the first. */
   filedUpTo: number;
-  /** Decided and not yet carried out, oldest first. */
-  pending: FilingDecision[];
-  /** Filed as markers without content, and not released yet, oldest first. */
-  held: readonly FilingDecision[];
+  /** Decided and not yet carried out, oldest first: no more than one page of a filer. */
+  pending: PendingFiling[];
+  /** What was filed as markers without content, and is not released yet. */
+  held: HeldLine;
 };
 
 export const isHeld = ({ disposition }: Pick<FilingDecision, "disposition">): boolean =>
   disposition === "held_over_quota" || disposition === "held_identity_disabled";
 
 export type FilingCommand =
-  | { type: "DecideFiling"; decisions: FilingDecision[] }
-  | { type: "DecideRelease"; decisions: FilingDecision[] }
+  /** `quarantine`: why the one decision is the smaller form of one that cannot be recorded. */
+  | { type: "DecideFiling"; decisions: FilingDecision[]; quarantine?: string }
+  /** `after`: the release that these follow in the line, as it was read; null: an earlier version's releases had left them behind. */
+  | { type: "DecideRelease"; decisions: FilingDecision[]; after: number | null }
+  | { type: "QuarantineMail"; number: number; reason: string; threadId: string | null }
   | { type: "MarkFiled"; number: number; inboxRevision: number };
 
-function evolve(filing: Filing, event: FilingEvent): Filing {
+function evolve(before: Filing, event: FilingEvent): Filing {
+  const filing = { ...before, revision: before.revision + 1 };
   switch (event.type) {
     case "FilingDecided":
       return {
@@ -32,7 +45,11 @@ function evolve(filing: Filing, event: FilingEvent): Filing {
         lastNumber: event.data.number,
         decidedUpTo: Math.max(filing.decidedUpTo, event.data.inboxRevision),
         pending: [...filing.pending, event.data],
-        held: heldAfter(filing.held, event.data),
+        held: afterDecision(filing.held, {
+          decision: event.data,
+          isHeld: isHeld(event.data),
+          revision: filing.revision,
+        }),
       };
     case "MailFiled":
       return {
@@ -40,22 +57,37 @@ function evolve(filing: Filing, event: FilingEvent): Filing {
         filedUpTo: Math.max(filing.filedUpTo, event.data.inboxRevision),
         pending: filing.pending.filter((decision) => decision.number > event.data.number),
       };
+    case "MailQuarantined":
+      return {
+        ...filing,
+        pending: filing.pending.map((each) =>
+          each.number === event.data.number ? asQuarantined(each, event.data) : each,
+        ),
+      };
     default:
       return unreachable(event);
   }
 }
 
-function heldAfter(held: readonly FilingDecision[], decision: FilingDecision): readonly FilingDecision[] {
-  if (decision.releases !== undefined) return held.filter(({ number }) => number !== decision.releases);
-  return isHeld(decision) ? [...held, decision] : held;
+/** What is held stays so, as its marker shows no content anyway, and what was received before is no message. */
+function asQuarantined(
+  decision: PendingFiling,
+  { reason, threadId }: { reason: string; threadId: string | null },
+): PendingFiling {
+  const isMessage = !isHeld(decision) && decision.disposition !== "duplicate";
+  const judged = isMessage ? { ...decision, disposition: "quarantined" as const, reason } : decision;
+  if (threadId === null) return { ...judged, quarantined: "in place" };
+  return { ...judged, quarantined: "apart", threadId, opensThread: true, absorbs: [] };
 }
 
 function decide(command: FilingCommand, filing: Filing): FilingEvent[] {
   switch (command.type) {
     case "DecideFiling":
-      return decideFiling(command.decisions, filing);
+      return decideFiling(command, filing);
     case "DecideRelease":
-      return release(command.decisions, filing);
+      return release(command, filing);
+    case "QuarantineMail":
+      return quarantine(command, filing);
     case "MarkFiled": {
       const newly = filing.pending.some(({ number }) => number <= command.number);
       if (!newly && command.inboxRevision <= filing.filedUpTo) return [];
@@ -66,24 +98,44 @@ function decide(command: FilingCommand, filing: Filing): FilingEvent[] {
   }
 }
 
-function decideFiling(decisions: readonly FilingDecision[], filing: Filing): FilingEvent[] {
+function decideFiling(
+  { decisions, quarantine: reason }: Extract<FilingCommand, { type: "DecideFiling" }>,
+  filing: Filing,
+): FilingEvent[] {
   const next = decisions[0];
   // Somebody else decided these meanwhile: what is recorded counts, not what this filer thought.
   if (!next || next.inboxRevision !== filing.decidedUpTo + 1 || next.number !== filing.lastNumber + 1) return [];
+  const decided = decisions.map((decision): FilingEvent => ({ type: "FilingDecided", data: decision }));
+  if (reason === undefined) return decided;
+  const { number, deliveryId } = next;
+  return [...decided, { type: "MailQuarantined", data: { number, deliveryId, reason, threadId: null } }];
+}
+
+/** Only if everything decided before is in its thread, and these are the next that are held: merges in between would change where they go. */
+function release(
+  { decisions, after }: Extract<FilingCommand, { type: "DecideRelease" }>,
+  filing: Filing,
+): FilingEvent[] {
+  if (decisions[0]?.number !== filing.lastNumber + 1 || filing.pending.length > 0) return [];
+  const markers = decisions.map(({ releases }) => releases);
+  if (!isNextInLine(filing.held, { markers, after })) return [];
   return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 
-/** Only if everything decided before is in its thread, and all of these are still held: merges in between would change where they go. */
-function release(decisions: readonly FilingDecision[], filing: Filing): FilingEvent[] {
-  if (decisions[0]?.number !== filing.lastNumber + 1 || filing.pending.length > 0) return [];
-  const held = new Set(filing.held.map(({ number }) => number));
-  if (!decisions.every(({ releases }) => releases !== undefined && held.has(releases))) return [];
-  return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
+/** Each step once: by a marker in place, then by one apart. Nothing if it was carried out meanwhile. */
+function quarantine(
+  { number, reason, threadId }: Extract<FilingCommand, { type: "QuarantineMail" }>,
+  filing: Filing,
+): FilingEvent[] {
+  const decision = filing.pending.find((each) => each.number === number);
+  if (!decision || decision.quarantined === "apart") return [];
+  if (threadId === null && decision.quarantined !== undefined) return [];
+  return [{ type: "MailQuarantined", data: { number, deliveryId: decision.deliveryId, reason, threadId } }];
 }
 
 export const filingDecider: Decider<Filing, FilingCommand, FilingEvent> = {
   category: "filing",
-  initial: { lastNumber: 0, decidedUpTo: -1, filedUpTo: -1, pending: [], held: [] },
+  initial: { revision: -1, lastNumber: 0, decidedUpTo: -1, filedUpTo: -1, pending: [], held: nobodyHeld },
   evolve,
   decide,
 };

@@ -32,6 +32,8 @@ export type FilingDecision = {
    * by its new number. Absent everywhere else.
    */
   releases?: number;
+  /** With `releases`: the revision of that first filing in this stream. What is still held lies behind it. Absent in older events. */
+  releasesRevision?: number;
   /** In a bounce of ours: the outbound message it reports. */
   bouncedAttemptId: string | null;
 };
@@ -39,6 +41,11 @@ export type FilingDecision = {
 export type FilingEvent =
   | Event<"FilingDecided", FilingDecision>
   /** Everything decided up to this number, and received up to this inbox revision, is in its thread. */
-  | Event<"MailFiled", { number: number; inboxRevision: number }>;
+  | Event<"MailFiled", { number: number; inboxRevision: number }>
+  /**
+   * What was decided under this number cannot be recorded as it is. The mail is filed by a marker that always fits: its sender, its subject and
+   * `reason`, no content. `threadId`: a new thread of its own, because the one that was decided does not take even that; null: it does.
+   */
+  | Event<"MailQuarantined", { number: number; deliveryId: string; reason: string; threadId: string | null }>;
 
 export const filingStream = (identityId: string): string => `filing-${identityId}`;

@@ -14,4 +14,4 @@ export const inboxDecider: Decider<Inbox, InboxCommand, InboxEvent> = {
   decide: (command) => [{ type: "MailReceived", data: command.mail }],
 };
 
-export const inboxes = stream({ decider: inboxDecider, name: inboxStream });
+export const inboxes = stream({ decider: inboxDecider, name: inboxStream, tailOnly: true });

@@ -22,6 +22,8 @@ export type MailHeaders = {
   contentDigest: string;
   /** In a bounce: the Message-IDs of the mail it reports. */
   reportedMessageIds: string[];
+  /** Fields with more addresses than are read, of which only the first part was; "header" if that is true of the header. Absent: none. */
+  cut?: string[];
 };
 
 export type Classification = "person" | "auto_reply" | "bounce" | "list";
@@ -34,7 +36,8 @@ export type InboxEvent = Event<
     workspaceId: string;
     identityId: string;
     envelope: { from: string; to: string };
-    remote: { ip: string; helo: string };
+    /** `relay`: the address is that of the operator's own relay, which did not say who its client was. */
+    remote: { ip: string; helo: string; relay?: true };
     rawSha256: string;
     sizeBytes: number;
     headers: MailHeaders;

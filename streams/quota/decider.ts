@@ -1,14 +1,19 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { type IdSet, includesId, noIds, withId } from "../idSet.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import type { QuotaEvent } from "./events.ts";
 
 /**
- * One object per stream, changed in place: with 15,000 sends a period a copy per event would make a fold quadratic. Folding an event a
- * second time changes nothing, and a state that runs ahead of its revision only meets a conflict when it appends.
+ * Every reservation of the period is known by its id, because any may still be given back, once, and whatever was given back must never be
+ * reserved again: what was forgotten could be counted twice, or given back twice. Those of mail that has left are among them: nothing tells
+ * the quota which they are.
  */
-export type Quota = { used: number; reservations: Map<string, "reserved" | "released"> };
+export type Quota = { used: number; reserved: IdSet; released: IdSet };
+
+export const isReserved = ({ reserved, released }: Quota, reservationId: string): boolean =>
+  includesId(reserved, reservationId) && !includesId(released, reservationId);
 
 export type QuotaCommand =
   /** `cap` null: no limit. `elsewhere`: what counts against it beside this stream. */
@@ -17,23 +22,24 @@ export type QuotaCommand =
   | { type: "ReserveThoseThatFit"; reservationIds: readonly string[]; cap: number | null; elsewhere?: number }
   | { type: "ReleaseQuota"; reservationId: string };
 
-const initial: Quota = { used: 0, reservations: new Map() };
+const isKnown = ({ reserved, released }: Quota, id: string): boolean =>
+  includesId(reserved, id) || includesId(released, id);
+
+const initial: Quota = { used: 0, reserved: noIds, released: noIds };
 
 function evolve(quota: Quota, event: QuotaEvent): Quota {
-  const ledger = quota === initial ? { used: 0, reservations: new Map() } : quota;
-  const { reservationId } = event.data;
-  const before = ledger.reservations.get(reservationId);
   switch (event.type) {
-    case "QuotaReserved":
-      if (before !== undefined) return ledger;
-      ledger.reservations.set(reservationId, "reserved");
-      ledger.used += 1;
-      return ledger;
-    case "QuotaReleased":
-      if (before === "released") return ledger;
-      ledger.reservations.set(reservationId, "released");
-      if (before === "reserved") ledger.used -= 1;
-      return ledger;
+    case "QuotaReserved": {
+      const { reservationId } = event.data;
+      if (isKnown(quota, reservationId)) return quota;
+      return { ...quota, used: quota.used + 1, reserved: withId(quota.reserved, reservationId) };
+    }
+    case "QuotaReleased": {
+      const { reservationId } = event.data;
+      if (includesId(quota.released, reservationId)) return quota;
+      const used = quota.used - (isReserved(quota, reservationId) ? 1 : 0);
+      return { ...quota, used, released: withId(quota.released, reservationId) };
+    }
     default:
       return unreachable(event);
   }
@@ -47,8 +53,7 @@ function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
       return reserveThoseThatFit(command, quota);
     case "ReleaseQuota": {
       const { reservationId } = command;
-      const known = quota.reservations.get(reservationId);
-      return known === "released" ? [] : [{ type: "QuotaReleased", data: { reservationId } }];
+      return includesId(quota.released, reservationId) ? [] : [{ type: "QuotaReleased", data: { reservationId } }];
     }
     default:
       return unreachable(command);
@@ -57,9 +62,8 @@ function decide(command: QuotaCommand, quota: Quota): QuotaEvent[] {
 
 function reserve(command: Extract<QuotaCommand, { type: "ReserveQuota" }>, quota: Quota): QuotaEvent[] {
   const { reservationId } = command;
-  const known = quota.reservations.get(reservationId);
-  if (known === "reserved") return [];
-  if (known === "released") throw new Rejected("send_in_progress", "this send was abandoned");
+  if (isReserved(quota, reservationId)) return [];
+  if (includesId(quota.released, reservationId)) throw new Rejected("send_in_progress", "this send was abandoned");
   if (command.cap !== null && quota.used + (command.elsewhere ?? 0) >= command.cap) {
     throw new Rejected(
       "plan_limit_reached",
@@ -73,7 +77,7 @@ function reserveThoseThatFit(
   { reservationIds, cap, elsewhere = 0 }: Extract<QuotaCommand, { type: "ReserveThoseThatFit" }>,
   quota: Quota,
 ): QuotaEvent[] {
-  const fresh = [...new Set(reservationIds)].filter((id) => !quota.reservations.has(id));
+  const fresh = [...new Set(reservationIds)].filter((id) => !isKnown(quota, id));
   const room = cap === null ? fresh.length : Math.max(0, cap - elsewhere - quota.used);
   return fresh.slice(0, room).map((reservationId) => ({ type: "QuotaReserved", data: { reservationId } }));
 }

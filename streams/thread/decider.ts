@@ -1,12 +1,13 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
-import type { DraftOutcome } from "../draft/outcome.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
+import { absorb, requireWhole } from "./absorption.ts";
 import { authenticateMessage, type ThreadAuthentication } from "./authentication.ts";
-import { type NotedDraft, type Priority, type ThreadEvent, type ThreadStatus, threadStream } from "./events.ts";
+import { noteDraft, type ThreadDrafts } from "./drafts.ts";
+import { type Priority, type ThreadEvent, type ThreadStatus, threadStream } from "./events.ts";
 import { evolveThread, initialThread } from "./evolve.ts";
-import { absorb, fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
+import { fileMessage, holdMessage, type ThreadFiling } from "./filing.ts";
 import { claimSend, recordSent, releaseClaim, type ThreadSending } from "./sending.ts";
 import type { Thread } from "./thread.ts";
 
@@ -14,10 +15,18 @@ export type ThreadCommand =
   | ThreadFiling
   | ThreadSending
   | ThreadAuthentication
+  | ThreadDrafts
   /** A mail of ours opens it. Repeating it changes nothing. */
   | { type: "OpenThread"; opened: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] }
-  | { type: "UpdateThread"; status?: ThreadStatus; needsReview?: boolean; priority?: Priority; because: string }
-  | { type: "NoteDraft"; draftId: string; outcome: DraftOutcome; draftRevision: number };
+  /** `once`: the name of a change that may be asked for again, and is then not made again, whatever was set since. */
+  | {
+      type: "UpdateThread";
+      status?: ThreadStatus;
+      needsReview?: boolean;
+      priority?: Priority;
+      because: string;
+      once?: string;
+    };
 
 function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
   if (thread.mergedInto !== null) {
@@ -40,6 +49,7 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
     case "HoldMessage":
       return holdMessage(command, thread);
     case "FreezeThread":
+      requireWhole(thread);
       return [{ type: "ThreadFrozen", data: { survivorId: command.survivorId, number: command.number } }];
     case "AbsorbThread":
       return absorb(command, thread);
@@ -61,41 +71,20 @@ function decide(command: ThreadCommand, thread: Thread): ThreadEvent[] {
 }
 
 function update(command: Extract<ThreadCommand, { type: "UpdateThread" }>, thread: Thread): ThreadEvent[] {
-  const { status, needsReview, priority, because } = command;
+  const { status, needsReview, priority, because, once } = command;
+  if (once !== undefined && thread.doneOnce.includes(once)) return [];
+  const mark = once === undefined ? {} : { once };
   const events: ThreadEvent[] = [];
   if (status !== undefined && status !== thread.status) {
-    events.push({ type: "ThreadStatusChanged", data: { status, because } });
+    events.push({ type: "ThreadStatusChanged", data: { status, because, ...mark } });
   }
   if (needsReview !== undefined && needsReview !== thread.needsReview) {
     events.push({ type: "ThreadReviewSet", data: { needsReview, reason: needsReview ? because : null } });
   }
   if (priority !== undefined && priority !== thread.priority) {
-    events.push({ type: "ThreadPrioritySet", data: { priority } });
+    events.push({ type: "ThreadPrioritySet", data: { priority, ...mark } });
   }
   return events;
-}
-
-function noteDraft(command: Extract<ThreadCommand, { type: "NoteDraft" }>, thread: Thread): ThreadEvent[] {
-  const { draftId, outcome, draftRevision } = command;
-  const known = thread.drafts[draftId];
-  if (known && (known.status === "sent" || known.revision >= draftRevision)) return [];
-  const open = outcome === "pending" || outcome === "approved" || outcome === "sending";
-  const noted: NotedDraft = { status: open ? outcome : "closed", revision: draftRevision };
-  const events: ThreadEvent[] = [{ type: "DraftNoted", data: { draftId, ...noted } }];
-  const status = statusAfter(outcome, draftId, thread);
-  if (status !== null && status !== thread.status) {
-    events.push({ type: "ThreadStatusChanged", data: { status, because: `draft ${outcome}` } });
-  }
-  return events;
-}
-
-function statusAfter(outcome: DraftOutcome, draftId: string, thread: Thread): ThreadStatus | null {
-  if (outcome === "pending") return "draft_pending";
-  if (outcome === "rejected") return "open";
-  if (outcome !== "stale" && outcome !== "failed") return null;
-  const others = Object.entries(thread.drafts).filter(([id]) => id !== draftId);
-  if (others.some(([, draft]) => draft.status === "sending")) return null;
-  return others.some(([, draft]) => draft.status === "pending") ? "draft_pending" : "open";
 }
 
 export const threadDecider: Decider<Thread, ThreadCommand, ThreadEvent> = {

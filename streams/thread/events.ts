@@ -99,6 +99,9 @@ export type Authentication = {
 
 export type ContactStatus = "unknown" | "trusted" | "blocked";
 
+/** Which part of how many, from 1. */
+export type AbsorbedPart = { n: number; of: number };
+
 export type NewestWord = { messageId: string; number: number };
 
 export type ThreadEvent =
@@ -135,15 +138,20 @@ export type ThreadEvent =
       }
     >
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
-  | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string }>
+  /** `once`: names the change that made it, where that may be asked for again and must not be made twice. Absent in older events. */
+  | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string; once?: string }>
   | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null }>
-  | Event<"ThreadPrioritySet", { priority: Priority }>
+  /** `once`: as above. */
+  | Event<"ThreadPrioritySet", { priority: Priority; once?: string }>
   | Event<"DraftNoted", { draftId: string } & NotedDraft>
   | Event<"SendClaimed", SendClaim & { replaces: string | null }>
   | Event<"SendClaimReleased", { draftId: string; attemptId: string; because: string }>
   /** From here on this thread only points to the survivor, where everything else happens. `number`: the filing that merged them. */
   | Event<"ThreadFrozen", { survivorId: string; number: number }>
-  /** What the survivor has to know of the absorbed one to judge sends as both together. */
+  /**
+   * What the survivor has to know of the absorbed one to judge sends as both together. What is too much for one event comes in parts: until the
+   * last one nothing is sent from the survivor.
+   */
   | Event<
       "ThreadAbsorbed",
       {
@@ -152,6 +160,7 @@ export type ThreadEvent =
         newestNumber: number;
         newestWord: NewestWord | null;
         participants: string[];
+        /** Open ones, and those that closed last. In older events all there were. */
         drafts: Record<string, NotedDraft>;
         claims: SendClaim[];
         needsReview: boolean;
@@ -159,6 +168,8 @@ export type ThreadEvent =
         unauthenticated?: number[];
         /** By draft: the machines that were answered. Absent in older events. */
         machineAnswers?: Record<string, string[]>;
+        /** Absent where this is all, and in older events. */
+        part?: AbsorbedPart;
       }
     >;
 

@@ -1,5 +1,6 @@
 import { isMachines } from "../inbox/words.ts";
-import type { HeldMessage, InboundMessage, NewestWord, NotedDraft, SendClaim, ThreadEvent } from "./events.ts";
+import type { ThreadAbsorption } from "./absorption.ts";
+import type { HeldMessage, InboundMessage, ThreadEvent } from "./events.ts";
 import type { Thread } from "./thread.ts";
 
 /** Mail arriving on a thread, and threads becoming one. Carried out from filing decisions, possibly more than once. */
@@ -17,22 +18,7 @@ export type ThreadFiling =
       opens: Extract<ThreadEvent, { type: "ThreadOpened" }>["data"] | null;
     }
   | { type: "FreezeThread"; survivorId: string; number: number }
-  | {
-      type: "AbsorbThread";
-      absorbedId: string;
-      number: number;
-      newestNumber: number;
-      newestWord: NewestWord | null;
-      participants: readonly string[];
-      drafts: Readonly<Record<string, NotedDraft>>;
-      claims: SendClaim[];
-      needsReview: boolean;
-      unauthenticated: readonly number[];
-      machineAnswers?: Readonly<Record<string, readonly string[]>>;
-    };
-
-/** So many fit into the event of a merge; a thread that has more of them waiting is somebody's flood. */
-const maxUnauthenticated = 10_000;
+  | ThreadAbsorption;
 
 export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage" }>, thread: Thread): ThreadEvent[] {
   const { message, opens } = command;
@@ -74,25 +60,4 @@ function reviewReason(
   const from = command.message.from?.address.toLowerCase();
   if (from === undefined || !thread.participants.includes(from)) return "a sender who never took part in this thread";
   return null;
-}
-
-export function absorb(command: Extract<ThreadFiling, { type: "AbsorbThread" }>, thread: Thread): ThreadEvent[] {
-  if (thread.absorbed.includes(command.absorbedId)) return [];
-  const { type: _, participants, drafts, unauthenticated, machineAnswers = {}, ...rest } = command;
-  const answered = Object.fromEntries(Object.entries(machineAnswers).map(([draft, to]) => [draft, [...to]]));
-  const lists = {
-    participants: [...participants],
-    drafts: { ...drafts },
-    unauthenticated: unauthenticated.slice(-maxUnauthenticated),
-    ...(Object.keys(answered).length > 0 && { machineAnswers: answered }),
-  };
-  const events: ThreadEvent[] = [{ type: "ThreadAbsorbed", data: { ...rest, ...lists } }];
-  if (command.needsReview && !thread.needsReview) {
-    events.push({ type: "ThreadReviewSet", data: { needsReview: true, reason: "the merged thread needed review" } });
-  }
-  const pending = Object.values(drafts).some((draft) => draft.status === "pending");
-  if (pending && thread.status !== "draft_pending") {
-    events.push({ type: "ThreadStatusChanged", data: { status: "draft_pending", because: "merged" } });
-  }
-  return events;
 }

@@ -1,4 +1,5 @@
 import { Rejected } from "../decider.ts";
+import { entriesOf } from "../idMap.ts";
 import { isMachines } from "../inbox/words.ts";
 import type { Thread } from "./thread.ts";
 
@@ -10,7 +11,8 @@ export function requireNoLoop(
   thread: Pick<Thread, "machineAnswers">,
   { draftId, machineAddresses = [] }: { draftId: string; machineAddresses?: readonly string[] },
 ): void {
-  const others = Object.entries(thread.machineAnswers).filter(([id]) => id !== draftId);
+  if (machineAddresses.length === 0) return;
+  const others = entriesOf(thread.machineAnswers).filter(([id]) => id !== draftId);
   const again = machineAddresses.find((address) => others.some(([, answered]) => answered.includes(address)));
   if (again === undefined) return;
   throw new Rejected(

@@ -1,5 +1,8 @@
 import { Rejected } from "../decider.ts";
 import { newerWord, staleDraft } from "../draft/staleness.ts";
+import { entryOf } from "../idMap.ts";
+import { requireWhole } from "./absorption.ts";
+import { mayHaveForgotten, notedDraft } from "./drafts.ts";
 import type { SendClaim, ThreadEvent } from "./events.ts";
 import { requireNoLoop } from "./loopGuard.ts";
 import type { Thread } from "./thread.ts";
@@ -24,13 +27,17 @@ export type ThreadSending =
       to: string[];
     };
 
+/** The claim under which a draft is on its way out; undefined if there is none. */
+export const sendClaimOf = ({ claims }: Thread, draftId: string): SendClaim | undefined => entryOf(claims, draftId);
+
 export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>, thread: Thread): ThreadEvent[] {
   const { claim, basedOnNumber, replaces } = command;
+  requireWhole(thread);
   const newer = newerWord(thread, { basedOnNumber });
   if (newer !== null) throw staleDraft(newer.messageId);
-  const held = thread.claims[claim.draftId];
+  const held = sendClaimOf(thread, claim.draftId);
   if (held && held.attemptId === claim.attemptId) return [];
-  if ((held?.attemptId ?? null) !== replaces || thread.drafts[claim.draftId]?.status === "sent") {
+  if ((held?.attemptId ?? null) !== replaces || notedDraft(thread, claim.draftId)?.status === "sent") {
     throw new Rejected("send_in_progress", "this draft is already being sent");
   }
   requireNoLoop(thread, claim);
@@ -39,16 +46,23 @@ export function claimSend(command: Extract<ThreadSending, { type: "ClaimSend" }>
 
 export function releaseClaim(command: Extract<ThreadSending, { type: "ReleaseClaim" }>, thread: Thread): ThreadEvent[] {
   const { draftId, attemptId, because } = command;
-  if (thread.claims[draftId]?.attemptId !== attemptId) return [];
+  if (sendClaimOf(thread, draftId)?.attemptId !== attemptId) return [];
   return [{ type: "SendClaimReleased", data: { draftId, attemptId, because } }];
 }
 
 export function recordSent(command: Extract<ThreadSending, { type: "RecordSent" }>, thread: Thread): ThreadEvent[] {
   const { type: _, ...sent } = command;
-  if (thread.drafts[sent.draftId]?.status === "sent") return [];
+  if (wasSent(thread, sent.draftId)) return [];
   const events: ThreadEvent[] = [{ type: "MessageSent", data: sent }];
   if (thread.status !== "waiting") {
     events.push({ type: "ThreadStatusChanged", data: { status: "waiting", because: "a reply was sent" } });
   }
   return events;
+}
+
+/** A draft that is neither known nor claimed, where some are forgotten, was sent so long ago. */
+function wasSent(thread: Thread, draftId: string): boolean {
+  const known = notedDraft(thread, draftId);
+  if (known !== undefined) return known.status === "sent";
+  return mayHaveForgotten(thread) && sendClaimOf(thread, draftId) === undefined;
 }

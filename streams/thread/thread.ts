@@ -1,5 +1,10 @@
-import type { NewestWord, NotedDraft, Priority, SendClaim, ThreadStatus } from "./events.ts";
+import type { IdMap } from "../idMap.ts";
+import type { AbsorbedPart, NewestWord, NotedDraft, Priority, SendClaim, ThreadStatus } from "./events.ts";
 
+/** What was last heard of a draft. */
+export type DraftNote = NotedDraft & { draftId: string };
+
+/** What a thread's decisions need, and no more: of its messages the newest numbers, of its drafts the open ones. */
 export type Thread = {
   exists: boolean;
   workspaceId: string;
@@ -12,18 +17,29 @@ export type Thread = {
   mergedInto: string | null;
   /** The filing number of that merge; 0 for a thread that stands on its own. */
   mergeNumber: number;
-  absorbed: readonly string[];
+  /** The threads that were merged into this one. Each has to be known for ever: told again, it must change nothing. */
+  absorbed: IdMap<true>;
+  /** Those whose parts have begun to come: how far they have. */
+  absorbing: Readonly<Record<string, AbsorbedPart>>;
   newestNumber: number;
   /** The filing number of the mail that opened it; null if it was opened by a mail of ours. */
   openingNumber: number | null;
   /** Filing numbers of mails whose authentication is still to come. */
-  unauthenticated: readonly number[];
+  unauthenticated: IdMap<true>;
   /** The newest message a send must not overlook: a person's or a list's, not a machine's answer. */
   newestWord: NewestWord | null;
   /** Addresses (lower case) that wrote here or were written to. */
   participants: readonly string[];
-  drafts: Readonly<Record<string, NotedDraft>>;
-  claims: Readonly<Record<string, SendClaim>>;
-  /** By draft that was sent, or may be: the machines' addresses (lower case) that it answers. */
-  machineAnswers: Readonly<Record<string, readonly string[]>>;
+  /** Open drafts: pending, approved or sending. */
+  drafts: IdMap<NotedDraft>;
+  pendingDrafts: number;
+  sendingDrafts: number;
+  /** The drafts that closed last, the newest at the end: at most 200. An older note about one of them changes nothing. */
+  closedDrafts: readonly DraftNote[];
+  /** By draft that is on its way out. */
+  claims: IdMap<SendClaim>;
+  /** By draft that was sent, or may be: the machines' addresses (lower case) that it answers. Each machine is answered once, for ever, so each is remembered. */
+  machineAnswers: IdMap<readonly string[]>;
+  /** Marks of the changes made last that may be asked for again: at most 200. */
+  doneOnce: readonly string[];
 };

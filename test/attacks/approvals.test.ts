@@ -219,7 +219,12 @@ describe("attacks on approvals", function () {
       const raw = Buffer.from(
         mail({ id: "re@boss", inReplyTo: message_id.slice(1, -1), text: `OK!\r\n> ${links.approve}` }),
       );
-      await accept({ recipient, address, from: "boss@example.com", raw, remote: { ip: "192.0.2.1", helo: "x" } });
+      await accept({
+        recipients: [{ recipient, address }],
+        from: "boss@example.com",
+        raw,
+        remote: { ip: "192.0.2.1", helo: "x" },
+      });
       await service.caughtUp();
       const entry = (await ask("GET /v1/inbound")).json.data[0];
       expect(entry.disposition).to.equal("approval_reply");

@@ -1,5 +1,8 @@
 import { expect } from "chai";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { readHeaders } from "#src/mail/in/headers.ts";
+import type { Ask } from "#test/support/asking.ts";
+import { operator } from "#test/support/cause.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 
 /** Mails made so that what is recorded of them outgrows an event or an append: none may hold up those behind it. */
@@ -7,16 +10,20 @@ describe("filing mails made to be too large to be recorded", function () {
   this.timeout(300_000);
   let service: InProcess;
   let to: string;
+  let workspaceId: string;
+  let identityId: string;
+  let ask: Ask;
   let accept: (raw: string) => Promise<void>;
 
   before(async () => {
     service = await startInProcess();
-    const { id } = await service.workspace();
-    to = (await service.identity(id)).address;
+    ({ id: workspaceId, ask } = await service.workspace());
+    ({ id: identityId, address: to } = await service.identity(workspaceId));
     const { resolve, accept: take } = reception(service.deps);
     const recipient = (await resolve(to))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
-    accept = (raw) => take({ recipient, address: to, from: "ann@customer.example", raw: Buffer.from(raw), remote });
+    accept = (raw) =>
+      take({ recipients: [{ recipient, address: to }], from: "ann@customer.example", raw: Buffer.from(raw), remote });
   });
 
   after(() => service.stop());
@@ -50,12 +57,12 @@ describe("filing mails made to be too large to be recorded", function () {
     let [readAtOnce, most] = [0, 0];
     let goOn = (): void => {};
     const stalled = new Promise<void>((resolve) => (goOn = resolve));
-    parser.parse = async (raw) => {
+    parser.parse = async (raw, about) => {
       readAtOnce += raw.length;
       most = Math.max(most, readAtOnce);
       await stalled;
       // Its head is enough to file it by: what a large body costs is not the point here.
-      return parse(raw.subarray(0, 1_000)).finally(() => (readAtOnce -= raw.length));
+      return parse(raw.subarray(0, 1_000), about).finally(() => (readAtOnce -= raw.length));
     };
     const large = (n: number) => mail({ id: `large${n}@x`, to, text: `${n}${"x".repeat(78)}\r\n`.repeat(50_000) });
     for (const raw of numbered(6, large)) await accept(raw);
@@ -88,5 +95,43 @@ describe("filing mails made to be too large to be recorded", function () {
     await accept(made("more@x", 101));
     await allFiled();
     expect((await ledger()).slice(-2).map(({ disposition }) => disposition)).to.deep.equal(["threaded", "quarantined"]);
+  });
+
+  it("quarantines one whose headers and text do not fit into an event together, and files the one behind it", async () => {
+    const alarms: { delivery: string }[] = [];
+    service.deps.log = { error: (details) => void alarms.push(details as { delivery: string }) };
+    await accept(mail({ id: "before@x", to }));
+    await allFiled();
+    const raw = Buffer.from(mail({ id: "wide@x", to, inReplyTo: "before@x", text: "x".repeat(22_000) }));
+    const headers = readHeaders(raw, "ann@customer.example");
+    // No receiver of today takes in so many addresses; they fit into what an inbox records, and not into what a thread does.
+    headers.to = numbered(
+      1_560,
+      (n) => `${"a".repeat(60)}${n}@${"b".repeat(60)}.${"c".repeat(60)}.${"d".repeat(120)}.example`,
+    );
+    const deliveryId = service.deps.ids.uuid();
+    const received = {
+      ...{ deliveryId, workspaceId, identityId, rawSha256: await service.deps.blobs.put(raw), sizeBytes: raw.length },
+      ...{ envelope: { from: "ann@customer.example", to }, remote: { ip: "192.0.2.1", helo: "mx" }, headers },
+    };
+    await service.deps.inboxes.handle(identityId, { type: "ReceiveMail", mail: received }, operator(workspaceId));
+    await accept(mail({ id: "behind@x", to, inReplyTo: "wide@x" }));
+    await allFiled();
+    const { json } = await ask("GET /v1/inbound?limit=3");
+    const [behind, wide, before] = json.data;
+    expect([behind.disposition, wide.disposition, before.disposition]).to.deep.equal([
+      ...["threaded", "quarantined", "threaded"],
+    ]);
+    expect(wide)
+      .to.include({ id: deliveryId })
+      .and.to.have.property("reason")
+      .that.includes("does not fit into an event");
+    const { json: threads } = await ask("GET /v1/threads?limit=1");
+    const { json: thread } = await ask(`GET /v1/threads/${threads.data[0].id}`);
+    expect(thread.needs_review).to.equal(true);
+    expect(thread.messages.map((message: any) => message.body_text === null)).to.deep.equal([false, true, false]);
+    expect(alarms.map(({ delivery }) => delivery)).to.deep.equal([deliveryId]);
+    const metrics = await (await fetch(`${service.url}/metrics`)).text();
+    expect(metrics).to.match(/^countersign_mail_quarantined_total 1$/m);
   });
 });

@@ -1,11 +1,29 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "chai";
 import pg from "pg";
 import { BlobCorrupt, type Blobs } from "#src/blobs/blobs.ts";
 import { postgresBlobs } from "#src/blobs/postgresBlobs.ts";
+import { postgresSweep } from "#src/blobs/postgresSweep.ts";
+import { type SweptStore, sweepBlobs } from "#src/blobs/sweep.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
+import type { Event } from "#streams/event.ts";
+import { append } from "#test/support/events.ts";
+import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+
+/** A session of this database that waits for another one. */
+const waiting =
+  "select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0";
+
+function barrier() {
+  let open!: () => void;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { open, opened };
+}
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
@@ -71,6 +89,100 @@ describe("blobs in PostgreSQL", function () {
     for (const sql of ["update work.blobs set bytes = ''", "delete from work.blobs", "truncate work.blobs"]) {
       const error = await database.query(sql).catch((caught) => caught);
       expect(error.code, sql).to.equal("42501");
+    }
+  });
+
+  describe("that no event names", () => {
+    const ago = (hours: number, ...hashes: string[]) =>
+      asOwner(
+        "update work.blobs set touched_at = now() - $1 * interval '1 hour' where encode(sha256, 'hex') = any($2::text[])",
+        [hours, hashes],
+      );
+    const put = (text: string): Promise<string> => blobs.put(Buffer.from(text));
+    const left = async (...hashes: string[]): Promise<boolean[]> =>
+      Promise.all(hashes.map(async (hash) => (await blobs.get(hash)) !== undefined));
+    const swept = postgresSweep;
+    let store: ReturnType<typeof createMemoryEventStore>;
+    const sweep = (options: { dryRun?: boolean; with?: Partial<SweptStore> } = {}) =>
+      sweepBlobs({
+        ...{ store, blobs, dryRun: options.dryRun },
+        swept: { ...swept(database.owner), ...options.with },
+      });
+    const record = (type: string, data: object) =>
+      append({ store }, { workspaceId: null, stream: `draft-${randomUUID()}` }, { type, data } as Event);
+
+    beforeEach(async () => {
+      store = createMemoryEventStore();
+      await asOwner("update work.blobs set touched_at = now()");
+    });
+
+    it("are removed after 24 hours, and those that are named, or named by a content in a blob, stay", async () => {
+      const attached = await put("attached to a long letter");
+      const letter = { attachments: [{ sha256: attached }], body_html: null, signature_html: null };
+      const long = await put(JSON.stringify(letter));
+      const [raw, old, young] = [await put("a mail"), await put("left over"), await put("left over an hour ago")];
+      await ago(25, attached, long, raw, old);
+      await ago(23, young);
+      await record("MailReceived", { rawSha256: raw });
+      for (const type of ["DraftEdited", "DraftQueued"]) await record(type, { content: null, contentBlob: long });
+      const size = "left over".length;
+      expect(await sweep({ dryRun: true })).to.deep.equal({ blobs: 1, bytes: size });
+      expect(await left(old)).to.deep.equal([true]);
+      expect(await sweep()).to.deep.equal({ blobs: 1, bytes: size });
+      expect(await left(old, young, raw, long, attached)).to.deep.equal([false, true, true, true, true]);
+      expect(await sweep()).to.deep.equal({ blobs: 0, bytes: 0 });
+    });
+
+    it("stay, all of them, where a content that an event names is missing", async () => {
+      const old = await put("left over as well");
+      await ago(25, old);
+      await record("DraftSubmitted", { content: null, contentBlob: "0".repeat(64) });
+      const error = await sweep().catch((caught) => caught);
+      expect(error.message).to.match(/^the blob 0+, which the event at position 1 names, is missing/);
+      expect(await left(old)).to.deep.equal([true]);
+    });
+
+    for (const size of [1_000, 400_000]) {
+      it(`stay if somebody puts them (${size} bytes) between the look at them and the removal`, async () => {
+        const bytes = randomBytes(size);
+        const hash = await blobs.put(bytes);
+        await ago(25, hash);
+        const { remove } = swept(database.owner);
+        const putFirst = async (hashes: readonly string[], before: string) => {
+          await blobs.put(bytes);
+          return remove(hashes, before);
+        };
+        expect(await sweep({ with: { remove: putFirst } })).to.deep.equal({ blobs: 0, bytes: 0 });
+        expect(await left(hash)).to.deep.equal([true]);
+      });
+
+      it(`stay if a put (${size} bytes) meets the removal, whichever has the row first`, async () => {
+        const bytes = randomBytes(size);
+        const hash = await blobs.put(bytes);
+        const { dayAgo } = swept(database.owner);
+        for (const first of ["put", "removal"]) {
+          await ago(25, hash);
+          const before = await dayAgo();
+          const [inHand, goOn] = [barrier(), barrier()];
+          const hold = (work: (tx: Sql) => Promise<unknown>) => async (tx: Sql) => {
+            await work(tx);
+            inHand.open();
+            await goOn.opened;
+          };
+          const putIt = (tx: Sql) => postgresBlobs(tx).put(bytes);
+          const removeIt = (tx: Sql) => swept(tx).remove([hash], before);
+          const holder =
+            first === "put" ? database.transaction(hold(putIt)) : database.owner.transaction(hold(removeIt));
+          await inHand.opened;
+          const other = first === "put" ? removeIt(database.owner) : putIt(database);
+          const deadline = Date.now() + 10_000;
+          while ((await asOwner(waiting)).rowCount === 0 && Date.now() < deadline) await pause(10);
+          goOn.open();
+          await Promise.all([holder, other]);
+          expect(Date.now(), "one waited for the other").to.be.below(deadline);
+          expect(await left(hash), `${first} first`).to.deep.equal([true]);
+        }
+      });
     }
   });
 

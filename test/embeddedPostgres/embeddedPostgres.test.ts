@@ -13,7 +13,7 @@ import {
   startEmbeddedPostgres,
 } from "#src/embeddedPostgres/embeddedPostgres.ts";
 import { preparePlace } from "#src/embeddedPostgres/place.ts";
-import { launch } from "#src/embeddedPostgres/postmaster.ts";
+import { launch, socketDirectory } from "#src/embeddedPostgres/postmaster.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { StartError } from "#src/startError.ts";
 import { itInFull } from "#test/support/full.ts";
@@ -108,6 +108,15 @@ describe("the embedded PostgreSQL", () => {
     await server.stop();
   });
 
+  it("is reached over a Unix socket in its own data, and over TCP by the same URL without it", async () => {
+    const server = await start(dataDir);
+    const address = async (url: string) => (await ask(url, "select inet_client_addr() as address")).rows[0].address;
+    expect(await address(server.serviceUrl)).to.equal(null);
+    expect(await address(server.serviceUrl.replace(/\?.*/, ""))).to.equal("127.0.0.1");
+    await server.stop();
+    expect(socketDirectory({ pgdata: `/${"long/".repeat(20)}` })).to.equal("");
+  });
+
   it("has a service role without any right of its own", async () => {
     const server = await start(dataDir);
     for (const sql of [
@@ -140,20 +149,32 @@ describe("the embedded PostgreSQL", () => {
     const server = await start(dataDir);
     expect(server.pid()).not.to.equal(pid);
     await expectKept(server);
+    const sockets = (await readdir(join(server.directory, "pgdata"))).filter((name) => name.startsWith(".s."));
+    expect(sockets, "the killed server's are gone").to.have.length(2);
     await server.stop();
   });
 
-  it("starts over a lock whose process id now belongs to somebody else", async () => {
-    const { child, pid } = await keep(dataDir);
+  it("starts over locks whose process id now belongs to somebody else", async () => {
+    const { child, pid, ownerUrl } = await keep(dataDir);
     child.kill("SIGKILL");
     process.kill(pid, "SIGKILL");
     await once(child, "exit");
-    const { pgdata } = await preparePlace(dataDir);
-    const lock = join(pgdata, "postmaster.pid");
+    const place = await preparePlace(dataDir);
+    const { pgdata } = place;
+    const port = Number(new URL(ownerUrl).port);
     // Of the same user: PostgreSQL itself sees through a process of another's.
     const { uid, gid } = await stat(pgdata);
     const stranger = spawn("sleep", ["60"], asRoot ? { uid, gid, cwd: "/" } : {});
-    await writeFile(lock, (await readFile(lock, "utf8")).replace(/^\d+/, String(stranger.pid)));
+    for (const name of ["postmaster.pid", `.s.PGSQL.${port}.lock`]) {
+      const lock = join(pgdata, name);
+      await writeFile(lock, (await readFile(lock, "utf8")).replace(/^\d+/, String(stranger.pid)));
+    }
+    // The same port, as the keeper of a server that dies starts it again.
+    let launched = await launch(place, port);
+    // Processes of the killed server go away in their own time.
+    for (const end = Date.now() + 30_000; launched === "busy" && Date.now() < end; )
+      launched = await launch(place, port);
+    expect(launched).to.include({ port });
     const server = await start(dataDir);
     await expectKept(server);
     expect(stranger.exitCode).to.equal(null);

@@ -68,7 +68,7 @@ class World {
   /** How far each read model and each process says that it is. */
   async checkpoints(): Promise<Map<string, number>> {
     const { rows } = await this.composition.database.query<{ name: string; position: number }>(
-      "select name, position from work.checkpoints union all select name, planned from work.processes",
+      "select name, position from work.checkpoints union all select name, planned from work.planned",
     );
     return new Map(rows.map(({ name, position }) => [name, position]));
   }

@@ -1,6 +1,11 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect } from "chai";
+import pg from "pg";
+import { runHere } from "#test/support/commandHere.ts";
+import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { testSettings } from "#test/support/settings.ts";
 
 const megabyte = 1024 * 1024;
 
@@ -161,6 +166,54 @@ describe("attachments, both ways [d6 attachments]", function () {
     expect(empty.status).to.equal(202);
   });
 
+  it("of a letter that is refused are not stored", async () => {
+    const file = randomBytes(300_000);
+    const refused = await workspace.ask("POST /v1/emails/send", {
+      json: {
+        identity_id: identity.id,
+        to: ["r@x.example"],
+        subject: "Files",
+        body_html: "<script>nothing that can be shown</script>",
+        attachments: [attachment(file)],
+      },
+    });
+    expect([refused.status, refused.json.error], refused.text).to.deep.equal([422, "invalid_request"]);
+    const hash = createHash("sha256").update(file).digest("hex");
+    expect(await service.deps.blobs.size(hash)).to.equal(undefined);
+    expect((await send([attachment(file)])).status).to.equal(202);
+    expect(await service.deps.blobs.size(hash)).to.equal(file.length);
+  });
+
+  /** The longest that the event loop of this process, and so of its service, stands still while `work` runs; in ms. */
+  async function longestStandstill(work: () => Promise<unknown>): Promise<number> {
+    const delays = monitorEventLoopDelay({ resolution: 5 });
+    delays.enable();
+    await work();
+    delays.disable();
+    return delays.max / 1e6;
+  }
+
+  const bodies: [string, () => string][] = [
+    [
+      "millions of fields",
+      () => `{"metadata":{${Array.from({ length: sized(25_000, 2_400_000) }, (_, n) => `"k${n}":0`).join()}}}`,
+    ],
+    ["millions of zeros", () => `[${Array(sized(25_000, 17_500_000)).fill("0").join()}]`],
+  ];
+  for (const [what, bodyOf] of bodies) {
+    it(`do not make room for ${what}: 422 before anything is parsed`, async () => {
+      const body = Buffer.from(bodyOf());
+      let answer: Awaited<ReturnType<typeof send>> | undefined;
+      const standstill = await longestStandstill(async () => {
+        answer = await workspace.ask("POST /v1/emails/send", { body, headers: { "Content-Type": "application/json" } });
+      });
+      expect([answer?.status, answer?.json.error]).to.deep.equal([422, "invalid_request"]);
+      expect(answer?.json.message).to.match(/expected a body of at most 20000 JSON values$/);
+      // The client that sends it is in this process too.
+      expect(standstill).to.be.lessThan(1_000);
+    });
+  }
+
   it("may be exactly as large as allowed, and a larger request is none at all", async () => {
     const sizes = [10 * megabyte, 10 * megabyte, 5 * megabyte];
     const { status, json } = await send(sizes.map((size) => attachment(Buffer.alloc(size, 7))));
@@ -171,4 +224,49 @@ describe("attachments, both ways [d6 attachments]", function () {
     expect(over.status).to.equal(413);
     expect(over.json.error).to.equal("payload_too_large");
   });
+
+  it("stay where an event names them, however old: npm run blobs -- sweep removes what nothing names", async () => {
+    // Too long for an event: what is attached is named by a content that is itself in the store.
+    const { json } = await workspace.ask("POST /v1/emails/send", {
+      json: {
+        ...{ identity_id: identity.id, to: ["long@x.example"], subject: "Long", body_text: "Long. ".repeat(5_000) },
+        attachments: [attachment(randomBytes(1_000))],
+      },
+    });
+    const long = await left(json.draft_id);
+    const nobodys = await service.deps.blobs.put(randomBytes(500));
+    const owner = new pg.Client({ connectionString: service.urls.ownerUrl });
+    await owner.connect();
+    const textsOf = async (sql: string): Promise<string> =>
+      (await owner.query(sql)).rows.map(({ text }) => text).join();
+    const hashesOf = async (sql: string) => (await textsOf(sql)).match(/(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/g) ?? [];
+    const storedHashes = () => hashesOf("select encode(sha256, 'hex') as text from work.blobs");
+    const named = new Set([
+      ...(await hashesOf("select data::text as text from es.events")),
+      ...(await hashesOf(`select convert_from(bytes, 'UTF8') as text from work.blobs where bytes like '{"from":%'`)),
+    ]);
+    const before = await storedHashes();
+    await owner.query("update work.blobs set touched_at = now() - interval '25 hours'");
+    const [dry, swept] = [await sweep("--dry-run"), await sweep()];
+    const after = await storedHashes();
+    await owner.end();
+    expect(before.filter((hash) => named.has(hash)).length).to.be.above(10);
+    expect(after).to.have.members(before.filter((hash) => named.has(hash)));
+    expect(before).to.include(nobodys);
+    const gone = before.length - after.length;
+    expect([dry.would_remove.blobs, swept.removed.blobs]).to.deep.equal([gone, gone]);
+    const file = await workspace.ask(`GET /v1/messages/${long.id}/attachments/1`);
+    expect([file.status, file.bytes.length]).to.deep.equal([200, 1_000]);
+    expect((await workspace.ask(`GET /v1/messages/${long.id}/raw`)).status).to.equal(200);
+  });
+
+  async function sweep(...options: string[]) {
+    const environment = {
+      ...{ NODE_ENV: "test", DATABASE_URL: service.urls.serviceUrl, DATABASE_OWNER_URL: service.urls.ownerUrl },
+      SECRETS_KEYS: testSettings.SECRETS_KEYS,
+    };
+    const { code, out, err } = await runHere("blobs", ["sweep", ...options], environment);
+    expect(code, err).to.equal(0);
+    return JSON.parse(out);
+  }
 });

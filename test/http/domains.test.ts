@@ -33,6 +33,7 @@ describe("http domains", function () {
       total: 1,
       limit: 20,
       offset: 1,
+      next_cursor: null,
     });
   });
 

@@ -48,7 +48,12 @@ describe("held mail over HTTP [d5 held]", function () {
       mails.map(async ({ to, raw }) => {
         const recipient = (await resolve(to))!;
         const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
-        await accept({ recipient, address: to, from: "ann@customer.example", raw: Buffer.from(raw), remote });
+        await accept({
+          recipients: [{ recipient, address: to }],
+          from: "ann@customer.example",
+          raw: Buffer.from(raw),
+          remote,
+        });
       }),
     );
   }

@@ -54,7 +54,12 @@ describe("escalation by two instances, one killed on the way [d7 escalation]", f
     for (const { id, email_address: address } of identities) {
       const raw = Buffer.from(mail({ id: `${id}@x.example` }));
       const recipient = (await resolve(address))!;
-      await accept({ recipient, address, from: "ann@customer.example", raw, remote: { ip: "192.0.2.1", helo: "x" } });
+      await accept({
+        recipients: [{ recipient, address }],
+        from: "ann@customer.example",
+        raw,
+        remote: { ip: "192.0.2.1", helo: "x" },
+      });
     }
     await until(async () => (await ask("GET /v1/threads")).json.total === count);
     const threads = (await ask("GET /v1/threads")).json.data;

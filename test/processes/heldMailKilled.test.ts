@@ -25,8 +25,9 @@ describe("held mail, its release killed", function () {
     apiKey ??= running.apiKey as string;
     return asking(running.url, apiKey);
   };
+  /** None yet while the read models of a service that has just begun are not caught up: it answers 503. */
   const entriesOf = async (ask: Ask, id: string): Promise<any[]> =>
-    (await ask(`GET /v1/inbound?identity_id=${id}`)).json.data.reverse();
+    (await ask(`GET /v1/inbound?identity_id=${id}`)).json.data?.toReversed() ?? [];
   const areAll = async (ask: Ask, id: string, disposition: string) => {
     const all = await entriesOf(ask, id);
     return all.length === 3 && all.every((entry) => entry.disposition === disposition && entry.filed_position);
@@ -47,7 +48,8 @@ describe("held mail, its release killed", function () {
         const first = `1.${identity.id}@x.example`;
         const raw = Buffer.from(mail({ id: `${n}.${identity.id}@x.example`, ...(n > 1 && { inReplyTo: first }) }));
         const remote = { ip: "192.0.2.1", helo: "x" };
-        await accept({ recipient: (await resolve(address))!, address, from: "ann@customer.example", raw, remote });
+        const recipients = [{ recipient: (await resolve(address))!, address }];
+        await accept({ recipients, from: "ann@customer.example", raw, remote });
       }
       await until(() => areAll(ask, identity.id, "held_identity_disabled"), 60_000);
     }

@@ -43,7 +43,12 @@ describe("sends that cannot go on", function () {
     const { resolve, accept } = reception(service.deps);
     const recipient = (await resolve(identity.address))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
-    await accept({ recipient, address: identity.address, from: "ann@customer.example", raw: Buffer.from(raw), remote });
+    await accept({
+      recipients: [{ recipient, address: identity.address }],
+      from: "ann@customer.example",
+      raw: Buffer.from(raw),
+      remote,
+    });
   }
   const submit = async (): Promise<string> => (await workspace.ask("POST /v1/drafts", { json: base })).json.id;
   const submitMany = (n: number): Promise<string[]> => Promise.all(Array.from({ length: n }, submit));

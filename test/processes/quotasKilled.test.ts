@@ -70,7 +70,8 @@ describe("quotas on two instances, one killed on the way [8 builder_pack]", func
     const receive = async (id: string) => {
       const remote = { ip: "192.0.2.1", helo: "x" };
       const raw = Buffer.from(mail({ id: `${id}@x.example` }));
-      await accept({ recipient: (await resolve(address))!, address, from: "ann@customer.example", raw, remote });
+      const recipients = [{ recipient: (await resolve(address))!, address }];
+      await accept({ recipients, from: "ann@customer.example", raw, remote });
     };
     await receive("first");
     await until(async () => (await ask("GET /v1/threads")).json?.total === 1);

@@ -85,7 +85,7 @@ describe("HTML that was stored before it was reduced", function () {
     await until(async () => {
       const { rows } = await service.database.query<{ done: boolean }>(
         `select planned >= $1 and not exists (select from work.lanes where process = name) as done
-         from work.processes where name = 'reduceStoredHtml'`,
+         from work.planned where name = 'reduceStoredHtml'`,
         [head],
       );
       return rows[0]?.done === true;

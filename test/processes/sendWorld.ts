@@ -3,6 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
+import { readHeaders } from "#src/mail/in/headers.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
 import { deliver } from "#src/processes/deliver.ts";
@@ -154,6 +155,7 @@ export function openSendWorld(
       // No index of filings: whoever files reads the filing stream from its start.
       reads: logReads(log),
       projected: async () => true,
+      headerReader: { read: async (raw, { envelopeFrom }) => readHeaders(raw, envelopeFrom) },
       parser: {
         parse: async (raw) => ({
           bodyText: raw.toString(),
@@ -161,6 +163,7 @@ export function openSendWorld(
           extractedText: raw.toString(),
           attachments: [],
           unreadable: null,
+          cut: null,
         }),
       },
       resolver: undefined as never,

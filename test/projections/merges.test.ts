@@ -1,11 +1,15 @@
 import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { drafts } from "#projections/drafts/projector.ts";
+import { publicEvents } from "#projections/feed/publicEvents.ts";
 import { messages } from "#projections/messages/projector.ts";
+import { proofOf } from "#projections/messages/queries.ts";
 import type { Projection } from "#projections/projection.ts";
+import { threads } from "#projections/threads/projector.ts";
 import { connectDatabase, type Database, type Sql } from "#src/postgres/database.ts";
 import type { Recorded } from "#streams/event.ts";
 import { draftContent } from "#test/support/draftContent.ts";
+import { inboundMessage } from "#test/support/examples/index.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
 const uuid = (n: number): string => `0193a0aa-0000-7000-8000-${String(n).padStart(12, "0")}`;
@@ -66,10 +70,14 @@ describe("rows written for a thread that was absorbed", () => {
     await testDatabase.drop();
   });
 
-  /** Projects these batches into tables that nobody else sees, and answers the threads the rows are on. */
-  async function threadsAfter(projection: Projection, table: string, batches: Recorded[][]): Promise<string[]> {
+  /** Projects these batches into tables that nobody else sees, and answers what is asked of them then. */
+  async function projecting<Answer>(
+    projection: Projection,
+    batches: Recorded[][],
+    ask: (tx: Sql) => Promise<Answer>,
+  ): Promise<Answer> {
     const rollback = new Error("seen enough");
-    let threads: string[] = [];
+    let answer: Answer | undefined;
     const work = async (tx: Sql) => {
       await tx.query("set local search_path = pg_temp");
       const tables = await readFile(
@@ -83,15 +91,21 @@ describe("rows written for a thread that was absorbed", () => {
           batch.filter(({ type }) => projection.handles.includes(type)),
         );
       }
-      const { rows } = await tx.query<{ thread_id: string }>(`select thread_id from ${table} order by created_at, id`);
-      threads = rows.map(({ thread_id }) => thread_id);
+      answer = await ask(tx);
       throw rollback;
     };
     await database.transaction(work).catch((error) => {
       if (error !== rollback) throw error;
     });
-    return threads;
+    return answer as Answer;
   }
+
+  /** The threads that the rows are on. */
+  const threadsAfter = (projection: Projection, table: string, batches: Recorded[][]): Promise<string[]> =>
+    projecting(projection, batches, async (tx) => {
+      const { rows } = await tx.query<{ thread_id: string }>(`select thread_id from ${table} order by created_at, id`);
+      return rows.map(({ thread_id }) => thread_id);
+    });
 
   const draft = uuid(10);
 
@@ -172,5 +186,50 @@ describe("rows written for a thread that was absorbed", () => {
         ),
       ).to.deep.equal([a]);
     }
+  });
+
+  describe("in parts", () => {
+    const received = (threadId: string, number: number) =>
+      event(`thread-${threadId}`, "MessageReceived", {
+        ...inboundMessage(number, { messageId: uuid(400 + number), identityId: uuid(200) }),
+      });
+    const opened = (threadId: string) =>
+      event(`thread-${threadId}`, "ThreadOpened", {
+        ...{ workspaceId, identityId: uuid(200), subject: "s", contactEmail: null, contactId: null },
+      });
+    const inParts = (of: number) =>
+      Array.from({ length: of }, (_, index) =>
+        event(`thread-${a}`, "ThreadAbsorbed", { absorbedId: b, part: { n: index + 1, of } }),
+      );
+
+    it("is one merge: rows move with the first part, nothing counts twice and it is told once", async () => {
+      const before = [opened(a), received(a, 1), opened(b), received(b, 2)];
+      const parts = inParts(3);
+      for (const batches of [[[...before, ...parts]], [...before, ...parts].map((each) => [each])]) {
+        const counts = await projecting(threads as Projection, batches, async (tx) => {
+          const { rows } = await tx.query("select message_count from threads where id = $1", [a]);
+          return rows[0]?.message_count;
+        });
+        expect(counts).to.equal(2);
+      }
+      expect(await threadsAfter(messages, "messages", [[...before, parts[0]!]])).to.deep.equal([a, a]);
+      expect(parts.flatMap((part) => publicEvents(part, () => undefined)).map(({ type }) => type)).to.deep.equal([
+        "thread.merged",
+      ]);
+    });
+
+    it("keeps where in the log it was said what a message proves", async () => {
+      const says = (threadId: string, number: number, revision: number) => {
+        const data = { messageId: uuid(400 + number), authentication: { dmarc: "pass" } };
+        return { ...event(`thread-${threadId}`, "MessageAuthenticated", data), revision };
+      };
+      const events = [received(a, 1), received(b, 2), says(b, 2, 17), ...inParts(2), says(a, 1, 5), received(a, 3)];
+      const places = await projecting(messages, [events], async (tx) => {
+        const found: Awaited<ReturnType<typeof proofOf>>[] = [];
+        for (const n of [1, 2, 3]) found.push(await proofOf({ of: () => tx } as never, workspaceId, uuid(400 + n)));
+        return found;
+      });
+      expect(places).to.deep.equal([{ thread_id: a, revision: 5 }, { thread_id: b, revision: 17 }, undefined]);
+    });
   });
 });

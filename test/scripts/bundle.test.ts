@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -25,6 +25,7 @@ function fail(): never {
 `,
   "src/tables.sql": "select 1",
   "src/words/word.ts": `export const word: string = "first";`,
+  "streams/noted/decider.ts": "export const rules: string = 'as they are';",
   "src/threads/ask.ts": `
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -53,7 +54,7 @@ describe("the bundle that processes start from", () => {
   afterEach(() => rm(root, { recursive: true, force: true }));
 
   const write = (file: string, text: string): Promise<void> => writeFile(join(root, file), text);
-  const made = (): Promise<string> => bundle(["src/main.ts"], { root, folders: ["src"] });
+  const made = (): Promise<string> => bundle(["src/main.ts"], { root, folders: ["src", "streams"] });
   const program = (place: string): string[] => ["--enable-source-maps", bundled(place, "src/main.ts")];
   const said = async (place: string): Promise<string> => (await run(process.execPath, program(place))).stdout.trim();
   const kept = async (): Promise<string[]> => (await readdir(join(root, "node_modules/.cache/countersign"))).sort();
@@ -63,6 +64,11 @@ describe("the bundle that processes start from", () => {
     expect(await said(place)).to.equal("first select 1 thread knows first");
     expect(await made()).to.equal(place);
     expect(await kept()).to.deep.equal([basename(place)]);
+  });
+
+  it("has the sources of the streams' rules, so that the service can tell which made a snapshot", async () => {
+    const file = "streams/noted/decider.ts";
+    expect(await readFile(join(await made(), file), "utf8")).to.equal(project[file]);
   });
 
   it("is another one when a source, a thread or an SQL file changes, also one that keeps its length and its time", async () => {
@@ -106,7 +112,7 @@ describe("the bundle that processes start from", () => {
 
   it("is whole when many make it at the same moment", async () => {
     const maker = `import { bundle } from ${JSON.stringify(new URL("../../scripts/support/bundle.mjs", import.meta.url).href)};
-      console.log(await bundle(["src/main.ts"], { root: ${JSON.stringify(root)}, folders: ["src"] }));`;
+      console.log(await bundle(["src/main.ts"], { root: ${JSON.stringify(root)}, folders: ["src", "streams"] }));`;
     const makers = Array.from({ length: 4 }, async () => {
       const { stdout } = await run(process.execPath, ["--input-type=module", "-e", maker]);
       return [stdout.trim(), await said(stdout.trim())];

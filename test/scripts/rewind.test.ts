@@ -53,8 +53,8 @@ describe("npm run processes -- rewind", function () {
     await service.deliver(identity.address, mail({ id: "question@x.example", to: identity.address }));
     const head = await service.store.head();
     await until(async () => (await count(`work.lanes where state <> 'waiting'`)) === 0);
-    await until(async () => (await count(`work.processes where planned < ${head}`)) === 0);
-    const backup = await rows<{ planned: number }>("select min(planned) as planned from work.processes");
+    await until(async () => (await count(`work.planned where planned < ${head}`)) === 0);
+    const backup = await rows<{ planned: number }>("select min(planned) as planned from work.planned");
 
     await pauseInstallation(service.deps, null, operator());
     const [thread] = (await ask("GET /v1/threads")).json.data;
@@ -81,7 +81,7 @@ describe("npm run processes -- rewind", function () {
     expect(await count("work.lanes")).to.equal(0);
     expect(await rewind("--yes")).to.match(/\ndone: start the instances\n$/);
     const end = await service.store.head();
-    expect(await count(`work.processes where planned <> ${end}`)).to.equal(0);
+    expect(await count(`work.planned where planned <> ${end}`)).to.equal(0);
 
     await startWorker();
     await resumeInstallation(service.deps, null, operator());

@@ -1,8 +1,12 @@
 import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
+import { entriesOf } from "#streams/idMap.ts";
+import { absorptionOf } from "#streams/thread/absorption.ts";
 import { type ThreadCommand, threadDecider } from "#streams/thread/decider.ts";
 import type { InboundMessage, ThreadEvent } from "#streams/thread/events.ts";
+import type { Thread } from "#streams/thread/thread.ts";
 import { inboundMessage } from "#test/support/examples/index.ts";
+import { sized } from "#test/support/full.ts";
 import { given } from "#test/support/given.ts";
 
 const thread = (...events: ThreadEvent[]) => given(threadDecider, ...events);
@@ -178,6 +182,84 @@ describe("a thread", () => {
       .thenTypes("DraftNoted");
   });
 
+  describe("of which many drafts have closed", () => {
+    const closings = (from: number, to: number): ThreadEvent[] =>
+      Array.from({ length: to - from }, (_, index) => noted("closed", 5, `draft ${from + index}`));
+    const note = (draftId: string, outcome: "pending" | "rejected", hasEnded = false): ThreadCommand => ({
+      ...{ type: "NoteDraft", draftId, outcome, draftRevision: outcome === "pending" ? 1 : 6, hasEnded },
+    });
+    const full = [...base, ...closings(0, 201)];
+
+    it("keeps the revisions of the 200 that closed last, so that a late note changes nothing", () => {
+      expect(fold(threadDecider, full).closedDrafts).to.have.length(200);
+      for (const known of ["draft 1", "draft 200"]) {
+        thread(...full)
+          .when(note(known, "pending"))
+          .then();
+      }
+      // One that closes anew, a stale one that is rejected, counts from then on.
+      const again = [...full, noted("closed", 7, "draft 1"), ...closings(201, 300)];
+      thread(...again)
+        .when(note("draft 1", "pending"))
+        .then();
+      thread(...again)
+        .when(note("draft 100", "pending"))
+        .thenTypes("DraftNoted", "ThreadStatusChanged");
+    });
+
+    it("takes for old news what is told of one that it has forgotten, and hears of new ones", () => {
+      thread(...full)
+        .when(note("draft 0", "pending", true))
+        .then();
+      thread(...full)
+        .when(note("draft 0", "rejected"))
+        .then();
+      thread(...full)
+        .when(note("new", "pending"))
+        .thenTypes("DraftNoted", "ThreadStatusChanged");
+      // Where none is forgotten, it never heard of it.
+      thread(...base, ...closings(0, 199))
+        .when(note("new", "pending", true))
+        .thenTypes("DraftNoted", "ThreadStatusChanged");
+    });
+
+    it("is told of a mail of ours once, also where it has forgotten it", () => {
+      const tell: ThreadCommand = { type: "RecordSent", ...mailSent };
+      const sent: ThreadEvent[] = [...base, claimed("a1"), { type: "MessageSent", data: mailSent }];
+      thread(...sent, ...closings(0, 199))
+        .when(tell)
+        .then();
+      thread(...sent, ...closings(0, 250))
+        .when(tell)
+        .then();
+      thread(...sent.slice(0, -1), ...closings(0, 250))
+        .when(tell)
+        .thenTypes("MessageSent", "ThreadStatusChanged");
+    });
+  });
+
+  it("makes little new for an event, however many drafts are open, on their way or answered machines", () => {
+    const many = sized(1_000, 10_000);
+    const each = (make: (id: string) => ThreadEvent[]): ThreadEvent[] =>
+      Array.from({ length: many }, (_, index) => make(`draft ${index}`)).flat();
+    const sending = each((draftId) => [
+      noted("sending", 1, draftId),
+      { type: "SendClaimed", data: { ...claimOf("a"), draftId, machineAddresses: [`${draftId}@x`], replaces: null } },
+      received(Number(draftId.slice("draft ".length)) + 4),
+    ]);
+    const state = fold(threadDecider, [...base, ...sending]);
+    const authenticated = { type: "MessageAuthenticated", data: { number: 9 } } as ThreadEvent;
+    const more: ThreadEvent[] = [noted("closed", 2, "draft 7"), noted("pending", 0, "new"), claimed("b")];
+    for (const event of [
+      ...more,
+      authenticated,
+      received(many + 4),
+      { type: "MessageSent", data: mailSent } as const,
+    ]) {
+      expect(madeNew(state, threadDecider.evolve(state, event)), event.type).to.be.below(400);
+    }
+  });
+
   it("only points on once it is frozen, and takes what was filed before for done", () => {
     const freeze: ThreadCommand = { type: "FreezeThread", survivorId: "survivor", number: 5 };
     const frozen: ThreadEvent = { type: "ThreadFrozen", data: { survivorId: "survivor", number: 5 } };
@@ -224,6 +306,83 @@ describe("a thread", () => {
     thread(...base, absorbed)
       .when(claim("a2", 4))
       .thenRejected("send_in_progress");
+  });
+
+  describe("that absorbs more than one event holds", () => {
+    // Long ids, so that few make more than one event.
+    const ids = Array.from({ length: sized(1_600, 10_000) }, (_, index) => `${"draft".repeat(50)}-${index + 1e6}`);
+    const some = ids.slice(0, 220);
+    const frozen = fold(threadDecider, [
+      ...base,
+      ...some.map((draftId): ThreadEvent => noted("closed", 4, `${draftId}-closed`)),
+      ...ids.map((draftId): ThreadEvent => noted("pending", 0, draftId)),
+      ...some.map(
+        (draftId): ThreadEvent => ({ type: "SendClaimed", data: { ...claimOf("a"), draftId, replaces: null } }),
+      ),
+      received(7),
+      { type: "ThreadFrozen", data: { survivorId: "survivor", number: 8 } },
+    ]);
+    const parts = absorptionOf("b", frozen);
+    const told = parts.map((data): ThreadEvent => ({ type: "ThreadAbsorbed", data }));
+    const tell = (n: number): ThreadCommand => ({ type: "AbsorbThread", ...parts[n - 1]! });
+
+    it("is told in parts that each fit, and knows all of it then, the newest word from the first on", () => {
+      expect(parts.map(({ part }) => part)).to.deep.equal(
+        parts.map((_, index) => ({ n: index + 1, of: parts.length })),
+      );
+      expect(parts).to.have.length.above(1);
+      for (const part of parts) expect(Buffer.byteLength(JSON.stringify(part))).to.be.at.most(400_000);
+      const survivor = fold(threadDecider, [...base, noted("pending", 0), ...told]);
+      expect(entriesOf(survivor.drafts).map(([id]) => id)).to.deep.equal(["draft", ...ids]);
+      expect(survivor.pendingDrafts).to.equal(ids.length + 1);
+      expect(entriesOf(survivor.claims)).to.deep.equal(entriesOf(frozen.claims));
+      expect(survivor.closedDrafts).to.deep.equal(frozen.closedDrafts);
+      expect(entriesOf(survivor.unauthenticated).map(([number]) => number)).to.deep.equal(["3", "7"]);
+      expect(fold(threadDecider, [...base, told[0]!]).newestWord?.number).to.equal(7);
+      thread(...base, ...told)
+        .when(tell(1))
+        .then();
+    });
+
+    it("refuses claims, and to be merged itself, until the last part is there", () => {
+      const begun = [...base, ...told.slice(0, -1)];
+      thread(...begun)
+        .when(claim("a9", 7))
+        .thenRejected("merge_under_way");
+      thread(...begun)
+        .when({ type: "FreezeThread", survivorId: "c", number: 9 })
+        .thenRejected("merge_under_way");
+      thread(...base, ...told)
+        .when(claim("a9", 7))
+        .then(claimed("a9"));
+    });
+
+    it("takes each part once and in its turn; one who divides it otherwise begins again", () => {
+      thread(...base, told[0]!)
+        .when(tell(1))
+        .then();
+      thread(...base)
+        .when(tell(2))
+        .then();
+      thread(...base, status("draft_pending"), told[0]!)
+        .when(tell(2))
+        .thenTypes("ThreadAbsorbed");
+      const otherwise = { ...parts[0]!, part: { n: 1, of: 7 } };
+      thread(...base, told[0]!)
+        .when({ type: "AbsorbThread", ...otherwise })
+        .thenTypes("ThreadAbsorbed", "ThreadStatusChanged");
+      thread(...base, { type: "ThreadAbsorbed", data: otherwise })
+        .when(tell(2))
+        .then();
+    });
+
+    it("remembers closed drafts of both", () => {
+      const own = some.map((draftId): ThreadEvent => noted("closed", 4, `${draftId}-own`));
+      const { closedDrafts } = fold(threadDecider, [...base, ...own, ...told]);
+      expect(closedDrafts).to.have.length(200);
+      expect(closedDrafts.filter(({ draftId }) => draftId.endsWith("-own"))).to.have.length(100);
+      expect(closedDrafts.at(-1)).to.deep.equal(frozen.closedDrafts.at(-1));
+    });
   });
 
   it("is told once what each mail proves, and asks for review where a joining one proves nothing [d5 authentication]", () => {
@@ -286,6 +445,23 @@ describe("a thread", () => {
       .thenRejected("thread_merged");
   });
 
+  it("makes a change that is named once, whatever was set since", () => {
+    const close: ThreadCommand = { type: "UpdateThread", status: "closed", because: "t", once: "name" };
+    const isClosed: ThreadEvent = {
+      type: "ThreadStatusChanged",
+      data: { status: "closed", because: "t", once: "name" },
+    };
+    thread(...base)
+      .when(close)
+      .then(isClosed);
+    thread(...base, isClosed, status("open"))
+      .when(close)
+      .then();
+    thread(...base, isClosed, status("open"))
+      .when({ ...close, once: "another" })
+      .thenTypes("ThreadStatusChanged");
+  });
+
   it("changes only what is different", () => {
     thread(...base)
       .when({ type: "UpdateThread", status: "open", needsReview: false, priority: "normal", because: "t" })
@@ -295,3 +471,21 @@ describe("a thread", () => {
       .thenTypes("ThreadStatusChanged", "ThreadReviewSet", "ThreadPrioritySet");
   });
 });
+
+/** How many entries of lists and objects a new state has that the old one did not lend it. */
+function madeNew(before: Thread, after: Thread): number {
+  const known = new Set<unknown>();
+  walk(before, (each) => known.add(each));
+  let made = 0;
+  walk(after, (each) => {
+    if (known.has(each)) return false;
+    made += Object.keys(each).length;
+    return true;
+  });
+  return made;
+}
+
+function walk(value: unknown, visit: (each: object) => unknown): void {
+  if (typeof value !== "object" || value === null || visit(value) === false) return;
+  for (const inner of Object.values(value)) walk(inner, visit);
+}

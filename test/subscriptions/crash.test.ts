@@ -137,7 +137,7 @@ describe("subscriptions through kill -9 and SIGSTOP", function () {
     const first = await start("processes", "first");
     await eventually(() => handledUpTo(each));
     await eventually(async () => {
-      const [process] = (await database.query("select planned from work.processes")).rows;
+      const [process] = (await database.query("select planned from work.planned")).rows;
       const busy = (await database.query("select 1 from work.lanes")).rows.length > 0;
       return process?.planned === (await head()) && !busy;
     });

@@ -74,6 +74,7 @@ export function faultyEventStore(store: EventStore, fault?: Fault): FaultyEventS
       return appended;
     },
     read: async (...args) => alive(() => store.read(...args)),
+    readPage: async (...args) => alive(() => store.readPage(...args)),
     readLast: async (...args) => alive(() => store.readLast(...args)),
     head: async () => alive(() => store.head()),
   };

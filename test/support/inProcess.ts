@@ -10,10 +10,7 @@ import { createWorkspace } from "#src/commands/workspaces.ts";
 import { compose } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
-import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
-import { withProvenDomains } from "#src/mail/in/authentication/devProven.ts";
-import { createMailVerifier, type MailVerifier } from "#src/mail/in/authentication/verifier.ts";
-import { createMailParser, type MailParser } from "#src/mail/in/parse.ts";
+import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { startService } from "#src/service.ts";
 import { adjustableClock } from "./adjustableClock.ts";
@@ -26,15 +23,18 @@ export type InProcess = Awaited<ReturnType<typeof startInProcess>>;
 export type Workspace = Awaited<ReturnType<InProcess["workspace"]>>;
 export type Identity = Awaited<ReturnType<InProcess["identity"]>>;
 
-let threads: { parser: MailParser; verifier: MailVerifier } | undefined;
+let readers: ReaderPool | undefined;
 
-/** The threads that read mail and verify it, which take a second to start: one of each for all services of this process, as long as it lives. */
-const sharedThreads = () => (threads ??= { parser: createMailParser({ workers: 1 }), verifier: createMailVerifier() });
+/** The threads that read mail, which take a second to start: the same for all services of this process, as long as it lives. */
+const sharedReaders = () => (readers ??= createReaderPool());
 
 /** Every role of the service in this process, on a database of its own, answering on a real socket. */
 export async function startInProcess(environment: Record<string, string> = {}) {
   const testDatabase = await createTestDatabase({ readModels: true });
-  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL"].map((name) => [`RATE_LIMIT_${name}`, "100000"]);
+  const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT"].map((name) => [
+    `RATE_LIMIT_${name}`,
+    "100000",
+  ]);
   const config = loadConfig({
     ...settingsOn(testDatabase),
     LOG_LEVEL: "error",
@@ -45,13 +45,9 @@ export async function startInProcess(environment: Record<string, string> = {}) {
   });
   const logger = pino({ level: config.logLevel });
   const clock = adjustableClock();
-  const composition = compose(config, testDatabase, { logger, clock });
+  const composition = compose(config, testDatabase, { logger, clock, readers: sharedReaders() });
   const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;
-  const threads = sharedThreads();
-  deps.parser.parse = threads.parser.parse;
-  const ownAuthenticator = createMailAuthenticator(deps.resolver, clock, { verifier: threads.verifier });
-  deps.authenticator.authenticate = withProvenDomains(ownAuthenticator, config.devProvenDomains).authenticate;
   const url = service.url as string;
 
   const caughtUp = async () => {
@@ -102,8 +98,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
       const recipient = await resolve(to);
       if (!recipient) throw new Error(`${to} is nobody's address`);
       await accept({
-        recipient,
-        address: to,
+        recipients: [{ recipient, address: to }],
         from,
         raw: Buffer.from(raw),
         remote: { ip, helo },

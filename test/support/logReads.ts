@@ -42,6 +42,7 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
         ...{ from_name: from?.name || null, bcc_emails: [], body_html: body?.html ?? null, attachments: [] },
         ...{ extracted_text: body?.extracted ?? null, received_at: new Date(receivedAt), quarantined: false },
         ...{ created_at: new Date(receivedAt) },
+        ...(told && { revision: told.revision }),
         ...{ body_blob: bodyBlob, authentication: told?.data.authentication ?? null, from_blocked_contact: false },
       },
     ];

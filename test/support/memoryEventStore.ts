@@ -84,6 +84,16 @@ export function createMemoryEventStore(
         .slice(fromRevision, fromRevision + maxCount)
         .map(copyOf);
     },
+    async readPage(stream, { from, events: count, bytes }) {
+      const events: Recorded[] = [];
+      let read = 0;
+      for (const event of eventsOf(stream).slice(from, from + count)) {
+        events.push(copyOf(event));
+        read += JSON.stringify(event.data).length + JSON.stringify(event.metadata).length;
+        if (read >= bytes) break;
+      }
+      return { events, atEnd: events.length < count && read < bytes };
+    },
     async readLast(stream) {
       return copyOf(eventsOf(stream).at(-1));
     },

@@ -138,6 +138,29 @@ describe("the work table when something is broken", () => {
     expect(levels(logger.said, "error")).to.deep.equal(["gave up and parked the item"]);
   });
 
+  it("what asks the database for too much is parked at the tenth time, but where giving up has consequences of its own", async () => {
+    const tries = { toyRule: 0, lasting: 0 };
+    const tooMuch = (name: keyof typeof tries) => async () => {
+      tries[name] += 1;
+      await work.database.transaction(async (tx) => {
+        await tx.query("set local statement_timeout = 2");
+        await tx.query("select pg_sleep(5)");
+      });
+    };
+    const logger = quietLog();
+    run(
+      [
+        rule({ on: { Happened: tooMuch("toyRule") } }),
+        rule({ name: "lasting", on: { Happened: tooMuch("lasting") }, givingUp: async () => {} }),
+      ],
+      { logger, backoff: () => 5 },
+    );
+    await happen("toy-1", 1);
+    await eventually(async () => tries.lasting > 12 && (await rows("select 1 from work.parked")).length > 0);
+    expect(await rows("select process, tries from work.parked")).to.deep.equal([{ process: "toyRule", tries: 10 }]);
+    expect(levels(logger.said, "error")).to.deep.equal(["gave up and parked the item"]);
+  });
+
   describe("lanes that are set aside, and are told nothing", () => {
     const setAsideUnder = (stream: string, tried: string[], isOpen: () => boolean): Process =>
       rule({
@@ -300,7 +323,7 @@ describe("the work table when something is broken", () => {
       await happen("toy-1", n + 2);
       await eventually(() => handled === n + 2);
     }
-    faulty.failAt("select name, planned from work.processes", "40P01");
+    faulty.failAt("select name, planned from work.planned", "40P01");
     await eventually(() => levels(logger.said, "warn").length === 4);
     await runner.idle();
     expect(new Set(levels(logger.said, "warn"))).to.deep.equal(new Set(["cannot plan the event log, retrying"]));

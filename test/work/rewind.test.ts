@@ -18,7 +18,7 @@ describe("rewinding a database that is older than the event log", function () {
   const rewound = ({ act = true, skips = ({ onlyNews }: Process): boolean => onlyNews ?? false } = {}) =>
     rewind({ ...table, clock: systemClock, processes, holder: "the operator", skips }, { act });
   const between = async (options?: Parameters<typeof rewound>[0]) => (await rewound(options)).between;
-  const stood = async () => (await table.rows("select name, planned from work.processes order by name")) as object[];
+  const stood = async () => (await table.rows("select name, planned from work.planned order by name")) as object[];
 
   /** As a backup has it: both processes have seen the first event, then more happens. */
   async function restored(): Promise<number> {

@@ -181,7 +181,7 @@ describe("the work table", () => {
             open = true;
             const position = await append(work.store, workspace, newEvent("Resumed"));
             await eventually(
-              async () => (await rows(`select 1 from work.processes where planned >= ${position}`)).length > 0,
+              async () => (await rows(`select 1 from work.planned where planned >= ${position}`)).length > 0,
             );
           }
           return [{ stream: workspace, revision: seen }];
@@ -200,7 +200,7 @@ describe("the work table", () => {
           if (tries === 1) {
             const position = await happen("toy-1", 2);
             await eventually(
-              async () => (await rows(`select 1 from work.processes where planned >= ${position}`)).length > 0,
+              async () => (await rows(`select 1 from work.planned where planned >= ${position}`)).length > 0,
             );
           }
           return [{ stream: workspace, revision: await revision() }];
@@ -247,5 +247,19 @@ describe("the work table", () => {
     const second = run([named("renamed", { formerly: ["old", "unknown"] }), named("late"), named("fromNow")]);
     await second.idle();
     expect(seen.slice(3).sort()).to.deep.equal(["fromNow 4", "late 1", "late 2", "late 3", "late 4", "renamed 4"]);
+  });
+
+  it("moves nobody on over what only another version of the service plans", async () => {
+    const seen: string[] = [];
+    const named = (name: string): Process =>
+      rule({ name, on: { Happened: async ({ data }) => void seen.push(`${name} ${data.number}`) } });
+    for (const [n, names] of [["here", "there"], ["here"], ["there", "here"], ["here"], ["here", "there"]].entries()) {
+      await happen("toy-1", n);
+      const runner = run(names.map(named));
+      await runner.idle();
+      await runner.stop();
+    }
+    const all = ["here", "there"].flatMap((name) => [0, 1, 2, 3, 4].map((n) => `${name} ${n}`));
+    expect(seen.sort()).to.deep.equal(all);
   });
 });

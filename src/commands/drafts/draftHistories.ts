@@ -10,13 +10,18 @@ import { loadContent } from "./draftContents.ts";
 
 const pageSize = 500;
 
+async function* pagesOf<E extends Event = Event>(deps: Dependencies, stream: string): AsyncIterable<Recorded<E>[]> {
+  for (let from = 0; ; from += pageSize) {
+    const events = await readEvents<E>(deps.store, stream, { from, count: pageSize });
+    yield events;
+    if (events.length < pageSize) return;
+  }
+}
+
 async function readAll<E extends Event = Event>(deps: Dependencies, stream: string): Promise<Recorded<E>[]> {
   const all: Recorded<E>[] = [];
-  for (;;) {
-    const events = await readEvents<E>(deps.store, stream, { from: all.length, count: pageSize });
-    all.push(...events);
-    if (events.length < pageSize) return all;
-  }
+  for await (const events of pagesOf<E>(deps, stream)) all.push(...events);
+  return all;
 }
 
 /** Everything that was recorded of a draft itself, oldest first. */
@@ -28,24 +33,27 @@ export const draftEvents = (deps: Dependencies, draftId: string): Promise<Record
  */
 export async function draftHistory(deps: Dependencies, draftId: string): Promise<Recorded[]> {
   const own: Recorded[] = await draftEvents(deps, draftId);
-  const claims = (await threadEvents(deps, own)).filter(
-    ({ type, data }) => (type === "SendClaimed" || type === "SendClaimReleased") && data.draftId === draftId,
-  );
+  const claims = await claimsOf(deps, draftId, own);
   const attempts = idsIn([...own, ...claims], "attemptId");
   const deliveries = await Promise.all(attempts.map((attemptId) => readAll(deps, deliveryStream(attemptId))));
   return [...own, ...claims, ...deliveries.flat()].sort((a, b) => a.position - b.position);
 }
 
-/** The events of every thread a draft was on: the ones it names, and those they were merged into. */
-async function threadEvents(deps: Dependencies, own: readonly Recorded[]): Promise<Recorded[]> {
+/** The claims to send a draft, on every thread it was on: the ones it names, and those they were merged into. */
+async function claimsOf(deps: Dependencies, draftId: string, own: readonly Recorded[]): Promise<Recorded[]> {
+  const claims: Recorded[] = [];
   const threadIds = new Set(idsIn(own, "threadId"));
   // A set takes in what is added while it is walked: a merge may follow a merge.
   for (const threadId of threadIds) {
     const { state } = await deps.threads.load(threadId);
     if (state.mergedInto !== null) threadIds.add(state.mergedInto);
+    for await (const page of pagesOf(deps, threadStream(threadId))) {
+      const isItsClaim = ({ type, data }: Recorded) =>
+        (type === "SendClaimed" || type === "SendClaimReleased") && data.draftId === draftId;
+      claims.push(...page.filter(isItsClaim));
+    }
   }
-  const streams = await Promise.all([...threadIds].map((threadId) => readAll(deps, threadStream(threadId))));
-  return streams.flat();
+  return claims;
 }
 
 const idsIn = (events: readonly Recorded[], field: string): string[] => [

@@ -7,7 +7,13 @@ import type { Dependencies } from "../dependencies.ts";
 import { reducedHtml, refusedHtml } from "./reducedHtml.ts";
 import { maxPictureBytes, maxPicturesBytes } from "./shownPictures.ts";
 
-export type GivenAttachment = { filename: string; contentType: string; contentId: string | null; bytes: Buffer };
+export type GivenAttachment = {
+  filename: string;
+  contentType: string;
+  contentId: string | null;
+  bytes: Buffer;
+  sha256: string;
+};
 
 /** A letter as its author gives it; null or "" for a body that is not given. */
 export type GivenLetter = { bodyText: string | null; bodyHtml: string | null; attachments: readonly GivenAttachment[] };
@@ -23,9 +29,26 @@ export type Letter = Pick<DraftContent, "body_text" | "body_html" | "attachments
  * given. Throws Rejected invalid_request naming the field.
  */
 export async function writeLetter(deps: Blobs, { bodyText, bodyHtml, attachments }: GivenLetter): Promise<Letter> {
-  const kept = await Promise.all(attachments.map((attachment) => keepAttachment(deps, attachment)));
-  const files = { attachments: kept.map(({ stored }) => stored), named: kept.flatMap(({ picture }) => picture ?? []) };
-  return composeLetter(deps, { text: bodyText || null, html: bodyHtml || null }, files);
+  const described = attachments.map(describeAttachment);
+  const files = {
+    attachments: described.map(({ stored }) => stored),
+    named: described.flatMap(({ picture }) => picture ?? []),
+  };
+  const bodies = { text: bodyText || null, html: bodyHtml || null };
+  const letter = await composeLetter({ blobs: withInHand(deps.blobs, attachments) }, bodies, files);
+  // Last: what is refused leaves nothing behind. One by one: they are large.
+  for (const { bytes, sha256 } of attachments) await deps.blobs.put(bytes, sha256);
+  return letter;
+}
+
+/** The blobs, with files among them that are not stored yet. */
+function withInHand(blobs: Dependencies["blobs"], files: readonly GivenAttachment[]): Dependencies["blobs"] {
+  const inHand = new Map(files.map(({ sha256, bytes }) => [sha256, bytes]));
+  return {
+    put: blobs.put,
+    get: async (sha256) => inHand.get(sha256) ?? blobs.get(sha256),
+    size: async (sha256) => inHand.get(sha256)?.length ?? blobs.size(sha256),
+  };
 }
 
 /** The same for an edit: `undefined` leaves a body as it is. Attachments stay; pictures that came inside a body go with it. */
@@ -116,11 +139,10 @@ function withText({ body_text, body_html, attachments, making }: Letter): Letter
   return { body_text: text, body_html, attachments, making: { ...making, textDerived: true } };
 }
 
-async function keepAttachment(
-  deps: Blobs,
-  { filename, contentType, contentId, bytes }: GivenAttachment,
-): Promise<{ stored: Attachment; picture: Picture | null }> {
-  const sha256 = await deps.blobs.put(bytes);
+function describeAttachment({ filename, contentType, contentId, bytes, sha256 }: GivenAttachment): {
+  stored: Attachment;
+  picture: Picture | null;
+} {
   const type = contentId === null ? null : pictureTypeOf(bytes);
   // Shown inside the letter it is what its bytes are, whatever was declared.
   const stored = { filename, content_type: type ?? contentType, sha256 };

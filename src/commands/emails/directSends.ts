@@ -14,7 +14,7 @@ import { requireQuotaLeft } from "../plans/quotas.ts";
 import { queueSend } from "../sends/queueSend.ts";
 import { outcomeOfFirst } from "../sends/repeatedSend.ts";
 import { requireKeysMayDecide, requireSendingAllowed } from "../sends/sendingAllowed.ts";
-import type { Loaded } from "../stateCache.ts";
+import type { Loaded } from "../states/folded.ts";
 
 export type DirectDraft = {
   kind: DirectKind;

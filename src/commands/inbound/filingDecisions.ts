@@ -1,56 +1,55 @@
-import { chainsOf, type KnownMessage, messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
-import { readEvents } from "#src/eventStore/eventStore.ts";
-import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
-import { filingStream } from "#streams/filing/events.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { bringUpToDate, type Chains, learn, survivor } from "./chains.ts";
 
-/** A received mail that waits for its decision. `unreadable`: why it has to be filed by its raw headers alone. */
+/** The decisions of one append, in bytes of JSON: well below what a store takes at once (eventStore.ts), metadata included. */
+const maxDecisionBytes = 500_000;
+
+/** A received mail that waits for its decision: its headers decide, its body is not read yet. */
 export type Unfiled = {
   deliveryId: string;
   inboxRevision: number;
   inboxPosition: number;
   headers: MailHeaders;
-  unreadable: string | null;
-};
-
-/** What an identity's filing knows of Message-IDs and threads; it grows with each decision of a page. */
-type Chains = {
-  threadOf: Map<string, string>;
-  openedNumber: Map<string, number>;
-  mergedInto: Map<string, string>;
-  messages: KnownMessage[];
 };
 
 /**
- * Decides where each mail of a page belongs, in order. The chain index may lag behind; the decisions it has not seen yet are read
- * from the filing stream itself, so that two mails in a row find each other.
+ * Decides where each mail of a page belongs, in order: as many from the first as fit into one append. Those that refer to many others make long
+ * decisions, and the rest waits for the next turn. The index of Message-IDs may lag behind; the decisions it has not seen yet are read from the
+ * filing stream itself, so that two mails in a row find each other. What is decided here is in `chains` from then on.
  */
 export async function decideFilings(
   deps: Dependencies,
   { identityId, lastNumber, page }: { identityId: string; lastNumber: number; page: readonly Unfiled[] },
+  chains: Chains,
 ): Promise<FilingDecision[]> {
   const ids = [...new Set(page.flatMap(({ headers }) => [headers.messageId, ...namedIds(deps, identityId, headers)]))];
-  const known = await chainsOf(deps.reads, identityId, ids);
-  const chains: Chains = {
-    threadOf: known.threadOf,
-    openedNumber: known.openedNumber,
-    mergedInto: new Map(),
-    messages: await messagesWithIds(deps.reads, identityId, ids),
-  };
-  // Our own Message-IDs name a thread without a look-up; whether it still stands on its own has to be looked up.
   const own = ids.map((id) => ownMail(deps, identityId, [id])?.threadId).filter((id) => id !== undefined);
-  for (const { threadId, survivorId, openedNumber } of await survivorsOf(deps.reads, [...new Set(own)])) {
-    chains.openedNumber.set(survivorId, openedNumber);
-    if (survivorId !== threadId) chains.mergedInto.set(threadId, survivorId);
-  }
-  for (const event of await newerDecisions(deps, identityId, known.revision)) learn(chains, event);
-  let number = lastNumber;
-  return page.map((mail) => {
-    const decision = decideFiling(deps, { identityId, number: ++number, mail }, chains);
+  const mails = page.map(({ headers: { messageId, contentDigest } }) => ({ rfcMessageId: messageId, contentDigest }));
+  await bringUpToDate(deps, chains, { identityId, ids, own: [...new Set(own)], mails });
+  const decisions: FilingDecision[] = [];
+  let bytes = 0;
+  for (const mail of page) {
+    const decision = decideFiling(deps, { identityId, number: lastNumber + decisions.length + 1, mail }, chains);
+    bytes += bytesOf(decision);
+    if (decisions.length > 0 && bytes > maxDecisionBytes) break;
     learn(chains, decision);
-    return decision;
+    decisions.push(decision);
+  }
+  return decisions;
+}
+
+const bytesOf = (decision: FilingDecision): number => Buffer.byteLength(JSON.stringify(decision));
+
+/** As many as fit into one append, from the first. */
+export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[] {
+  let bytes = 0;
+  const end = decisions.findIndex((decision, index) => {
+    bytes += bytesOf(decision);
+    return index > 0 && bytes > maxDecisionBytes;
   });
+  return decisions.slice(0, end < 0 ? undefined : end);
 }
 
 /**
@@ -66,48 +65,27 @@ function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders):
   return threadIds.length > 0 ? threadIds : reportedMessageIds.slice(0, 1);
 }
 
-async function newerDecisions(deps: Dependencies, identityId: string, revision: number): Promise<FilingDecision[]> {
-  const events = await readEvents<FilingEvent>(deps.store, filingStream(identityId), { from: revision + 1 });
-  return events.flatMap((event) => (event.type === "FilingDecided" ? [event.data] : []));
-}
-
-function learn(chains: Chains, decision: FilingDecision): void {
-  const { threadId, opensThread, number, absorbs, chainIds, disposition } = decision;
-  if (opensThread) chains.openedNumber.set(threadId, number);
-  for (const absorbed of absorbs) chains.mergedInto.set(absorbed, threadId);
-  for (const id of chainIds) if (!chains.threadOf.has(id)) chains.threadOf.set(id, threadId);
-  if (disposition === "duplicate") return;
-  const { rfcMessageId, contentDigest, messageId } = decision;
-  chains.messages.push({ rfcMessageId, contentDigest, messageId });
-}
-
-function survivor(chains: Chains, threadId: string): string {
-  let id = threadId;
-  for (let next = chains.mergedInto.get(id); next !== undefined; next = chains.mergedInto.get(id)) id = next;
-  return id;
-}
-
 function decideFiling(
   deps: Dependencies,
   { identityId, number, mail }: { identityId: string; number: number; mail: Unfiled },
   chains: Chains,
 ): FilingDecision {
-  const { headers, deliveryId, inboxRevision, inboxPosition, unreadable } = mail;
+  const { headers, deliveryId, inboxRevision, inboxPosition } = mail;
   const { messageId: rfcMessageId, contentDigest } = headers;
-  const sameId = chains.messages.filter((known) => known.rfcMessageId === rfcMessageId);
-  const again = sameId.find((known) => known.contentDigest === contentDigest);
+  const sameId = chains.messages.get(rfcMessageId);
+  const again = sameId?.get(contentDigest);
   const own = headers.messageIdDerived ? [] : [rfcMessageId];
   const named = namedIds(deps, identityId, headers);
   const chainIds = [...new Set([rfcMessageId, ...named])];
   const threads = threadsOf(deps, { identityId, ids: [...own, ...named] }, chains);
   const [oldest, ...absorbs] = threads;
   const common = { number, deliveryId, inboxRevision, inboxPosition, rfcMessageId, contentDigest };
-  if (again) {
+  if (again !== undefined) {
     return {
       ...common,
       disposition: "duplicate",
       reason: "this message was already received",
-      messageId: again.messageId,
+      messageId: again,
       threadId: oldest ?? survivor(chains, chains.threadOf.get(rfcMessageId) ?? ""),
       opensThread: false,
       absorbs: [],
@@ -119,18 +97,14 @@ function decideFiling(
   const isBounce = headers.classification === "bounce";
   return {
     ...common,
-    disposition: unreadable === null ? "threaded" : "quarantined",
-    reason: unreadable,
+    disposition: "threaded",
+    reason: null,
     messageId: deps.ids.uuid(),
     threadId: oldest ?? deps.ids.uuid(),
     opensThread: oldest === undefined,
     absorbs,
     chainIds,
-    reviewReason: reviewReason(headers, {
-      sameIdOtherContent: sameId.length > 0,
-      absorbed: absorbs.length,
-      unreadable,
-    }),
+    reviewReason: reviewReason(headers, { sameIdOtherContent: sameId !== undefined, absorbed: absorbs.length }),
     bouncedAttemptId: isBounce ? (ownMail(deps, identityId, headers.reportedMessageIds)?.attemptId ?? null) : null,
   };
 }
@@ -161,11 +135,7 @@ function ownMail(deps: Dependencies, identityId: string, ids: readonly string[])
   return undefined;
 }
 
-function reviewReason(
-  headers: MailHeaders,
-  found: { sameIdOtherContent: boolean; absorbed: number; unreadable: string | null },
-): string | null {
-  if (found.unreadable !== null) return "a mail that could not be read";
+function reviewReason(headers: MailHeaders, found: { sameIdOtherContent: boolean; absorbed: number }): string | null {
   if (found.sameIdOtherContent) return "another message with the same Message-ID";
   if (found.absorbed > 1) return "one mail joined more than two threads";
   if (headers.fromCount > 1) return "a mail with more than one sender";

@@ -3,6 +3,7 @@ import { readEvents } from "#src/eventStore/eventStore.ts";
 import { unproven } from "#src/mail/in/authentication/authenticator.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
+import { awaitsAuthentication } from "#streams/thread/authentication.ts";
 import type { Authentication, InboundMessage } from "#streams/thread/events.ts";
 import { contactOf } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -19,7 +20,7 @@ export async function authenticateMessage(
 ): Promise<void> {
   const { number, messageId, identityId, classification, subject } = message;
   const { state: thread } = await deps.threads.load(threadId);
-  if (!thread.unauthenticated.includes(number)) return;
+  if (!awaitsAuthentication(thread, number)) return;
   const authentication = await authenticationOf(deps, message);
   const fromEmail = message.from?.address ?? null;
   const contact = fromEmail === null ? undefined : await contactOf(deps, workspaceId, fromEmail);
@@ -42,14 +43,17 @@ async function authenticationOf(deps: Dependencies, message: InboundMessage): Pr
   if (!received) return unproven;
   const { envelope, remote, headers, sizeBytes } = received.data;
   const sender = { address: headers.from?.address ?? null, fromCount: headers.fromCount };
-  const verify = async () => {
+  const asItCame = async <T>(work: (raw: Buffer) => Promise<T>): Promise<T | undefined> => {
     const raw = await rawOf(deps, message.rawSha256);
-    return raw ? deps.authenticator.authenticate({ raw, envelopeFrom: envelope.from, remote }, sender) : unproven;
+    return raw && work(raw);
   };
-  return sizeBytes > largeBytes ? room.take(sizeBytes, verify) : verify();
+  const withRaw = <T>(work: (raw: Buffer) => Promise<T>): Promise<T | undefined> =>
+    sizeBytes > largeBytes ? room.take(sizeBytes, () => asItCame(work), received.data.workspaceId) : asItCame(work);
+  const mail = { withRaw, envelopeFrom: envelope.from, remote, turn: message.identityId };
+  return deps.authenticator.authenticate(mail, sender);
 }
 
-/** Mails above this size wait for room in memory: the sender's DNS decides how long each is kept there. */
+/** Mails above this size wait for room in memory. None is held while DNS is asked: then the sender would decide for how long. */
 const largeBytes = 256 * 1024;
 const room = createRoom(64 * 1024 * 1024);
 

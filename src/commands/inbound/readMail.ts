@@ -1,6 +1,6 @@
 import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { readEvents, Unavailable } from "#src/eventStore/eventStore.ts";
-import type { ParsedMail } from "#src/mail/in/parse.ts";
+import { type ParsedMail, unreadableMail } from "#src/mail/in/parsedMail.ts";
 import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -18,10 +18,17 @@ export type Received = Recorded<InboxEvent>;
 const togetherBytes = 16 * 1024 * 1024;
 
 /** What mails under way in this process take together, as they came. Anybody may send large ones, and all at once. */
-export const mailRoom: Room = createRoom(4 * togetherBytes);
+const mailRoom: Room = createRoom(4 * togetherBytes);
+/** Mails that take no more together do not wait for room behind others. */
+const smallBytes = 256 * 1024;
 
-export const bytesOf = (received: readonly Received[]): number =>
-  received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
+/** Does the work once there is room for these mails, all of one workspace: beside one that floods us there is room for others. */
+export function withRoom<T>(received: readonly Received[], work: () => Promise<T>): Promise<T> {
+  const bytes = bytesOf(received);
+  return bytes <= smallBytes ? work() : mailRoom.take(bytes, work, received[0]?.data.workspaceId);
+}
+
+const bytesOf = (received: readonly Received[]): number => received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
 /** As many as may be read together, from the first. */
 export function readTogether(received: readonly Received[]): Received[] {
@@ -54,7 +61,9 @@ export async function receivedAt(
 /** A mail and what could be read of it. Throws Unavailable if storage is away. */
 export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
   const raw = await rawOf(deps, event);
-  return { event, parsed: raw ? await deps.parser.parse(raw) : unreadable("the stored mail is missing or damaged") };
+  if (!raw) return { event, parsed: unreadableMail("the stored mail is missing or damaged") };
+  const { identityId, rawSha256 } = event.data;
+  return { event, parsed: await deps.parser.parse(raw, { turn: identityId, sha256: rawSha256 }) };
 }
 
 async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<Buffer | undefined> {
@@ -68,11 +77,3 @@ async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<B
   }
   throw new Unavailable(`the blob of delivery ${event.data.deliveryId} is not stored yet`);
 }
-
-const unreadable = (reason: string): ParsedMail => ({
-  bodyText: null,
-  bodyHtml: null,
-  extractedText: "",
-  attachments: [],
-  unreadable: reason,
-});

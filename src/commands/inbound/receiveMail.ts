@@ -1,59 +1,35 @@
-import { identityByAddress } from "#projections/identities/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
-import { domainOfAddress } from "#src/dns/names.ts";
-import { readHeaders } from "#src/mail/in/headers.ts";
-import type { Delivery, Reception, Recipient } from "#src/mail/in/reception.ts";
+import type { MailTransaction, Reception, Recipient } from "#src/mail/in/reception.ts";
 import type { Actor } from "#streams/event.ts";
+import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { loadName } from "../domains/domainNames.ts";
+import { createRecipients } from "./recipients.ts";
 
 /** Takes mail in: resolves recipients, and makes a mail durable before its sender is answered 250. */
 export const reception = (deps: Dependencies): Reception => ({
-  resolve: (address) => resolveRecipient(deps, address),
-  accept: (delivery) => receive(deps, delivery),
+  resolve: createRecipients(deps),
+  accept: (transaction) => receive(deps, transaction),
 });
 
-/** The envelope decides: the exact address first, then without its +tag, whatever the case. */
-async function resolveRecipient(deps: Dependencies, address: string): Promise<Recipient | undefined> {
-  const exact = address.toLowerCase();
-  if (exact === deps.settings.approvalsFrom.toLowerCase()) return { kind: "approvals" };
-  const untagged = exact.replace(/\+[^@]*(?=@)/, "");
-  const found = await withoutDisplaced(
-    deps,
-    exact,
-    await identityByAddress(deps.reads, [...new Set([exact, untagged])]),
-  );
-  const identity = found.find((row) => row.email_address === exact) ?? found[0];
-  return identity && { kind: "identity", identityId: identity.id, workspaceId: identity.workspace_id };
-}
-
-/** A domain that changed hands takes its mail along: another workspace's earlier identities on it receive nothing any more. */
-async function withoutDisplaced<Found extends { workspace_id: string }>(
-  deps: Dependencies,
-  address: string,
-  found: readonly Found[],
-): Promise<Found[]> {
-  const domain = domainOfAddress(address);
-  if (found.length === 0 || domain === deps.settings.sandboxDomain) return [...found];
-  const { verified } = await loadName(deps, domain);
-  return found.filter(({ workspace_id }) => verified === null || verified.workspaceId === workspace_id);
-}
-
-async function receive(deps: Dependencies, delivery: Delivery): Promise<void> {
-  const { recipient, address, from, raw, remote } = delivery;
+/** The bytes are stored and the headers read once, whatever the number of recipients; then each gets its own copy, one after the other. */
+async function receive(deps: Dependencies, { recipients, from, raw, remote }: MailTransaction): Promise<void> {
   const rawSha256 = await deps.blobs.put(raw);
   crashPoint("inbound:blob-stored");
-  const deliveryId = deps.ids.uuid();
-  const headers = readHeaders(raw, from);
-  const mail = {
-    deliveryId,
-    envelope: { from, to: address },
-    remote,
-    rawSha256,
-    sizeBytes: raw.length,
-    headers,
-  };
-  const actor: Actor = { kind: "sender", id: headers.from?.address ?? from, ip: remote.ip };
+  const headers = await deps.headerReader.read(raw, { rawSha256, envelopeFrom: from, turn: turnOf(recipients) });
+  const mail = { remote, rawSha256, sizeBytes: raw.length, headers };
+  for (const { recipient, address } of recipients)
+    await deliver(deps, recipient, { ...mail, deliveryId: deps.ids.uuid(), envelope: { from, to: address } });
+}
+
+/** One reading for all: in the turn of the first of them. */
+const turnOf = ([first]: MailTransaction["recipients"]): string =>
+  first?.recipient.kind === "identity" ? first.recipient.identityId : "approvals";
+
+type Copy = Omit<InboxEvent["data"], "workspaceId" | "identityId">;
+
+async function deliver(deps: Dependencies, recipient: Recipient, mail: Copy): Promise<void> {
+  const { deliveryId, headers, envelope, remote } = mail;
+  const actor: Actor = { kind: "sender", id: headers.from?.address ?? envelope.from, ip: remote.ip };
   const cause = { actor, correlationId: deliveryId, causationId: deliveryId };
   if (recipient.kind === "approvals") {
     const { workspaceId, identityId } = await approverOf(deps, headers.threadIds);

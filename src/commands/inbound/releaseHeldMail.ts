@@ -4,15 +4,21 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { countInbound } from "../plans/quotas.ts";
 import { loadThread } from "../threads/threads.ts";
-import { fileInbox, finishFilings, oneAppend } from "./filing.ts";
+import { asRead } from "./asRead.ts";
+import { fileInbox, finishFilings } from "./filing.ts";
+import { oneAppend } from "./filingDecisions.ts";
 import { receivesNothing } from "./heldMail.ts";
-import { bytesOf, mailRoom, type ReadMail, readMail, readTogether, receivedAt } from "./readMail.ts";
+import { type HeldPage, type Marker, oldestHeld } from "./heldMarkers.ts";
+import { type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
+import { isInfrastructure } from "./unrecordable.ts";
 
 /** Mails released together. */
 const pageSize = 50;
 
-type Held = { identityId: string; decision: FilingDecision };
 type OfIdentities = { workspaceId: string; identityIds: readonly string[] };
+type Held = { identityId: string; marker: Marker };
+/** By identity, what was read of its line and is not released yet. */
+type Lines = Map<string, HeldPage>;
 
 /**
  * Releases held mail of these identities of a workspace, in the order in which it was received, as far as the identities receive and the
@@ -24,31 +30,60 @@ export async function releaseHeld(
   { workspaceId, identityIds }: OfIdentities,
   cause: Cause,
 ): Promise<boolean> {
+  const lines: Lines = new Map();
   for (;;) {
-    const page = await nextHeld(deps, { workspaceId, identityIds }, cause);
+    const page = await nextHeld(deps, { identityIds, lines }, cause);
     if (page.length === 0) return false;
-    const deliveryIds = page.map(({ decision }) => decision.deliveryId);
+    const deliveryIds = page.map(({ marker }) => marker.decision.deliveryId);
     const counted = await countInbound(deps, { workspaceId, deliveryIds }, cause);
     let complete = true;
     for (const identityId of new Set(page.map((each) => each.identityId))) {
-      const own = page.filter((each) => each.identityId === identityId).map(({ decision }) => decision);
-      const held = own.filter(({ deliveryId }) => counted.has(deliveryId));
-      if (held.length > 0) complete = (await release(deps, { workspaceId, identityId, held }, cause)) && complete;
+      const own = page.filter((each) => each.identityId === identityId).map(({ marker }) => marker);
+      const markers = inOrder(own, counted);
+      const line = { ...(lines.get(identityId) as HeldPage), markers };
+      const released = markers.length > 0 ? await release(deps, { workspaceId, identityId, line }, cause) : 0;
+      complete = released === markers.length && complete;
+      step(lines, identityId, released);
     }
     if (complete && counted.size < page.length) return true;
   }
 }
 
+/** Up to the first that is not counted: one behind it may be, from a filing that was cut off, and waits for its turn. */
+function inOrder(markers: readonly Marker[], counted: ReadonlySet<string>): Marker[] {
+  const end = markers.findIndex(({ decision }) => !counted.has(decision.deliveryId));
+  return markers.slice(0, end < 0 ? undefined : end);
+}
+
+/** A line goes on behind what was released. Where nothing was, or it is no plain line, it is read again. */
+function step(lines: Lines, identityId: string, released: number): void {
+  const line = lines.get(identityId) as HeldPage;
+  const last = line.markers[released - 1];
+  if (last === undefined || line.after === null) lines.delete(identityId);
+  else lines.set(identityId, { ...line, markers: line.markers.slice(released), after: last.decision.number });
+}
+
 /** The oldest held mails of identities that receive. */
-async function nextHeld(deps: Dependencies, { identityIds }: OfIdentities, cause: Cause): Promise<Held[]> {
+async function nextHeld(
+  deps: Dependencies,
+  { identityIds, lines }: { identityIds: readonly string[]; lines: Lines },
+  cause: Cause,
+): Promise<Held[]> {
   const waiting: Held[] = [];
   for (const identityId of identityIds) {
     if ((await receivesNothing(deps, identityId)) !== null) continue;
-    await finishPending(deps, identityId, cause);
-    const { state: filing } = await deps.filings.load(identityId);
-    waiting.push(...filing.held.slice(0, pageSize).map((decision) => ({ identityId, decision })));
+    const known = lines.get(identityId);
+    const line = known && known.markers.length > 0 ? known : await readLine(deps, identityId, cause);
+    lines.set(identityId, line);
+    waiting.push(...line.markers.map((marker) => ({ identityId, marker })));
   }
-  return waiting.sort((a, b) => a.decision.inboxPosition - b.decision.inboxPosition).slice(0, pageSize);
+  return waiting.sort((a, b) => a.marker.decision.inboxPosition - b.marker.decision.inboxPosition).slice(0, pageSize);
+}
+
+async function readLine(deps: Dependencies, identityId: string, cause: Cause): Promise<HeldPage> {
+  await finishPending(deps, identityId, cause);
+  const { state: filing } = await deps.filings.load(identityId);
+  return oldestHeld(deps, { identityId, filing }, pageSize);
 }
 
 /** A release is decided only where everything decided before it is in its thread: merges may lead it elsewhere. */
@@ -57,50 +92,61 @@ async function finishPending(deps: Dependencies, identityId: string, cause: Caus
   if (filing.pending.length > 0) await fileInbox(deps, identityId, cause);
 }
 
-/** A filing of its own: decided first, then carried out like any other. False if some of them are left for the next turn. */
+/** Filings of their own: decided first, then carried out like any other. Answers how many were released; the next turn takes the rest. */
 async function release(
   deps: Dependencies,
-  { workspaceId, identityId, held }: { workspaceId: string; identityId: string; held: readonly FilingDecision[] },
+  { workspaceId, identityId, line }: { workspaceId: string; identityId: string; line: HeldPage },
   cause: Cause,
-): Promise<boolean> {
+): Promise<number> {
   const { state: filing } = await deps.filings.load(identityId);
-  const received = await Promise.all(held.map((marker) => receivedAt(deps, identityId, marker.inboxRevision)));
+  const lastNumber = line.after === null ? line.lastNumber : filing.lastNumber;
+  const received = await Promise.all(
+    line.markers.map(({ decision }) => receivedAt(deps, identityId, decision.inboxRevision)),
+  );
   const together = readTogether(received);
-  return mailRoom.take(bytesOf(together), async () => {
+  return withRoom(together, async () => {
     const mails = new Map<number, ReadMail>();
     const decisions: FilingDecision[] = [];
     for (const [index, event] of together.entries()) {
-      const marker = held[index] as FilingDecision;
+      const marker = line.markers[index] as Marker;
       const mail = await readMail(deps, event);
       mails.set(event.revision, mail);
-      const { threadId } = await loadThread(deps, marker.threadId);
-      const number = filing.lastNumber + decisions.length + 1;
-      decisions.push(releasing(marker, { number, threadId }, mail));
+      const threadId = await threadOf(deps, marker.decision);
+      decisions.push(releasing(marker, { number: lastNumber + decisions.length + 1, threadId }, mail));
     }
     const page = oneAppend(decisions);
-    const command = { type: "DecideRelease", decisions: page } as const;
+    const command = { type: "DecideRelease", decisions: page, after: line.after } as const;
     const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
     // Something was filed meanwhile, or another one released these: the next turn looks again.
-    if (!decided.changed) return false;
+    if (!decided.changed) return 0;
     crashPoint("filing:decided");
     await finishFilings(deps, { identityId, decisions: page, mails }, cause);
-    return page.length === held.length;
+    return page.length;
   });
 }
 
+/** Where its thread cannot be read, the release is carried out as far as it can be (carryOut). */
+const threadOf = (deps: Dependencies, { threadId }: FilingDecision): Promise<string> =>
+  loadThread(deps, threadId).then(
+    (loaded) => loaded.threadId,
+    (error: unknown) => {
+      if (isInfrastructure(error)) throw error;
+      return threadId;
+    },
+  );
+
 const releasing = (
-  marker: FilingDecision,
+  { decision, revision }: Marker,
   { number, threadId }: Pick<FilingDecision, "number" | "threadId">,
-  { parsed }: ReadMail,
+  mail: ReadMail,
 ): FilingDecision => ({
-  ...marker,
+  ...asRead(decision, mail),
   number,
   threadId,
-  disposition: parsed.unreadable === null ? "threaded" : "quarantined",
-  reason: parsed.unreadable,
   opensThread: false,
   absorbs: [],
   chainIds: [],
   bouncedAttemptId: null,
-  releases: marker.number,
+  releases: decision.number,
+  releasesRevision: revision,
 });

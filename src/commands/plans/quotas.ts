@@ -1,4 +1,5 @@
 import { Rejected } from "#streams/decider.ts";
+import { isReserved } from "#streams/quota/decider.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { lifetime } from "#streams/quota/rollOver.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -82,7 +83,7 @@ export async function countInbound(
   const stream = presentStream(workspaceId, "inbound", plan);
   const command = { type: "ReserveThoseThatFit", reservationIds: deliveryIds, cap, elsewhere } as const;
   const { state } = await deps.quotas.handle(stream, command, { ...cause, workspaceId });
-  return new Set(deliveryIds.filter((id) => state.reservations.get(id) === "reserved"));
+  return new Set(deliveryIds.filter((id) => isReserved(state, id)));
 }
 
 /** True if the plan has room for one more inbound mail. Only a look: counting decides. */

@@ -5,13 +5,13 @@ import { draftStream } from "#streams/draft/events.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
 import type { RuleRun } from "#streams/ruleRun/decider.ts";
 import type { ActionOutcome, RuleResult, RuleSubject } from "#streams/ruleRun/events.ts";
-import { threadStream } from "#streams/thread/events.ts";
 import { tagContact } from "../contacts.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
+import { derivedId } from "../ids.ts";
 import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
-import { loadThread, onThread } from "../threads/threads.ts";
+import { onThread } from "../threads/threads.ts";
 import { notifyByRule } from "./ruleNotices.ts";
 
 /** One action of a run that is to be done now. `provider` sends the notices to people. */
@@ -32,7 +32,8 @@ export async function takeAction(deps: Dependencies, toTake: ActionToTake, becau
     const { triggerEvent, subject } = evaluated;
     const grantedBy = { runId: toTake.runId, ruleId: rule.ruleId };
     const isSubmission = triggerEvent === "draft.created";
-    await change(deps, { isSubmission, subject: { ...subject, grantedBy }, action }, cause);
+    const once = derivedId("rule-action", toTake.runId, rule.ruleId, String(index));
+    await change(deps, { isSubmission, subject: { ...subject, grantedBy }, action, once }, cause);
     return done;
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
@@ -51,23 +52,21 @@ type Change = {
   isSubmission: boolean;
   subject: RuleSubject & Granted;
   action: Exclude<RuleAction, { type: "notify_channel" }>;
+  /** Names it: an action that was done, and not recorded, is not done a second time. */
+  once: string;
 };
 
-async function change(deps: Dependencies, { isSubmission, subject, action }: Change, cause: Cause): Promise<void> {
+async function change(
+  deps: Dependencies,
+  { isSubmission, subject, action, once }: Change,
+  cause: Cause,
+): Promise<void> {
   const { threadId } = subject;
   switch (action.type) {
     case "set_thread_status":
-      return updateThread(
-        deps,
-        { threadId, changes: { status: action.status }, eventType: "ThreadStatusChanged" },
-        cause,
-      );
+      return updateThread(deps, { threadId, changes: { status: action.status, once } }, cause);
     case "set_priority":
-      return updateThread(
-        deps,
-        { threadId, changes: { priority: action.priority }, eventType: "ThreadPrioritySet" },
-        cause,
-      );
+      return updateThread(deps, { threadId, changes: { priority: action.priority, once } }, cause);
     case "add_tag": {
       const { workspaceId } = cause;
       if (subject.contactEmail === null || workspaceId === null)
@@ -126,8 +125,7 @@ async function approveByRule(
   const { state: draft } = await deps.drafts.load(draftId);
   await requireKeysMayDecide(deps, draft);
   if (draft.status === "approved" && draft.sendRequested) return;
-  const approval = { stream: draftStream(draftId), type: "DraftApproved", data: {} };
-  if (draft.status !== "pending" && (await wasCaused(deps, approval, cause))) return;
+  if (draft.status !== "pending" && (await wasApproved(deps, draftId, cause))) return;
   const command = {
     type: "ApproveDraft",
     ifVersion: draftVersion,
@@ -144,35 +142,21 @@ type ThreadUpdate = {
   changes: {
     status?: "open" | "waiting" | "draft_pending" | "closed";
     priority?: "low" | "normal" | "high" | "urgent";
+    once: string;
   };
-  /** The type of the event that records the change. */
-  eventType: string;
 };
 
-async function updateThread(
-  deps: Dependencies,
-  { threadId, changes, eventType }: ThreadUpdate,
-  cause: Cause,
-): Promise<void> {
-  const { threadId: current } = await loadThread(deps, threadId);
-  // A person may have set something else since: what was done once is not done again.
-  if (await wasCaused(deps, { stream: threadStream(current), type: eventType, data: changes }, cause)) return;
+/** A person may have set something else since: what was done once, the thread does not do again. */
+async function updateThread(deps: Dependencies, { threadId, changes }: ThreadUpdate, cause: Cause): Promise<void> {
   const because = `rule ${cause.actor.name ?? cause.actor.id}`;
   await onThread(deps, { threadId, command: { type: "UpdateThread", ...changes, because } }, cause);
 }
 
-/** Whether this rule has already made this happen because of this very trigger event. */
-async function wasCaused(
-  deps: Dependencies,
-  { stream, type, data }: { stream: string; type: string; data: Record<string, unknown> },
-  { causationId, actor }: Cause,
-): Promise<boolean> {
-  const events = await deps.store.read(stream);
+/** Whether this rule has already approved the draft because of this very trigger event. */
+async function wasApproved(deps: Dependencies, draftId: string, { causationId, actor }: Cause): Promise<boolean> {
+  const events = await deps.store.read(draftStream(draftId));
   return events.some(
-    (event) =>
-      event.type === type &&
-      event.metadata.causationId === causationId &&
-      event.metadata.actor.id === actor.id &&
-      Object.entries(data).every(([name, value]) => event.data[name] === value),
+    ({ type, metadata }) =>
+      type === "DraftApproved" && metadata.causationId === causationId && metadata.actor.id === actor.id,
   );
 }

@@ -1,4 +1,5 @@
 import { newerWord } from "#streams/draft/staleness.ts";
+import { sendClaimOf } from "#streams/thread/sending.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -34,5 +35,5 @@ export async function lookAnew(
 function judge(thread: Thread, { draftId, draft }: { draftId: string; draft: Looked }): Look {
   const newer = newerWord(thread, draft);
   if (newer !== null) return { is: "stale", newMessageId: newer.messageId };
-  return { is: thread.claims[draftId]?.attemptId === draft.attemptId ? "good" : "not claimed" };
+  return { is: sendClaimOf(thread, draftId)?.attemptId === draft.attemptId ? "good" : "not claimed" };
 }

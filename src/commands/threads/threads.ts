@@ -1,12 +1,13 @@
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { DraftOutcome } from "#streams/draft/outcome.ts";
+import { absorptionOf } from "#streams/thread/absorption.ts";
 import type { ThreadCommand } from "#streams/thread/decider.ts";
+import { sendClaimOf } from "#streams/thread/sending.ts";
 import type { Thread } from "#streams/thread/thread.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause, Handled } from "../handle.ts";
-
-/** A merge can follow a merge; the oldest survives, so there is always an end. */
-const maxMerges = 100;
+import { knownSurvivor, knowsOf, type Survivor, survivorOf } from "./merges.ts";
 
 /** Hands a command to a thread, or to the thread it was merged into. Answers the id of the one that took it. */
 export async function onThread(
@@ -14,65 +15,90 @@ export async function onThread(
   { threadId, command }: { threadId: string; command: ThreadCommand },
   cause: Cause,
 ): Promise<Handled<Thread> & { threadId: string }> {
-  let id = threadId;
-  for (let merges = 0; merges < maxMerges; merges++) {
+  let id = knownSurvivor(deps, threadId);
+  for (;;) {
     try {
-      return { ...(await deps.threads.handle(id, command, cause)), threadId: id };
+      return { ...(await onItself(deps, { threadId: id, command }, cause)), threadId: id };
     } catch (error) {
       if (!(error instanceof Rejected) || error.code !== "thread_merged") throw error;
       // The survivor may not know yet what the absorbed thread knows, and would judge without it.
-      await absorbThread(deps, id, cause);
-      id = error.details.survivorId as string;
+      id = (await loadWholeThread(deps, id, cause)).threadId;
     }
   }
-  throw new Error(`thread ${threadId} was merged more than ${maxMerges} times`);
 }
 
-/** Tells a frozen thread's survivor what it has to know of it. Repeating it changes nothing. */
+/** Hands a command to this very thread. What the command has to wait for is done first: the rest of a merge that was cut off. */
+export async function onItself(
+  deps: Dependencies,
+  { threadId, command }: { threadId: string; command: ThreadCommand },
+  cause: Cause,
+): Promise<Handled<Thread>> {
+  for (;;) {
+    try {
+      return await deps.threads.handle(threadId, command, cause);
+    } catch (error) {
+      if (!(error instanceof Rejected) || error.code !== "merge_under_way") throw error;
+      await absorbThread(deps, error.details.absorbedId as string, cause);
+    }
+  }
+}
+
+/** Another version of this service may divide a merge otherwise, and begin it again: it is told so often. */
+const maxTellings = 3;
+
+/**
+ * Tells a frozen thread's survivor what it has to know of it, part by part. Repeating it, at the same moment or after a crash, tells what is
+ * left. Throws Unavailable.
+ */
 export async function absorbThread(deps: Dependencies, absorbedId: string, cause: Cause): Promise<void> {
-  const { state: thread } = await deps.threads.load(absorbedId);
-  const { newestNumber, newestWord, participants, drafts, needsReview, unauthenticated, machineAnswers, mergedInto } =
-    thread;
-  const command = {
-    type: "AbsorbThread",
-    absorbedId,
-    number: thread.mergeNumber,
-    newestNumber,
-    newestWord,
-    participants,
-    drafts,
-    claims: Object.values(thread.claims),
-    needsReview,
-    unauthenticated,
-    machineAnswers,
-  } as const;
-  await deps.threads.handle(mergedInto as string, command, cause);
+  const { state: frozen } = await deps.threads.load(absorbedId);
+  const { mergedInto: survivorId } = frozen;
+  if (survivorId === null) throw new Error(`thread ${absorbedId} was merged into no other`);
+  const parts = absorptionOf(absorbedId, frozen);
+  for (let telling = 0; telling < maxTellings; telling++) {
+    for (const part of parts) {
+      const { state: survivor } = await deps.threads.handle(survivorId, { type: "AbsorbThread", ...part }, cause);
+      // It is merged into another one only once it has been told everything.
+      if (knowsOf(survivor, absorbedId) || survivor.mergedInto !== null) return;
+    }
+  }
+  throw new Unavailable("two threads are still being merged: retry shortly");
 }
 
 /** The thread an id means today: itself, or what it was merged into. */
-export const loadThread = (deps: Dependencies, threadId: string) => followMerges(deps, threadId, async () => {});
+export const loadThread = (deps: Dependencies, threadId: string): Promise<Survivor> => survivorOf(deps, threadId);
 
 /** The same, once it knows all that was known on those merged into it. */
-export const loadWholeThread = (deps: Dependencies, threadId: string, cause: Cause) =>
-  followMerges(deps, threadId, (absorbedId) => absorbThread(deps, absorbedId, cause));
-
-async function followMerges(deps: Dependencies, threadId: string, onMerged: (absorbedId: string) => Promise<void>) {
-  let id = threadId;
-  for (let merges = 0; merges < maxMerges; merges++) {
-    const loaded = await deps.threads.load(id);
-    if (loaded.state.mergedInto === null) return { ...loaded, threadId: id };
-    await onMerged(id);
-    id = loaded.state.mergedInto;
+export async function loadWholeThread(deps: Dependencies, threadId: string, cause: Cause): Promise<Survivor> {
+  for (;;) {
+    const survivor = await survivorOf(deps, threadId);
+    const { state, via } = survivor;
+    const [unfinished] = Object.keys(state.absorbing);
+    const untold = via !== null && !knowsOf(state, via) ? via : unfinished;
+    if (untold === undefined) return survivor;
+    await absorbThread(deps, untold, cause);
   }
-  throw new Error(`thread ${threadId} was merged more than ${maxMerges} times`);
 }
 
-/** Reports a draft's state to its thread, for the thread's own status. Repeating it, or an older note, changes nothing. */
+/** The attempt that a draft is claimed for, undefined if for none, and the thread that its own means today. */
+export async function claimedAttempt(
+  deps: Dependencies,
+  { threadId, draftId }: { threadId: string; draftId: string },
+  cause: Cause,
+): Promise<{ threadId: string; attemptId: string | undefined }> {
+  const survivor = await loadWholeThread(deps, threadId, cause);
+  return { threadId: survivor.threadId, attemptId: sendClaimOf(survivor.state, draftId)?.attemptId };
+}
+
+/**
+ * Reports a draft's state to its thread, for the thread's own status. Repeating it, or an older note, changes nothing. `hasEnded`: the draft
+ * has ended since.
+ */
 export const noteDraft = (
   deps: Dependencies,
-  note: { threadId: string; draftId: string; outcome: DraftOutcome; draftRevision: number },
+  note: { threadId: string; draftId: string; outcome: DraftOutcome; draftRevision: number; hasEnded?: boolean },
   cause: Cause,
 ) => {
-  const { threadId, draftId, outcome, draftRevision } = note;
-  return onThread(deps, { threadId, command: { type: "NoteDraft", draftId, outcome, draftRevision } }, cause);
+  const { threadId, ...noted } = note;
+  return onThread(deps, { threadId, command: { type: "NoteDraft", ...noted } }, cause);
 };

@@ -17,8 +17,14 @@ type Internals = {
 type CallArguments = Parameters<StreamsClient["append"]> extends [infer M, infer O, ...unknown[]] ? [M, O] : never;
 
 export type Calls = {
-  /** What the leader answers to a read. NoAnswer when `idleMs` pass without a message, or when the store is closed. */
-  read(request: streams.ReadReq, idleMs: number): Promise<streams.ReadResp[]>;
+  /**
+   * What the leader answers to a read, up to the answer that `isEnough`. NoAnswer when `idleMs` pass without a message, or when the store is closed.
+   */
+  read(
+    request: streams.ReadReq,
+    idleMs: number,
+    isEnough?: (answer: streams.ReadResp) => boolean,
+  ): Promise<streams.ReadResp[]>;
   /** The leader's answer to an append, a call of its own. NoAnswer when it is late, or when the store is closed. */
   append(requests: readonly streams.AppendReq[], deadlineMs: number): Promise<streams.AppendResp>;
 };
@@ -78,14 +84,20 @@ export function createCalls(client: EventStoreDBClient, closed: AbortSignal): Ca
   }
 
   return {
-    read: (request, idleMs) =>
+    read: (request, idleMs, isEnough) =>
       bounded(idleMs, ({ grpc, done, fail, heard }) => {
         const answers: streams.ReadResp[] = [];
+        let over = false;
         const options = internals.callArguments({ requiresLeader: true }, { deadline: Number.POSITIVE_INFINITY });
         const call = withoutStack(() => grpc.read(request, ...options));
         call.on("data", (answer: streams.ReadResp) => {
+          if (over) return;
           answers.push(answer);
           heard();
+          over = isEnough?.(answer) === true;
+          if (!over) return;
+          done(answers);
+          call.cancel();
         });
         call.on("error", fail);
         call.on("end", () => done(answers));

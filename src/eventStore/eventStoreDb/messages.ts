@@ -46,6 +46,13 @@ export function recordsIn(answers: readonly streams.ReadResp[]): (LogRecord | un
   });
 }
 
+/** How much an answer brings: the bytes of its event's data and metadata. */
+export function bytesOfAnswer(answer: streams.ReadResp): number {
+  const event = answer.getEvent();
+  const recorded = event?.getLink() ?? event?.getEvent();
+  return recorded ? recorded.getData_asU8().length + recorded.getCustomMetadata_asU8().length : 0;
+}
+
 /** Where the first of these records stands in the log, whoever wrote it. */
 export function firstPosition(answers: readonly streams.ReadResp[]): number | undefined {
   const [event] = answers.flatMap((answer) => answer.getEvent() ?? []);

@@ -1,17 +1,19 @@
 import { ErrorType } from "@eventstore/db-client";
+import type { ReadResp } from "@eventstore/db-client/generated/streams_pb.js";
 import type { Recorded } from "#streams/event.ts";
-import { Unavailable } from "../eventStore.ts";
+import { type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
 import { sharingAnswers } from "../sharedAnswers.ts";
 import type { Calls } from "./calls.ts";
 import type { LogRecord } from "./events.ts";
 import { accessDenied, failureType, persist, unavailable } from "./failures.ts";
-import { firstPosition, readLogRequest, readStreamRequest, recordsIn } from "./messages.ts";
+import { bytesOfAnswer, firstPosition, readLogRequest, readStreamRequest, recordsIn } from "./messages.ts";
 
 /** Events asked for at once: large enough to be quick, small enough for a server with few threads. */
 const pageSize = 500;
 
 export type Reads = {
   stream(name: string, fromRevision: number, maxCount: number): Promise<Recorded[]>;
+  streamPage(name: string, stretch: Stretch): Promise<StreamPage>;
   last(name: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
   /** Records of the whole log from `position` (inclusive) on, system records too, and whether the log ends there. One try. */
@@ -27,12 +29,23 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
 
   /** The same array for all who asked at once. */
   const page = (name: string, from: number | "end", count: number): Promise<readonly Recorded[]> =>
-    shared(`${name} ${from} ${count}`, () =>
-      persistently(`reading ${name}`, async (budgetMs) => {
-        const answers = await calls.read(readStreamRequest(name, from, count), budgetMs).catch(emptyWhereMissing);
-        return recordsIn(answers).map((record) => ownEvent(name, record));
-      }),
-    );
+    shared(`${name} ${from} ${count}`, async () => (await stretch(name, { from, events: count })).events);
+
+  const stretch = (
+    name: string,
+    { from, events, bytes = Number.POSITIVE_INFINITY }: { from: number | "end"; events: number; bytes?: number },
+  ): Promise<StreamPage> =>
+    persistently(`reading ${name}`, async (budgetMs) => {
+      let read = 0;
+      const isFull = (answer: ReadResp): boolean => {
+        read += bytesOfAnswer(answer);
+        return read >= bytes;
+      };
+      const request = readStreamRequest(name, from, events);
+      const records = recordsIn(await calls.read(request, budgetMs, isFull).catch(emptyWhereMissing));
+      const isCut = read >= bytes || records.length === events;
+      return { events: records.map((record) => ownEvent(name, record)), atEnd: !isCut };
+    });
 
   return {
     async stream(name, fromRevision, maxCount) {
@@ -45,6 +58,8 @@ export function createReads(calls: Calls, timeoutMs: number, closed: AbortSignal
       }
       return events;
     },
+    streamPage: (name, { from, events, bytes }) =>
+      shared(`${name} ${from} ${events} ${bytes}`, () => stretch(name, { from, events, bytes })),
     last: async (name) => (await page(name, "end", 1))[0],
     head: () =>
       shared("the end of the log", () =>

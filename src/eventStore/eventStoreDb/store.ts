@@ -105,6 +105,9 @@ export function createEventStoreDbStore(options: EventStoreDbOptions): EventStor
       if (!isStreamName(stream) || maxCount < 1) return [];
       return reads.stream(stream, Math.max(0, fromRevision), maxCount);
     },
+    async readPage(stream, stretch) {
+      return isStreamName(stream) ? reads.streamPage(stream, stretch) : { events: [], atEnd: true };
+    },
     async readLast(stream) {
       return isStreamName(stream) ? reads.last(stream) : undefined;
     },

@@ -1,11 +1,11 @@
-/** A stream from a revision on, so many events at most (undefined: all of them). */
-export type Wanted = { stream: string; from: number; count: number | undefined };
+/** A stream from a revision on, so many events at most (undefined: all of them), up to the one that makes it so many bytes. */
+export type Wanted = { stream: string; from: number; count: number | undefined; bytes?: number };
 
 export type GroupingOptions<Row> = {
   /** One stream, whole. */
   alone: (wanted: Wanted) => Promise<Row[]>;
-  /** Several at once: of each its rows in order, `each` at most. */
-  together: (wanted: readonly Wanted[], each: number) => Promise<Row[][]>;
+  /** Several at once: of each its rows in order, `each` at most, whatever their bytes; undefined where that is too much for a group. */
+  together: (wanted: readonly Wanted[], each: number) => Promise<(Row[] | undefined)[]>;
 };
 
 /** Groups under way at once; what is asked for meanwhile gathers. */
@@ -31,8 +31,8 @@ export function groupingReads<Row>({ alone, together }: GroupingOptions<Row>): (
       fewEvents,
     );
     group.forEach(({ wanted, resolve, reject }, index) => {
-      const rows = found[index] as Row[];
-      if (rows.length < fewEvents || rows.length === wanted.count) resolve(rows);
+      const rows = found[index];
+      if (rows && (rows.length < fewEvents || rows.length === wanted.count)) resolve(rows);
       else alone(wanted).then(resolve, reject);
     });
   }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { asUnavailable } from "#src/postgres/unavailable.ts";
 import type { Metadata, Recorded } from "#streams/event.ts";
-import { Unavailable } from "../eventStore.ts";
+import { type StreamPage, type Stretch, Unavailable } from "../eventStore.ts";
 import { sharingAnswers } from "../sharedAnswers.ts";
 import { groupingReads, type Wanted } from "./groupedReads.ts";
 import { pauses } from "./recovery.ts";
@@ -15,6 +15,7 @@ export type PageRequest = { after: number; upTo: number; categories: readonly st
 
 export type Reader = {
   stream(stream: string, fromRevision: number, maxCount: number | undefined): Promise<Recorded[]>;
+  streamPage(stream: string, stretch: Stretch): Promise<StreamPage>;
   last(stream: string): Promise<Recorded | undefined>;
   head(): Promise<number>;
   /** Not retried; throws Unavailable if the database is away. */
@@ -38,13 +39,16 @@ type Row = [
 type Ask = { name: string; text: string; values: unknown[]; query_timeout?: number };
 
 const columns = "event_id, stream_id, revision, position, type, schema_version, data, metadata";
-const readStream = `select ${columns} from es.events where stream_id = $1 and revision >= $2::bigint order by revision limit $3`;
-const readStreams = `select wanted.number, ${columns}
+/** From $1 on: rows of one stream with the bytes that each and those before it have. */
+const stretchOf = (stream: string, first: string, count: string): string => `
+    select ${columns}, bytes, sum(bytes) over (order by revision rows unbounded preceding) as bytes_so_far
+    from es.events where stream_id = ${stream} and revision >= ${first} order by revision limit ${count}`;
+const readStream = `select ${columns}, bytes_so_far from (${stretchOf("$1", "$2::bigint", "$3")}
+  ) event where $4::bigint is null or bytes_so_far - bytes < $4 order by revision`;
+const readStreams = `select wanted.number, ${columns}, bytes_so_far
   from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as wanted (stream, first, count, number)
-  cross join lateral (
-    select ${columns} from es.events where stream_id = wanted.stream and revision >= wanted.first
-    order by revision limit least(wanted.count, $4)
-  ) event order by wanted.number, revision`;
+  cross join lateral (${stretchOf("wanted.stream", "wanted.first", "least(wanted.count, $4)")}
+  ) event where bytes_so_far - bytes < $5 order by wanted.number, revision`;
 const readLast = `select ${columns} from es.events where stream_id = $1 order by revision desc limit 1`;
 export const readHead = "select coalesce(max(position), 0) from es.events";
 const readPage = (where: string): string => `select ${columns}, bytes_so_far from (
@@ -56,6 +60,8 @@ const readPageOfCategories = readPage("and split_part(stream_id, '-', 1) = any (
 
 /** A page is cut behind the event that makes it this large, so that five hundred of the largest events are not in memory at once. */
 const maxPageBytes = 8_000_000;
+/** Of one stream, where several are read at once: one with more is read alone. */
+const mostGroupedBytes = 256 * 1024;
 
 export function createReader({ connectionString, timeoutMs, connections }: ReaderOptions): Reader {
   const pool = new pg.Pool({
@@ -100,10 +106,11 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
   }
 
   const readGrouped = groupingReads<Row>({
-    alone: ({ stream, from, count }) => ask({ name: "stream", text: readStream, values: [stream, from, count] }),
+    alone: ({ stream, from, count, bytes }) =>
+      ask({ name: "stream", text: readStream, values: [stream, from, count, bytes] }),
     async together(wanted, each) {
-      const columnsOfWanted = [wanted.map(({ stream }) => stream), wanted.map(({ from }) => from)];
-      const values = [...columnsOfWanted, wanted.map(({ count = null }) => count), each];
+      const [streams, firsts] = [wanted.map(({ stream }) => stream), wanted.map(({ from }) => from)];
+      const values = [streams, firsts, wanted.map(({ count = null }) => count), each, mostGroupedBytes];
       const found = wanted.map((): Row[] => []);
       for (const [number, ...row] of await ask<[number: string, ...Row]>({
         name: "streams",
@@ -111,7 +118,7 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
         values,
       }))
         found[Number(number) - 1]!.push(row);
-      return found;
+      return found.map((rows) => (bytesIn(rows) < mostGroupedBytes ? rows : undefined));
     },
   });
 
@@ -120,6 +127,13 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
 
   return {
     stream: async (stream, from, count) => (await streamForSure({ stream, from, count })).map(recorded),
+    async streamPage(stream, { from, events, bytes }) {
+      const read = await streamForSure({ stream, from, count: events, bytes });
+      // Read in a group, it may be longer.
+      const full = read.findIndex((row) => Number(row[8]) >= bytes);
+      const rows = full < 0 ? read : read.slice(0, full + 1);
+      return { events: rows.map(recorded), atEnd: full < 0 && rows.length < events };
+    },
     last: async (stream) => (await askForSure({ name: "last", text: readLast, values: [stream] })).map(recorded)[0],
     head: async () => Number((await askForSure({ name: "head", text: readHead, values: [] }))[0]?.[0]),
     async page({ after, upTo, categories, limit }) {
@@ -137,6 +151,9 @@ export function createReader({ connectionString, timeoutMs, connections }: Reade
     close: () => Promise.race([pool.end(), sleep(timeoutMs, undefined, { ref: false })]),
   };
 }
+
+/** Of all these rows of one stream. */
+const bytesIn = (rows: readonly Row[]): number => Number(rows.at(-1)?.[8] ?? 0);
 
 const recorded = ([id, stream, revision, position, type, schemaVersion, data, metadata]: Row): Recorded => ({
   id,

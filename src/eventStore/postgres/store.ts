@@ -46,6 +46,7 @@ export function createPostgresEventStore(options: PostgresEventStoreOptions): Ev
       return writer.append(stream, expected, valid);
     },
     read: (stream, fromRevision = 0, maxCount) => reader.stream(stream, fromRevision, maxCount),
+    readPage: (stream, stretch) => reader.streamPage(stream, stretch),
     readLast: (stream) => reader.last(stream),
     head: () => reader.head(),
     subscribe: (subscribeOptions) =>

@@ -123,6 +123,15 @@ export const unknownPage = (): string =>
     sentences: ["If you followed a link from an approval mail, check that it was not cut off."],
   });
 
+export const tooManyPage = (): string =>
+  outcomePage({
+    tone: "wait",
+    title: "Too many links that do not exist",
+    sentences: [
+      "Links from this address were tried too often. A link from an approval mail goes on working: open it again.",
+    ],
+  });
+
 /** `posted`: a press whose outcome is not known. */
 export const unavailablePage = (posted: boolean): string =>
   outcomePage({

@@ -3,6 +3,7 @@ import type { ApprovalDecisions, Decision, DecisionResult, LinkedApproval } from
 import type { Clock } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { pageHeaders } from "#src/html/page.ts";
+import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
 import { maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
@@ -13,6 +14,8 @@ export type ApprovalPagesOptions = ApprovalDecisions & {
   /** A secret of at least 32 bytes, the same in every instance of the service. */
   nonceKey: Buffer;
   clock: Pick<Clock, "now">;
+  /** Counts a link that there is not; throws Rejected rate_limited when its sender has tried too many. */
+  countUnknown?: (request: Request) => Promise<void>;
   /** Called with errors that are our own fault. */
   onError?: (error: unknown, request: Request) => void;
 };
@@ -35,7 +38,7 @@ export function approvalPages(options: ApprovalPagesOptions): Router {
 
 async function show(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
   const link = await find(options, request);
-  if (!link) return answer(response, 404, pages.unknownPage());
+  if (!link) return answerUnknown(options, request, response);
   const closed = closedPage(options, link);
   if (closed) return answer(response, closed.status, closed.page);
   answer(response, 200, review(options, request, { link }));
@@ -43,7 +46,7 @@ async function show(options: ApprovalPagesOptions, request: Request, response: R
 
 async function press(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
   const link = await find(options, request);
-  if (!link) return answer(response, 404, pages.unknownPage());
+  if (!link) return answerUnknown(options, request, response);
   const closed = closedPage(options, link);
   if (closed) return answer(response, closed.status, closed.page);
 
@@ -71,6 +74,17 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
 async function find({ find }: ApprovalPagesOptions, request: Request): Promise<LinkedApproval | undefined> {
   const token = tokenOf(request);
   return /^[\w-]{20,200}$/.test(token) ? find(token) : undefined;
+}
+
+/** Only what does not exist is counted: a good link is shown whatever others try from the same address. */
+async function answerUnknown(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
+  try {
+    await options.countUnknown?.(request);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== "rate_limited") throw error;
+    return answer(response.setHeader("Retry-After", String(error.details.retryAfter)), 429, pages.tooManyPage());
+  }
+  answer(response, 404, pages.unknownPage());
 }
 
 const tokenOf = (request: Request): string => String(request.params.token);

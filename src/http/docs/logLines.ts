@@ -46,6 +46,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "a mail cannot be recorded, quarantining it",
+    todo: "It is filed without its content and its thread asks for review; mail behind it goes on. Its bytes are kept: `GET /v1/inbound/{id}/raw` of the `delivery`. `err` says why: report it.",
+  },
+  {
+    level: "error",
     says: "the embedded PostgreSQL has stopped, restarting it",
     todo: "It crashed or was killed. If it happens again, look for a lack of memory or of disk.",
   },
@@ -158,6 +163,16 @@ export const logLines: readonly LogLine[] = [
     todo: "Nothing: the same event ids are asked about until the answer is known.",
   },
   { level: "warn", says: "subscribing again", todo: "Nothing, unless it goes on: then EventStoreDB is not well." },
+  {
+    level: "warn",
+    says: "cannot write snapshots of long streams",
+    todo: "Nothing, unless it comes again and again: then see what is wrong with PostgreSQL. Meanwhile the first request to a long thread after a start takes some seconds.",
+  },
+  {
+    level: "warn",
+    says: "cannot make snapshots anew: long streams are folded when they are needed",
+    todo: "Nothing: the first request to a long thread takes some seconds. `err` says what failed.",
+  },
   { level: "warn", says: "lost a connection to PostgreSQL", todo: "Nothing: another one is opened." },
   {
     level: "warn",
@@ -171,6 +186,21 @@ export const logLines: readonly LogLine[] = [
     todo: "Nothing: a repetition of that request finds its own effect in the log.",
   },
   { level: "warn", says: "SMTP connection failed", todo: "Nothing: a sender broke off." },
+  {
+    level: "warn",
+    says: "an address sends an identity more mail than SMTP_IN_BUDGET allows",
+    todo: "It is told to try later, and no mail is lost. `remote` is a relay of your own? Name it in `SMTP_IN_RELAYS`. A customer who sends that much? Raise `SMTP_IN_BUDGET`. Otherwise nothing.",
+  },
+  {
+    level: "warn",
+    says: "a connection for mail came past the proxy, from an address not in SMTP_IN_RELAYS",
+    todo: "If `remote` is your proxy, add it to `SMTP_IN_RELAYS`: until then mail that it brings is refused. If it is a stranger, keep strangers away from that port.",
+  },
+  {
+    level: "warn",
+    says: "no mail is taken until there is room on the disk",
+    todo: "Senders are told 452 and try again for days. `detail` says what is short: see 'The disk is full'.",
+  },
   {
     level: "warn",
     says: "the response was interrupted",

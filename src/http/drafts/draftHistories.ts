@@ -2,6 +2,7 @@ import { listVersions } from "#projections/drafts/queries.ts";
 import { draftHistory, versionContent } from "#src/commands/drafts/draftHistories.ts";
 import { historyTypes } from "../docs/historyTypes.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
+import { listRoute } from "../framework/lists.ts";
 import { type Route, route } from "../framework/route.ts";
 import { presentChanges } from "../present/diffs.ts";
 import { presentVersion } from "../present/drafts.ts";
@@ -12,7 +13,7 @@ import { loadDraft, noVersion } from "./draftAnswers.ts";
 
 /** What a draft was before, and everything that happened to it. */
 export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
-  route(
+  listRoute(
     "GET /v1/drafts/:id/versions",
     {
       scope: "read:threads",
@@ -21,6 +22,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       description: "Oldest first. The current state is the draft itself.",
       query: VersionQuery,
       answers: DraftVersionList,
+      cursors: deps.cursors,
       load: loadDraft(deps),
     },
     async ({ workspaceId, params, query }) => {
@@ -44,7 +46,7 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
     async ({ params, loaded, query }) =>
       (await requireVersion(deps, params.id, { field: "version", version: query.version ?? loaded.version })).content,
   ),
-  route(
+  listRoute(
     "GET /v1/drafts/:id/history",
     {
       scope: "read:audit",
@@ -53,13 +55,17 @@ export const draftHistoryRoutes = (deps: HttpDependencies): Route[] => [
       description: `Oldest first, including the claims to send it and the outcomes of its deliveries. Types: ${Object.keys(historyTypes).join(", ")}.`,
       query: HistoryQuery,
       answers: HistoryList,
+      cursors: deps.cursors,
       load: loadDraft(deps),
     },
-    async ({ params, query: { limit, offset } }) => {
+    async ({ params, query: { limit, offset, after } }) => {
       const history = await draftHistory(deps, params.id);
-      const shown = history.slice(offset, offset + limit);
+      const begin = after ? history.findIndex(({ position }) => position > Number(after[0])) : offset;
+      const rest = begin === -1 ? [] : history.slice(begin);
+      const shown = rest.slice(0, limit);
       const data = await Promise.all(shown.map((event) => presentHistoryEntry(deps.blobs, event)));
-      return { data, total: history.length, limit, offset };
+      const next = rest.length > limit ? [shown.at(-1)!.position] : null;
+      return { data, total: history.length, limit, offset, next };
     },
   ),
   route(

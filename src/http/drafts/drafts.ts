@@ -8,6 +8,7 @@ import { Rejected } from "#streams/decider.ts";
 import { readAttachments } from "../attachments/attachmentUpload.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { invalid } from "../framework/errors.ts";
+import { listRoute } from "../framework/lists.ts";
 import { type Caller, type Route, route } from "../framework/route.ts";
 import { presentDraft, presentDrafts } from "../present/drafts.ts";
 import {
@@ -61,7 +62,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       return draftAfter(deps, workspaceId, { draftId, position });
     },
   ),
-  route(
+  listRoute(
     "GET /v1/drafts",
     {
       scope: "read:threads",
@@ -70,6 +71,7 @@ export const draftRoutes = (deps: HttpDependencies): Route[] => [
       description: "Newest first.",
       query: DraftQuery,
       answers: DraftList,
+      cursors: deps.cursors,
     },
     async ({ workspaceId, query }) => {
       const thread = query.thread_id && (await findThread(deps, workspaceId, query.thread_id));

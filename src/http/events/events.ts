@@ -4,14 +4,16 @@ import { Rejected } from "#streams/decider.ts";
 import { publicEventTypes } from "#streams/webhook/events.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { invalid } from "../framework/errors.ts";
+import { unauthorized } from "../framework/keys/authenticate.ts";
 import { reply } from "../framework/reply.ts";
 import { type Route, route } from "../framework/route.ts";
 import { EventPage, EventQuery, EventStreamQuery } from "../schemas/events.ts";
 import { eventStream } from "./eventStream.ts";
 import { cursorOf, placeOf } from "./feedCursor.ts";
 
-/** Streams that a workspace may hold open on one instance. */
-const maxStreams = 100;
+/** Streams that a key and a workspace may hold open on one instance. */
+const maxOfKey = 5;
+const maxOfWorkspace = 50;
 
 export const eventRoutes = (deps: HttpDependencies): Route[] => [readEvents(deps), followEvents(deps)];
 
@@ -43,12 +45,20 @@ const readEvents = (deps: HttpDependencies): Route =>
 function followEvents(deps: HttpDependencies): Route {
   const open = new Map<string, number>();
 
-  function opened(workspaceId: string, stream: Readable): Readable {
-    const count = (by: number) => open.set(workspaceId, (open.get(workspaceId) ?? 0) + by);
-    count(1);
+  function count(id: string, by: number): void {
+    const streams = (open.get(id) ?? 0) + by;
+    if (streams === 0) open.delete(id);
+    else open.set(id, streams);
+  }
+
+  function requireRoom(holder: string, id: string, most: number): void {
+    if ((open.get(id) ?? 0) >= most) throw tooMany(holder, most);
+  }
+
+  function opened(holders: readonly string[], stream: Readable): Readable {
+    for (const id of holders) count(id, 1);
     return stream.once("close", () => {
-      count(-1);
-      if (open.get(workspaceId) === 0) open.delete(workspaceId);
+      for (const id of holders) count(id, -1);
     });
   }
 
@@ -59,31 +69,32 @@ function followEvents(deps: HttpDependencies): Route {
       limit: "read",
       summary: "Follow the event feed as server-sent events",
       description:
-        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that reconnects with the last cursor as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream starts with the next new event. A workspace may have 100 streams open. When there are no events, a comment is sent every 15 seconds.",
+        "`event` is the kind, `data` the event as `GET /v1/events` has it, and `id` its cursor: a client that reconnects with the last cursor as `Last-Event-ID` misses nothing and gets nothing twice. Without it, and without `after`, the stream starts with the next new event. A key may have 5 streams open, a workspace 50. When there are no events, a comment is sent every 15 seconds.",
       query: EventStreamQuery,
       answers: { mediaType: "text/event-stream", description: "Events as they happen, without end." },
       lastEventId: true,
     },
-    async ({ workspaceId, query, lastEventId, signal }) => {
+    async ({ workspaceId, apiKey, query, lastEventId, signal }) => {
       const types = typesOf(query.types);
       const given = lastEventId ?? (query.after === undefined ? undefined : placeOf(query.after, "after"));
       const after = given ?? (await feedEnd(deps.reads, workspaceId));
-      if ((open.get(workspaceId) ?? 0) >= maxStreams) throw tooMany();
+      // Revoked meanwhile: nobody would take the stream, and its place would stay taken.
+      if (signal.aborted) throw unauthorized();
+      requireRoom("this API key", apiKey.id, maxOfKey);
+      requireRoom("this workspace", workspaceId, maxOfWorkspace);
       return reply({
-        stream: opened(workspaceId, eventStream(deps, { workspaceId, after, types, signal })),
+        stream: opened([apiKey.id, workspaceId], eventStream(deps, { workspaceId, after, types, signal })),
         headers: { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" },
       });
     },
   );
 }
 
-const tooMany = (): Rejected =>
+const tooMany = (holder: string, most: number): Rejected =>
   new Rejected(
     "rate_limited",
-    `this workspace already has ${maxStreams} event streams open, which is the limit: close one first`,
-    {
-      retryAfter: 30,
-    },
+    `${holder} already has ${most} event streams open, which is the limit: close one first`,
+    { retryAfter: 30 },
   );
 
 /** The kinds asked for; undefined if none are. A kind that does not exist would silently give nothing. */

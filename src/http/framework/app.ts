@@ -4,22 +4,24 @@ import type { Logger } from "pino";
 import Type from "typebox";
 import type { Metrics } from "#src/metrics/metrics.ts";
 import { Rejected } from "#streams/decider.ts";
+import { limitDocuments, serveDocument } from "../docs/document.ts";
 import { docsPages } from "../docs/pages.ts";
 import type { DescribedSetting } from "../docs/tables.ts";
 import { healthRoutes, type ReadinessCheck } from "../health/health.ts";
-import { measureRequests, showMetrics } from "../health/metrics.ts";
+import { measureRequests } from "../health/metrics.ts";
+import { type BodyParser, createBodyParser } from "./body/bodyParser.ts";
+import { createUploads, type Uploads } from "./body/uploads.ts";
 import { errorHandler } from "./errorHandler.ts";
 import { errorReply } from "./errors.ts";
 import { createInFlight, type InFlight } from "./keys/inFlight.ts";
 import { logRequests } from "./logging.ts";
 import { type Info, openApi } from "./openapi/openapi.ts";
-import { reply } from "./reply.ts";
 import { nameRequest } from "./requestId.ts";
 import { type Route, type RouteScope, route } from "./route.ts";
 import { send } from "./send.ts";
 import { type ServeOptions, serve } from "./serve.ts";
 
-export type AppOptions = Omit<ServeOptions, "inFlight"> & {
+export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> & {
   routes: readonly Route[];
   logger: Logger;
   /** How the OpenAPI document introduces the service. */
@@ -27,13 +29,17 @@ export type AppOptions = Omit<ServeOptions, "inFlight"> & {
   /** What /docs/operations tells of the settings. */
   settings?: readonly DescribedSetting[];
   inFlight?: InFlight;
+  bodies?: BodyParser;
+  uploads?: Uploads;
   /** What /readyz asks. */
   readiness?: readonly ReadinessCheck[];
-  metrics?: Metrics;
+  metrics?: Pick<Metrics, "answered" | "shown">;
+  /** With it, callers from outside this machine are shown the details of /readyz and /metrics. */
+  metricsToken?: string | undefined;
   /** What lives beside /v1: approval pages, hooks, the outbox, metrics. */
   beside?: readonly RequestHandler[];
   /** Express's `trust proxy`: whose X-Forwarded-For names the client. No proxy's by default. */
-  trustProxy?: boolean | number | string;
+  trustProxy?: number | string[];
 };
 
 /** The HTTP service: the routes of the contract, its documents and health, and 404 for everything else. */
@@ -46,7 +52,12 @@ export function createApp(options: AppOptions): Express {
   app.set("query parser", "simple");
   app.set("trust proxy", options.trustProxy ?? false);
 
-  const serveOptions = { ...options, inFlight: options.inFlight ?? createInFlight() };
+  const serveOptions = {
+    ...options,
+    inFlight: options.inFlight ?? createInFlight(),
+    bodies: options.bodies ?? createBodyParser(),
+    uploads: options.uploads ?? createUploads(),
+  };
   const unknown = refuseUnknown(serveOptions);
   if (options.metrics) app.use(measureRequests(options.metrics));
   app.use(nameRequest, logRequests(options.logger));
@@ -57,10 +68,12 @@ export function createApp(options: AppOptions): Express {
     idempotency: options.idempotency !== undefined,
     limits: options.limits !== undefined,
   });
-  app.get("/openapi.json", (_, response) => send(response, reply({ json: document })));
+  app.use(["/openapi.json", "/docs"], limitDocuments(options.strangers));
+  app.get("/", limitDocuments(options.strangers));
+  app.get("/openapi.json", serveDocument(document));
   app.use(docsPages(document, { routes: options.routes, settings: options.settings ?? [] }));
-  app.use(healthRoutes(options.readiness ?? []));
-  if (options.metrics) app.get("/metrics", showMetrics(options.metrics));
+  const { readiness = [], metrics, metricsToken } = options;
+  app.use(healthRoutes(readiness, { metrics, metricsToken }));
   for (const handler of options.beside ?? []) app.use(handler);
   app.use(unknown, lastResort(options.upgradeUrl));
   return app;

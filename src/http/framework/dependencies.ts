@@ -7,6 +7,7 @@ import { createFeedTail, type FeedTail } from "../events/feedTail.ts";
 import { NotReadable } from "./errors.ts";
 import { createKeyUses, type KeyUses } from "./keys/keyUses.ts";
 import type { Revocation } from "./keys/revocation.ts";
+import { type Cursors, createCursors } from "./lists.ts";
 import type { Route } from "./route.ts";
 
 /** What the routes work with. */
@@ -23,6 +24,7 @@ export type HttpDependencies = Dependencies & {
   keyUses: KeyUses;
   feedTail: FeedTail;
   webhookDeliveries: WebhookDeliveries;
+  cursors: Cursors;
   /** Aborted when this instance takes no more requests: what would go on without end has to end. */
   closing: AbortSignal;
 };
@@ -66,6 +68,7 @@ export const httpDependencies = (
   keyUses: createKeyUses({ database, clock: deps.clock }),
   feedTail: createFeedTail({ reads: deps.reads, checkpoint: () => feedCheckpoint(database) }),
   webhookDeliveries,
+  cursors: createCursors(deps.keyRing),
   closing,
 });
 

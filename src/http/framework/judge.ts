@@ -3,12 +3,13 @@ import { isUuid } from "#src/commands/ids.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Actor } from "#streams/event.ts";
 import { lastEventIdOf } from "../events/feedCursor.ts";
+import type { BodyParser } from "./body/bodyParser.ts";
+import { type BodyRead, requireSoundStructure } from "./body/readBody.ts";
 import { invalid } from "./errors.ts";
 import { etag, ifMatchOf } from "./etag.ts";
 import { type ApiKeyIdentity, unauthorized } from "./keys/authenticate.ts";
 import { Reply } from "./reply.ts";
 import { type Caller, isRaw, type Reached, type Route, type SecretOnce } from "./route.ts";
-import { parseBody } from "./validation/body.ts";
 import { readQuery } from "./validation/query.ts";
 
 /** What a POST under an Idempotency-Key is known by: the same for every repetition of it. */
@@ -29,18 +30,24 @@ export type Admitted = {
   signal: AbortSignal;
   operation?: Operation | undefined;
   /** The body as it came; read once. */
-  bytes: () => Promise<Buffer>;
+  body: () => Promise<BodyRead>;
+};
+
+export type JudgeOptions = {
+  bodies: Pick<BodyParser, "parse">;
+  /** Under test: an answer that is not as documented becomes a 500. */
+  checkResponses: boolean;
 };
 
 /** The rest of the order of judgement: the path, query and body, then what the handler finds out. */
-export async function judge(admitted: Admitted, checkResponses: boolean): Promise<Reply> {
+export async function judge(admitted: Admitted, { bodies, checkResponses }: JudgeOptions): Promise<Reply> {
   const { request, route } = admitted;
   const reached = { ...reach(admitted), ...callerOf(admitted) };
   const loaded = await load(route, reached);
   const query = readQuery(request.originalUrl, route.query);
   route.checkQuery(query);
   const idempotencyKey = idempotencyKeyOf(request);
-  const body = request.method === "GET" || request.method === "HEAD" ? {} : parseBody(await admitted.bytes(), request);
+  const body = request.method === "GET" || request.method === "HEAD" ? {} : await parseBody(admitted, bodies);
   route.checkBody(body);
   const ifMatch = route.options.ifMatch ? ifMatchOf(request) : undefined;
   const lastEventId = route.options.lastEventId ? lastEventIdOf(request) : undefined;
@@ -50,6 +57,24 @@ export async function judge(admitted: Admitted, checkResponses: boolean): Promis
   // What the path names was there a moment ago: somebody deleted it before it could be shown.
   if (value === undefined && route.paramNames.length > 0 && !isRaw(route.options.answers)) throw notFound();
   return replyOf(route, value, checkResponses);
+}
+
+/** A JSON body as plain data; an empty one is {}. Throws invalid_request. */
+async function parseBody({ body, request, route }: Admitted, bodies: JudgeOptions["bodies"]): Promise<unknown> {
+  const read = await body();
+  if (read.size === 0) return {};
+  requireJson(request);
+  requireSoundStructure(read);
+  return bodies.parse(read.blocks, route.files);
+}
+
+function requireJson({ headers }: Request): void {
+  if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(headers["content-type"] ?? "")) {
+    throw invalid("Content-Type", "expected application/json, encoded in UTF-8");
+  }
+  if (!/^(identity)?$/i.test(headers["content-encoding"] ?? "")) {
+    throw invalid("Content-Encoding", "expected none: send the body uncompressed");
+  }
 }
 
 function reach({ request, route, callId, signal }: Admitted): Reached<Record<string, string>> {

@@ -16,6 +16,7 @@ export function logRequests(logger: Logger): RequestHandler {
     customAttributeKeys: { reqId: "request_id" },
     customLogLevel: levelOf,
     customProps: (request, response) => ({
+      ip: (request as Request).ip,
       route: (request as Request).route?.path ?? "unknown",
       api_key: (response as ServerResponse & { locals?: { apiKey?: { id: string } } }).locals?.apiKey?.id,
     }),

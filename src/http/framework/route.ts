@@ -3,6 +3,7 @@ import type { FeedPlace } from "#projections/feed/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import type { Actor } from "#streams/event.ts";
+import { type FilePath, filePathsOf } from "./body/encodedFile.ts";
 import type { ErrorCode } from "./errors.ts";
 import type { ApiKeyIdentity } from "./keys/authenticate.ts";
 import type { Scope } from "./keys/scopes.ts";
@@ -12,8 +13,8 @@ import { compileAnswerCheck, compileCheck } from "./validation/validation.ts";
 export type LimitClass = "read" | "write" | "send" | "notify" | "test_email" | "auth";
 
 type Method = "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
-type Line = `${Method} /${string}`;
-type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
+export type Line = `${Method} /${string}`;
+export type ParamNames<Path> = Path extends `${string}:${infer Name}/${infer Rest}`
   ? Name | ParamNames<Rest>
   : Path extends `${string}:${infer Name}`
     ? Name
@@ -115,6 +116,8 @@ export type Route = {
   options: RouteOptions<any, any, TObject, TSchema, any>;
   query: TObject;
   body: TSchema;
+  /** Where its body has files. */
+  files: readonly FilePath[];
   handler: (call: any) => Promise<unknown>;
   checkParams: ((value: unknown) => void) | undefined;
   checkQuery: (value: unknown) => void;
@@ -150,6 +153,7 @@ export function route<
     options: options as Route["options"],
     query,
     body,
+    files: filePathsOf(body),
     handler,
     checkParams: options.params && compileCheck(options.params),
     checkQuery: compileCheck(query),

@@ -2,15 +2,19 @@ import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import type { ReadModel } from "#projections/projection.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { BodyParser } from "./body/bodyParser.ts";
+import { type BodyRead, readBody } from "./body/readBody.ts";
+import type { Upload, Uploads } from "./body/uploads.ts";
 import { errorReply, NotReadable } from "./errors.ts";
+import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
 import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./keys/authenticate.ts";
 import type { Flight, InFlight } from "./keys/inFlight.ts";
 import { undocumented } from "./openapi/documented.ts";
+import type { Strangers } from "./rateLimits/strangers.ts";
 import type { Reply } from "./reply.ts";
 import type { LimitClass, Route } from "./route.ts";
 import { send } from "./send.ts";
-import { readBytes } from "./validation/body.ts";
 
 /** Runs `run` for the first POST under an Idempotency-Key and replays its reply to the others. */
 export type Idempotency = (
@@ -23,11 +27,15 @@ export type ServeOptions = {
   /** Throws if nothing can be answered from one of these read models now. */
   requireReadable?: (of: readonly ReadModel[]) => void;
   inFlight: InFlight;
+  bodies: Pick<BodyParser, "parse">;
+  uploads: Uploads;
   /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable if it cannot find out. */
   upToDate?: () => void | Promise<void>;
   /** Counts a request. It calls `next`, to refuse with Rejected `rate_limited` and `retryAfter`; the key is in `response.locals.apiKey`. */
   limits?: (limit: LimitClass) => RequestHandler | undefined;
   idempotency?: Idempotency;
+  /** Counts requests without a live key. */
+  strangers?: Strangers;
   upgradeUrl?: string;
   /** Under test: an answer that is not as documented becomes a 500. */
   checkResponses?: boolean;
@@ -42,6 +50,7 @@ const defaultBodyLimit = 1024 * 1024;
 /** One route, in the order of judgement (src/http/docs/contract.md, "Routes"). */
 export function serve(route: Route, options: ServeOptions): RequestHandler {
   const limit = options.limits?.(route.limit);
+  const judging = { bodies: options.bodies, checkResponses: options.checkResponses ?? false };
 
   return async (request, response) => {
     const closed = new Promise<void>((resolve) => response.once("close", resolve));
@@ -51,11 +60,13 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     try {
       // Before the key: one that the read models do not know yet is no unknown key.
       options.requireReadable?.([...(route.scope === null ? [] : keyReadModels), ...(route.answersFrom ?? [])]);
-      const key = route.scope === null ? undefined : await options.authenticate(request);
+      const key = route.scope === null ? undefined : await authenticate(request);
       flight = key && options.inFlight.enter(key.id, callId);
       const signal = flight?.signal ?? new AbortController().signal;
-      const admitted = { request, response, route, key, callId, signal, bytes: bytesOnce(request, route) };
+      const upload = options.uploads.begin(key?.id ?? "none");
+      const admitted = { request, response, route, key, callId, signal, body: bodyOnce(request, route, upload) };
       const work = flight?.revoked ? Promise.reject(unauthorized()) : respond(admitted);
+      void Promise.allSettled([work, closed]).then(upload.giveBack);
       if (flight) leaveWhenOver(flight, { request, response }, [work, closed]);
       answer = await Promise.race([work, whenRevoked(signal)]);
       if (flight) await options.upToDate?.();
@@ -68,6 +79,15 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     await send(response, answer, flight?.signal).catch((error) => brokeOff(error, request, response));
   };
 
+  async function authenticate(request: Request): Promise<ApiKeyIdentity> {
+    try {
+      return await options.authenticate(request);
+    } catch (error) {
+      if (error instanceof Rejected) await options.strangers?.count("bad_key", request);
+      throw error;
+    }
+  }
+
   async function respond(admitted: Admitted): Promise<Reply> {
     const { request, response, key } = admitted;
     response.locals.apiKey = key;
@@ -76,7 +96,7 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     if (key && route.scope !== "any" && !key.scopes.includes(route.scope!)) throw insufficientScope(route.scope!);
     if (throttled) throw throttled;
     const run = (operation?: Operation) =>
-      judge({ ...admitted, operation }, options.checkResponses ?? false).catch((error) => explain(error, request));
+      judge({ ...admitted, operation }, judging).catch((error) => explain(error, request));
     const idempotencyKey = key && options.idempotency && validKeyOf(request);
     return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
   }
@@ -100,9 +120,9 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
 
   function explain(error: unknown, request: Request): Reply {
     const answer = errorReply(error, { requestId: String(request.id), upgradeUrl: options.upgradeUrl });
-    // Read models that are not ready have said so themselves, once for all requests.
-    if (answer.status! >= 500 && !(error instanceof NotReadable))
-      request.log.error({ err: error }, "request handler failed");
+    // That a request is one too many is nobody's fault. Read models that are not ready have said so themselves, once for all requests.
+    const decided = error instanceof NotReadable || (error instanceof Rejected && error.code === "unavailable");
+    if (answer.status! >= 500 && !decided) request.log.error({ err: error }, "request handler failed");
     return answer;
   }
 }
@@ -115,9 +135,10 @@ function inPlaceOf(dropped: Reply, answer: Reply): Reply {
 }
 
 /** A body that is read when it is first asked for: a request that is refused before that costs no memory. */
-function bytesOnce(request: Request, route: Route): () => Promise<Buffer> {
-  let bytes: Promise<Buffer> | undefined;
-  return () => (bytes ??= readBytes(request, route.options.bodyLimit ?? defaultBodyLimit));
+function bodyOnce(request: Request, route: Route, upload: Upload): () => Promise<BodyRead> {
+  let body: Promise<BodyRead> | undefined;
+  const limit = route.options.bodyLimit ?? defaultBodyLimit;
+  return () => (body ??= readBody(request, { limit, upload, hashed: whatIsAsked(request) }));
 }
 
 /** How long a client may take over its end of a request whose key was revoked. */

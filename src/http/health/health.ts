@@ -1,6 +1,9 @@
 import { Router } from "express";
+import type { Metrics } from "#src/metrics/metrics.ts";
+import { mayKnowDetails } from "../framework/insiders.ts";
 import { reply } from "../framework/reply.ts";
 import { send } from "../framework/send.ts";
+import { partsAsText } from "./metrics.ts";
 
 /** One part of the service, and whether it can do its work now. */
 export type Readiness = { name: string; ok: boolean; detail?: string };
@@ -10,18 +13,35 @@ export type ReadinessCheck = () => Promise<Readiness | readonly Readiness[]>;
 /** Milliseconds a check may take before its part counts as not ready. */
 const checkTimeoutMs = 3_000;
 
-/** /healthz: this process answers. /readyz: every part it needs does; otherwise 503, naming those that do not. */
-export function healthRoutes(checks: readonly ReadinessCheck[]): Router {
+/**
+ * /healthz: this process answers. /readyz: every part it needs does; otherwise 503, naming those that do not. /metrics: all that is measured.
+ * Callers from outside are told which parts are ready, and nothing else, unless they have the token.
+ */
+export function healthRoutes(
+  checks: readonly ReadinessCheck[],
+  { metrics, metricsToken }: { metrics?: Pick<Metrics, "shown"> | undefined; metricsToken?: string | undefined },
+): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router.get("/healthz", (_, response) => send(response, reply({ json: { status: "ok" } })));
-  router.get("/readyz", async (_, response) => {
-    const parts = await outcomesOf(checks);
-    const broken = namesOfBroken(parts);
+  router.get("/readyz", async (request, response) => {
+    const outcomes = await outcomesOf(checks);
+    const broken = namesOfBroken(outcomes);
+    const parts = mayKnowDetails(request, metricsToken) ? outcomes : outcomes.map(({ name, ok }) => ({ name, ok }));
     const json = { status: broken.length === 0 ? "ready" : "not_ready", not_ready: broken, parts };
     await send(response, reply({ status: broken.length === 0 ? 200 : 503, json }));
   });
+  if (!metrics) return router;
+  router.get("/metrics", async (request, response) => {
+    const { contentType, text } = mayKnowDetails(request, metricsToken)
+      ? await metrics.shown()
+      : { contentType: textFormat, text: partsAsText(await outcomesOf(checks)) };
+    await send(response, reply({ bytes: Buffer.from(text), headers: { "Content-Type": contentType } }));
+  });
   return router;
 }
+
+/** Prometheus's. */
+const textFormat = "text/plain; version=0.0.4; charset=utf-8";
 
 /** The names of the parts that cannot do their work now. */
 export const brokenParts = async (checks: readonly ReadinessCheck[]): Promise<string[]> =>

@@ -1,7 +1,5 @@
 import type { Request, RequestHandler } from "express";
 import type { Metrics } from "#src/metrics/metrics.ts";
-import { reply } from "../framework/reply.ts";
-import { send } from "../framework/send.ts";
 
 /** Times every request until its answer is out, or its connection gone. */
 export const measureRequests =
@@ -24,9 +22,11 @@ const methodOf = ({ method }: Request): string => (knownMethods.includes(method)
 const knownMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
 const routeOf = (request: Request): string => (request.route as { path?: string } | undefined)?.path ?? "unknown";
 
-export const showMetrics =
-  (metrics: Pick<Metrics, "shown">): RequestHandler =>
-  async (_, response) => {
-    const { contentType, text } = await metrics.shown();
-    await send(response, reply({ bytes: Buffer.from(text), headers: { "Content-Type": contentType } }));
-  };
+/** Which parts are ready, for the collector: all that a stranger is told. */
+export const partsAsText = (parts: readonly { name: string; ok: boolean }[]): string =>
+  [
+    "# HELP countersign_part_ready 1 while the part can do its work, otherwise 0.",
+    "# TYPE countersign_part_ready gauge",
+    ...parts.map(({ name, ok }) => `countersign_part_ready{part="${name}"} ${ok ? 1 : 0}`),
+    "",
+  ].join("\n");

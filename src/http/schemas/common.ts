@@ -1,4 +1,5 @@
 import Type, { type Static, type TObject, type TProperties, type TSchema } from "typebox";
+import type { EncodedFile } from "../framework/body/encodedFile.ts";
 
 /** Schemas that several resources share. Sizes are UTF-8 bytes. */
 
@@ -29,6 +30,10 @@ export const VisibleLine = (maxLength: number, options: Record<string, unknown> 
 
 export const Text = (maxBytes: number, options: Record<string, unknown> = {}) => Type.String({ maxBytes, ...options });
 
+/** A file in base64. A handler gets it decoded; `maxLength` counts its characters in the body. */
+export const Base64File = (maxLength: number, options: Record<string, unknown> = {}) =>
+  Type.Unsafe<EncodedFile>({ base64File: maxLength, ...options });
+
 /** Free-form JSON, counted as JSON.stringify writes it. */
 export const JsonObject = (maxJsonBytes: number) =>
   Type.Unsafe<Record<string, unknown>>({ type: "object", maxJsonBytes });
@@ -48,7 +53,19 @@ export const OneOfBy = <const Branches extends TObject[]>(
 
 const paging = {
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 20, description: "Maximum number of items." }),
-  offset: Type.Integer({ minimum: 0, default: 0, description: "Number of items to skip." }),
+  offset: Type.Integer({
+    minimum: 0,
+    maximum: 10_000,
+    default: 0,
+    description: "Number of items to skip. To go further, use cursor.",
+    remedy: "to go further, pass the next_cursor of a page as cursor",
+  }),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 1000,
+      description: "The next_cursor of an earlier page, to get the items after it. Not together with offset.",
+    }),
+  ),
 };
 
 /** The query of a list: its own filters, and which part of it. */
@@ -63,6 +80,9 @@ export const Envelope = <S extends TSchema>(item: S) =>
     total: Type.Integer({ minimum: 0 }),
     limit: Type.Integer({ minimum: 1 }),
     offset: Type.Integer({ minimum: 0 }),
+    next_cursor: Nullable(
+      Type.String({ description: "Pass it as `cursor` to get the next page; null on the last one." }),
+    ),
   });
 
 /** The answer to every DELETE. */

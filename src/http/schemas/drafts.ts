@@ -1,5 +1,6 @@
 import Type from "typebox";
 import {
+  Base64File,
   EmailAddress,
   Envelope,
   HeaderText,
@@ -143,9 +144,7 @@ export const NewAttachment = Strict(
         }),
       ),
     ),
-    content: Type.String({
-      maxLength: Math.ceil(maxAttachmentBytes / 3) * 4,
-      contentEncoding: "base64",
+    content: Base64File(Math.ceil(maxAttachmentBytes / 3) * 4, {
       description: "Base64; at most 10 MB each and 25 MB together.",
     }),
   },

@@ -11,8 +11,8 @@ export type HeaderFields = {
   body: Buffer;
 };
 
-/** Beyond this much header nothing is read; the parser refuses such a mail anyway. */
-const maxHeaderBytes = 2 * 1024 * 1024;
+/** Beyond this much header nothing is read. */
+export const maxHeaderBytes = 2 * 1024 * 1024;
 const maxValueBytes = 64 * 1024;
 const maxOccurrences = 10;
 const maxNameBytes = 76;
@@ -25,11 +25,11 @@ const windows1252 = new TextDecoder("windows-1252");
 
 type Span = { start: number; end: number };
 
-/** Reads the fields of these (lower-case) names from any bytes at all; never throws. */
-export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): HeaderFields {
+/** Reads the fields of these (lower-case) names from any bytes at all, in the first `maxBytes` of them; never throws. */
+export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>, maxBytes = maxHeaderBytes): HeaderFields {
   const spans = new Map<string, Span[]>();
   const counts = new Map<string, number>();
-  const header = raw.subarray(0, maxHeaderBytes);
+  const header = raw.subarray(0, maxBytes);
   let current: Span | undefined;
   let at = 0;
   while (at < header.length) {
@@ -60,6 +60,15 @@ export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): Heade
     all,
     body: raw.subarray(Math.min(at, raw.length)),
   };
+}
+
+/** Where the body begins, as `readHeaderFields` finds it; as much work as a search for bytes, however many lines there are. */
+export function startOfBody(raw: Buffer): number {
+  const header = raw.subarray(0, maxHeaderBytes);
+  for (const empty of ["\n", "\r\n"]) if (header.toString("latin1", 0, empty.length) === empty) return empty.length;
+  const ends = ["\n\n", "\n\r\n"].map((end) => ({ at: header.indexOf(end), end })).filter(({ at }) => at >= 0);
+  const [first] = ends.sort((a, b) => a.at - b.at);
+  return first ? first.at + first.end.length : header.length;
 }
 
 const isEmptyLine = (bytes: Buffer, start: number, end: number): boolean =>

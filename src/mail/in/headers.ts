@@ -3,7 +3,7 @@ import { addressParser, decodeWords } from "postal-mime";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import { reportedIds } from "./bounces.ts";
 import { classify, classifyingFields } from "./classify.ts";
-import { type HeaderFields, readHeaderFields } from "./headerFields.ts";
+import { readHeaderFields, startOfBody } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
 import { boundedIds, derivedMessageId, messageIdsIn, ownMessageId } from "./messageIds.ts";
 import { storableLine } from "./storable.ts";
@@ -20,10 +20,41 @@ const names = new Set([
 ]);
 
 const maxSubjectLength = 998;
+const maxSubjectBytes = 16 * 1024;
 const maxNameLength = 256;
-const maxAddresses = 100;
+/** Of a field with addresses, over all its occurrences: in characters as it came, and in bytes of what is kept. */
+const maxAddressField = 32 * 1024;
+const maxAddresses = 200;
+/** Nobody nests groups, and each level costs the parser as much as the whole field. */
+const maxGroups = 10;
 const maxAddressBytes = 320;
 const address = /^[^\s@<>,;:"()]{1,64}@[^\s@<>,;:"()]{1,255}$/;
+
+/** How much of the body is looked at, in bytes: of a report. */
+const maxBodyStartBytes = 256 * 1024;
+
+/** What is read where there is no time for more: a few milliseconds, whatever the bytes. */
+const hurriedHeaderBytes = 64 * 1024;
+const hurriedBodyBytes = 16 * 1024;
+
+/** What the first part of a mail says; the rest is needed to tell it from others. */
+export type MailStart = {
+  headers: Omit<MailHeaders, "messageId" | "messageIdDerived" | "contentDigest">;
+  /** Its own Message-ID, if it has a usable one. */
+  ownId: string | undefined;
+  /** What of the header has to be the same in "the same message again". */
+  told: string;
+};
+
+/** The first part of a mail: the header, and of the body what `readMailStart` looks at. */
+export const startOf = (raw: Buffer): Buffer => raw.subarray(0, startOfBody(raw) + maxBodyStartBytes);
+
+/** The same where there is no time. Of a header beyond 64 KB the rest is not read, which `cut` says. */
+export function hurriedStartOf(raw: Buffer): { start: Buffer; isCut: boolean } {
+  const bodyAt = startOfBody(raw);
+  if (bodyAt <= hurriedHeaderBytes) return { start: raw.subarray(0, bodyAt + hurriedBodyBytes), isCut: false };
+  return { start: raw.subarray(0, hurriedHeaderBytes), isCut: true };
+}
 
 /**
  * What a mail says about itself, read from any bytes at all: synchronous, bounded in time and size, never throws.
@@ -31,51 +62,108 @@ const address = /^[^\s@<>,;:"()]{1,64}@[^\s@<>,;:"()]{1,255}$/;
  * `envelopeFrom` is "" for the null sender, which only machines use.
  */
 export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
-  const fields = readHeaderFields(raw, names);
-  const ownId = ownMessageId(fields.first("message-id"));
+  const rawSha256 = createHash("sha256").update(raw).digest("hex");
+  const start = readMailStart(startOf(raw), envelopeFrom);
+  const digest = createHash("sha256")
+    .update(start.told)
+    .update(raw.subarray(startOfBody(raw)))
+    .digest("hex");
+  return withDigest(start, { rawSha256, digest });
+}
+
+/** `digest`: the sha256 of what was told and the body. A mail without an id of its own is the same again if its bytes are. */
+export const withDigest = (
+  { headers, ownId }: MailStart,
+  { rawSha256, digest }: { rawSha256: string; digest: string },
+): MailHeaders => ({
+  ...headers,
+  messageId: ownId ?? derivedMessageId(rawSha256),
+  messageIdDerived: !ownId,
+  contentDigest: ownId ? digest : rawSha256,
+});
+
+/** `isCut`: the header goes on where the bytes end. */
+export function readMailStart(start: Buffer, envelopeFrom?: string, isCut = false): MailStart {
+  const fields = readHeaderFields(start, names);
   const references = boundedIds(messageIdsIn(fields.first("references")));
   const inReplyTo = messageIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
   const classification = classify(fields, envelopeFrom);
   const isReport = classification === "bounce" || classification === "auto_reply";
-  const rawSha256 = ownId ? undefined : createHash("sha256").update(raw).digest("hex");
-  return {
-    messageId: ownId ?? derivedMessageId(rawSha256!),
-    messageIdDerived: !ownId,
-    // Old clients put a person's address before the id into In-Reply-To: its last <…> is the id.
-    threadIds: references.length > 0 ? references : inReplyTo ? [inReplyTo] : [],
-    inReplyTo,
-    references,
-    from: sender(fields.first("from")),
-    fromCount: fields.count("from"),
+  const [from, replyTo, to, cc] = [
+    addressesIn("from", fields.first("from")),
     // A second Reply-To field is a forger's way in: it counts like a second address.
-    replyTo: addresses(...fields.all("reply-to")),
-    to: addresses(fields.first("to")),
-    cc: addresses(fields.first("cc")),
-    subject: storableLine(decodeWords(fields.first("subject")), maxSubjectLength),
-    date: parseMailDate(fields.first("date")),
-    classification,
-    contentDigest: rawSha256 ?? contentDigest(fields),
-    reportedMessageIds: isReport ? reportedIds(fields) : [],
+    addressesIn("reply-to", ...fields.all("reply-to")),
+    addressesIn("to", fields.first("to")),
+    addressesIn("cc", fields.first("cc")),
+  ];
+  const cut = [from, replyTo, to, cc].flatMap(({ field, isCut: fieldIsCut }) => (fieldIsCut ? [field] : []));
+  if (isCut) cut.push("header");
+  return {
+    ownId: ownMessageId(fields.first("message-id")),
+    told: JSON.stringify(["date", "from", "subject"].map((name) => fields.all(name))),
+    headers: {
+      // Old clients put a person's address before the id into In-Reply-To: its last <…> is the id.
+      threadIds: references.length > 0 ? references : inReplyTo ? [inReplyTo] : [],
+      inReplyTo,
+      references,
+      from: sender(from.mailboxes[0]),
+      fromCount: fields.count("from"),
+      replyTo: addressesOf(replyTo),
+      to: addressesOf(to),
+      cc: addressesOf(cc),
+      subject: storableLine(decodeWords(fields.first("subject").slice(0, maxSubjectBytes)), maxSubjectLength),
+      date: parseMailDate(fields.first("date")),
+      classification,
+      reportedMessageIds: isReport ? reportedIds(fields) : [],
+      ...(cut.length > 0 && { cut }),
+    },
   };
 }
 
 type Mailbox = { name: string; address: string };
+type AddressField = { field: string; mailboxes: Mailbox[]; isCut: boolean };
 
-const mailboxes = (value: string): Mailbox[] =>
-  (addressParser(value, { flatten: true }) as Mailbox[]).filter(
-    (mailbox) => address.test(mailbox.address) && Buffer.byteLength(mailbox.address) <= maxAddressBytes,
-  );
-
-const addresses = (...values: string[]): string[] =>
-  [...new Set(values.flatMap(mailboxes).map((mailbox) => storableLine(mailbox.address, 320)))].slice(0, maxAddresses);
-
-function sender(value: string): Mailbox | null {
-  const first = mailboxes(value)[0];
-  return first ? { name: storableLine(first.name, maxNameLength), address: storableLine(first.address, 320) } : null;
+/** The mailboxes of a field: of one that is too long, those in its first part. */
+function addressesIn(field: string, ...values: string[]): AddressField {
+  const mailboxes: Mailbox[] = [];
+  let [left, room] = [maxAddressField, maxAddressField];
+  for (const value of values) {
+    const part = readablePart(value, left);
+    left -= part.length;
+    for (const mailbox of addressParser(part, { flatten: true }) as Mailbox[]) {
+      const bytes = Buffer.byteLength(mailbox.address);
+      if (!address.test(mailbox.address) || bytes > maxAddressBytes) continue;
+      room -= bytes;
+      if (mailboxes.length === maxAddresses || room < 0) return { field, mailboxes, isCut: true };
+      mailboxes.push(mailbox);
+    }
+    if (part.length < value.length) return { field, mailboxes, isCut: true };
+  }
+  return { field, mailboxes, isCut: false };
 }
 
-/** Trace headers may differ between two deliveries of the same message; these and the body may not. */
-function contentDigest(fields: HeaderFields): string {
-  const told = ["date", "from", "subject"].map((name) => fields.all(name));
-  return createHash("sha256").update(JSON.stringify(told)).update(fields.body).digest("hex");
+/** So much of a field that its parser is done soon. It ends at a comma: half an address might be another one. */
+function readablePart(value: string, maxLength: number): string {
+  let groups = 0;
+  let end = value.length;
+  for (const { 0: found, index } of value.slice(0, maxLength).matchAll(quotedOrColon)) {
+    if (found === ":" && ++groups > maxGroups) {
+      end = index;
+      break;
+    }
+  }
+  if (end === value.length && end <= maxLength) return value;
+  const part = value.slice(0, Math.min(end, maxLength));
+  return part.slice(0, Math.max(0, part.lastIndexOf(",")));
 }
+
+const quotedOrColon = /"(?:[^"\\]|\\.)*(?:"|\\?$)|:/gs;
+
+const addressesOf = ({ mailboxes }: AddressField): string[] => [
+  ...new Set(mailboxes.map((mailbox) => storableLine(mailbox.address, maxAddressBytes))),
+];
+
+const sender = (first: Mailbox | undefined): Mailbox | null =>
+  first
+    ? { name: storableLine(first.name, maxNameLength), address: storableLine(first.address, maxAddressBytes) }
+    : null;

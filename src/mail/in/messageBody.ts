@@ -1,45 +1,61 @@
+import { createHeldBytes } from "./smtp/heldBytes.ts";
+
+/** Too large by itself, or no room for it beside what its holder, or all together, hold already. */
+type Refusal = "too_large" | "no_room" | "no_room_for_holder";
+
 /** A mail read to its final dot, or why it was thrown away meanwhile. */
-export type MessageBody = { raw: Buffer } | { refused: "too_large" | "no_room" };
+export type MessageBody = { raw: Buffer } | { refused: Refusal };
 
 export type MessageLimits = {
   maxBytes: number;
   /** What all messages being read or stored may hold together. */
   maxBufferedBytes: number;
+  /** What messages of one holder may hold together. */
+  maxBytesOfHolder: number;
 };
 
 export type MessageReader = {
   /**
    * Reads to the end, keeping nothing once the message is refused. Rejects if the stream breaks off. Calls `onFlood` if the
-   * sender goes on far beyond the limit.
+   * sender goes on far beyond the limit. `holder`: under whose name it is counted; without one only the limit of all counts.
    */
-  read(stream: AsyncIterable<Buffer>, onFlood: () => void): Promise<MessageBody>;
+  read(
+    stream: AsyncIterable<Buffer>,
+    { holder, onFlood }: { holder: string | undefined; onFlood: () => void },
+  ): Promise<MessageBody>;
   /** Gives back what a message that was read holds. */
   release(body: MessageBody): void;
 };
 
 const firstBytes = 16 * 1024;
 
-/** Reads messages into memory, never more than the limits of one and of all together. */
-export function createMessageReader({ maxBytes, maxBufferedBytes }: MessageLimits): MessageReader {
-  const held = new Map<MessageBody, number>();
-  let buffered = 0;
+/** Reads messages into memory, never more than the limits of one, of one holder's and of all together. */
+export function createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHolder }: MessageLimits): MessageReader {
+  const heldBytes = createHeldBytes({ inAll: maxBufferedBytes, ofHolder: maxBytesOfHolder });
+  const held = new Map<MessageBody, { holder: string | undefined; bytes: number }>();
 
-  async function read(stream: AsyncIterable<Buffer>, onFlood: () => void): Promise<MessageBody> {
+  async function read(
+    stream: AsyncIterable<Buffer>,
+    { holder, onFlood }: { holder: string | undefined; onFlood: () => void },
+  ): Promise<MessageBody> {
     let buffer = Buffer.allocUnsafe(0);
     let size = 0;
-    let refused: "too_large" | "no_room" | undefined;
+    let refused: Refusal | undefined;
 
-    function refuse(reason: "too_large" | "no_room"): void {
+    function refuse(reason: Refusal): void {
       refused = reason;
-      buffered -= buffer.length;
+      heldBytes.giveBack(holder, buffer.length);
       buffer = Buffer.allocUnsafe(0);
     }
 
     // One growing buffer: a list of chunks of a few bytes each would weigh many times what they hold.
     function grow(needed: number): boolean {
       const capacity = Math.min(maxBytes, Math.max(firstBytes, needed, buffer.length * 2));
-      if (buffered + capacity - buffer.length > maxBufferedBytes) return false;
-      buffered += capacity - buffer.length;
+      const taken = heldBytes.take(holder, capacity - buffer.length);
+      if (taken !== "taken") {
+        refuse(taken);
+        return false;
+      }
       const larger = Buffer.allocUnsafeSlow(capacity);
       buffer.copy(larger);
       buffer = larger;
@@ -52,23 +68,23 @@ export function createMessageReader({ maxBytes, maxBufferedBytes }: MessageLimit
         if (size > 2 * maxBytes) onFlood();
         if (refused) continue;
         if (size > maxBytes) refuse("too_large");
-        else if (size > buffer.length && !grow(size)) refuse("no_room");
-        else chunk.copy(buffer, size - chunk.length);
+        else if (size <= buffer.length || grow(size)) chunk.copy(buffer, size - chunk.length);
       }
     } catch (error) {
-      buffered -= buffer.length;
+      heldBytes.giveBack(holder, buffer.length);
       throw error;
     }
     const body: MessageBody = refused ? { refused } : { raw: buffer.subarray(0, size) };
-    held.set(body, buffer.length);
+    held.set(body, { holder, bytes: buffer.length });
     return body;
   }
 
   return {
     read,
     release(body) {
-      buffered -= held.get(body) ?? 0;
+      const { holder, bytes } = held.get(body) ?? { holder: undefined, bytes: 0 };
       held.delete(body);
+      heldBytes.giveBack(holder, bytes);
     },
   };
 }

@@ -1,5 +1,6 @@
 import PostalMime, { type Attachment, type Email } from "postal-mime";
 import { extractReply, textOfHtml, withoutTags } from "./bodies.ts";
+import { cappedForParser } from "./capped.ts";
 import { isDeeperThan } from "./htmlDepth.ts";
 import { type ParsedAttachment, type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
 import { storable, storableLine } from "./storable.ts";
@@ -9,18 +10,30 @@ const maxHtmlDepth = 512;
 const maxMultipartDepth = 100;
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-/** Reads a mail. What the parser refuses comes back as unreadable; bounds of time and memory are the caller's (parse.ts). */
-export async function parseMail(raw: Uint8Array, limits: ParseLimits): Promise<ParsedMail> {
+/** Of all parts together; more is refused. */
+const maxPartHeaderBytes = 256 * 1024;
+const options = {
+  maxNestingDepth: maxMultipartDepth,
+  maxHeadersSize: maxPartHeaderBytes,
+  forceRfc822Attachments: true,
+};
+
+/** Reads a mail. What the parser refuses comes back as unreadable; bounds of time and memory are the caller's (readerPool.ts). */
+export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<ParsedMail> {
   let email: Email;
+  let cut: string | null;
   try {
-    email = await PostalMime.parse(raw, { maxNestingDepth: maxMultipartDepth, forceRfc822Attachments: true });
+    const capped = cappedForParser(raw);
+    cut = capped.cut;
+    // Its buffer: of a view the parser makes a copy.
+    email = await PostalMime.parse(capped.bytes.buffer, options);
   } catch (error) {
     return unreadableMail(`the parser rejected it: ${storableLine(String((error as Error).message), 300)}`);
   }
   if (email.attachments.length > limits.maxAttachments) {
     return unreadableMail(`it has ${email.attachments.length} attachments: at most ${limits.maxAttachments} are read`);
   }
-  return withBodies(email, limits);
+  return { ...withBodies(email, limits), cut };
 }
 
 function withBodies(email: Email, limits: ParseLimits): ParsedMail {
@@ -39,6 +52,7 @@ function withBodies(email: Email, limits: ParseLimits): ParsedMail {
     extractedText: bodyText === null ? "" : extractReply(bodyText),
     attachments,
     unreadable: null,
+    cut: null,
   };
 }
 
@@ -57,15 +71,18 @@ function toAttachment(attachment: Attachment): ParsedAttachment {
     contentType: mediaType.test(mimeType) ? mimeType : "application/octet-stream",
     contentId: contentId ? storableLine(contentId.replace(/[<>]/g, ""), 255) || null : null,
     inline: disposition === "inline" || related === true,
-    bytes: Buffer.from(content as ArrayBuffer),
+    bytes: Buffer.from(ownBuffer(content as ArrayBuffer | Uint8Array)),
   };
 }
+
+/** Not a slice of Node's shared pool: that cannot be handed to another thread. */
+const ownBuffer = (content: ArrayBuffer | Uint8Array): ArrayBuffer =>
+  content instanceof ArrayBuffer ? content : (new Uint8Array(content).buffer as ArrayBuffer);
 
 const bodyAttachment = (filename: string, type: string, body: string): ParsedAttachment => ({
   filename,
   contentType: `${type}; charset=utf-8`,
   contentId: null,
   inline: false,
-  // Not Buffer.from(body): a slice of Node's shared pool cannot be handed to another thread.
-  bytes: Buffer.from(new TextEncoder().encode(body).buffer),
+  bytes: Buffer.from(ownBuffer(new TextEncoder().encode(body))),
 });

@@ -10,6 +10,8 @@ export type ParsedMail = {
   attachments: ParsedAttachment[];
   /** Why it could not be read, in one sentence; then there are no bodies and no attachments. */
   unreadable: string | null;
+  /** What was left out because it is more than can be read, in one sentence; null if nothing was. */
+  cut: string | null;
 };
 
 export type ParsedAttachment = {
@@ -36,4 +38,5 @@ export const unreadableMail = (reason: string): ParsedMail => ({
   extractedText: "",
   attachments: [],
   unreadable: reason,
+  cut: null,
 });

@@ -1,9 +1,20 @@
-import type { AddressInfo, Socket } from "node:net";
+import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
 import type { Logger } from "pino";
-import { SMTPServer, type SMTPServerDataStream, type SMTPServerSession } from "smtp-server";
-import { StartError } from "#src/startError.ts";
+import { SMTPServer } from "smtp-server";
+import type { MailRefusal, Metrics } from "#src/metrics/metrics.ts";
 import { createMessageReader } from "./messageBody.ts";
-import type { Delivery, Reception } from "./reception.ts";
+import type { Reception } from "./reception.ts";
+import { networksOf } from "./smtp/addresses.ts";
+import { type BudgetLimits, createBudget } from "./smtp/budget.ts";
+import { createClients } from "./smtp/clients.ts";
+import { createReceive } from "./smtp/content.ts";
+import { createDoor } from "./smtp/door.ts";
+import { createEnvelopes } from "./smtp/envelope.ts";
+import { createGuests } from "./smtp/guests.ts";
+import { type StrangerLimits, strangerLimits } from "./smtp/limits.ts";
+import { listening } from "./smtp/listen.ts";
+import { Reply } from "./smtp/reply.ts";
 import { storableLine } from "./storable.ts";
 
 export type SmtpReceiverOptions = {
@@ -12,18 +23,32 @@ export type SmtpReceiverOptions = {
   port: number;
   host: string;
   logger: Logger;
-  /** Every connection names its sender by the PROXY protocol first. */
+  /** Addresses and networks of our own relays (default: none). No limit of one address is meant for them, and mail that they bring without naming its client comes from nowhere. */
+  relays?: readonly string[];
+  /** Relays name the sender by the PROXY protocol first. */
   proxied?: boolean;
+  /** Relays may name the sender by XCLIENT. */
+  xclient?: boolean;
+  /** What one address may send one identity (default: 600 messages and 500 MB in 10 minutes). */
+  budget?: Partial<BudgetLimits>;
+  /** Limits of one address; those of `smtp/limits.ts` by default. */
+  limits?: Partial<StrangerLimits>;
+  /** Whether mail is refused for want of room on the disk; asked for each mail. */
+  isDiskFull?: () => boolean;
+  metrics?: Pick<Metrics, "mailRefused">;
   /** The name in the greeting (default: the machine's). */
   name?: string;
   /** A mail above this is refused with 552 (default 30 MB). */
   maxBytes?: number;
   /** Mail being received at one moment, over all connections; above it senders are asked to try again (default 256 MB). */
   maxBufferedBytes?: number;
+  /** Connections of strangers at one moment, and as many again of relays (default 1,000). */
   maxConnections?: number;
   maxRecipients?: number;
   /** Milliseconds a silent sender is waited for (default 60,000). */
   idleMs?: number;
+  /** Milliseconds that looking up a recipient may take; then the sender is asked to try again (default 5,000). */
+  resolveMs?: number;
   /** Milliseconds `close` waits for what is under way (default 10,000). */
   closeMs?: number;
   /** PEM; with them STARTTLS is offered. */
@@ -40,89 +65,87 @@ export type SmtpReceiver = {
 
 /**
  * Takes mail from any server that sends it: no authentication, our own recipients only. A sender is answered 250 once every recipient's
- * copy is durable; 550 of a recipient we do not have; 552 of too large a mail; 451 of anything that a later try may cure.
+ * copy is durable; 550 of a recipient we do not have; 552 of too large a mail; 421, 451 or 452 of anything that a later try may cure.
  * Throws StartError if the port cannot be had.
  */
 export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<SmtpReceiver> {
   const { reception, logger, maxBytes = 30 * 1024 * 1024, maxBufferedBytes = 256 * 1024 * 1024 } = options;
-  const { idleMs = 60_000, closeMs = 10_000, maxConnections = 200, maxRecipients = 100 } = options;
-  const reader = createMessageReader({ maxBytes, maxBufferedBytes });
-  const receiving = new Set<SMTPServerSession>();
-  let closing = false;
+  const limits = { ...strangerLimits, ...options.limits };
+  const relays = networksOf(options.relays ?? []);
+  const onRefused = (reason: MailRefusal) => options.metrics?.mailRefused(reason);
+  const clients = createClients(relays);
+  const guests = createGuests({ limits, onRefused, showOut: (id, sentence) => connectionOf(id)?.send(421, sentence) });
+  const envelopes = createEnvelopes({
+    ...{ reception, onRefused, patienceMs: options.resolveMs ?? 5_000 },
+    budget: createBudget({ ...usualBudget, ...options.budget }, { now: () => Date.now(), onOver: tellOverBudget }),
+  });
+  const receive = createReceive({
+    ...{ envelopes, clients, guests, requireDisk, onRefused, logger },
+    reader: createMessageReader({ maxBytes, maxBufferedBytes, maxBytesOfHolder: limits.bytesInFlight }),
+    pace: limits,
+    accept: (transaction) => reception.accept(transaction),
+    onFlood(id) {
+      connectionOf(id)?.send(552, "Message too large", "MESSAGE_TOO_BIG");
+      connectionOf(id)?.send(421, "Goodbye");
+    },
+  });
+  const disabledCommands = options.tls ? ["AUTH"] : ["AUTH", "STARTTLS"];
 
   const server = new SMTPServer({
     ...(options.name ? { name: options.name } : {}),
     ...(options.tls ?? {}),
-    disabledCommands: options.tls ? ["AUTH"] : ["AUTH", "STARTTLS"],
+    disabledCommands,
     disableReverseLookup: true,
-    useProxy: options.proxied ?? false,
+    useXClient: options.xclient ?? false,
     hideENHANCEDSTATUSCODES: false,
     hideDSN: true,
     hideREQUIRETLS: true,
     size: maxBytes,
     rejectOversized: true,
-    maxClients: maxConnections,
-    maxRecipients,
-    socketTimeout: idleMs,
-    closeTimeout: closeMs,
+    maxRecipients: options.maxRecipients ?? 100,
+    socketTimeout: options.idleMs ?? 60_000,
+    closeTimeout: options.closeMs ?? 10_000,
     logger: false,
-    onMailFrom: ({ address }, _session, reply) =>
-      reply(isAddress(address) ? null : new Reply(501, "Bad sender address")),
-    onRcptTo: ({ address }, _session, reply) => {
-      resolve(address).then(() => reply(), reply);
+    onConnect: (session, reply) => {
+      if (!guests.get(session.id)?.mayNameClients) session.disabledCommands = [...disabledCommands, "XCLIENT"];
+      reply();
     },
+    onMailFrom: ({ address }, _session, reply) => {
+      try {
+        if (!isAddress(address)) throw new Reply(501, "Bad sender address");
+        requireDisk();
+        reply();
+      } catch (error) {
+        reply(notNow(error));
+      }
+    },
+    onRcptTo: (recipient, session, reply) => {
+      const { rcptTo: taken } = session.envelope;
+      envelopes.add(recipient, { taken, sender: clients.senderOf(session) }).then(
+        () => reply(),
+        (error) => {
+          const answer = notNow(error);
+          reply(answer);
+          if (answer.responseCode === 550) guests.namedNobody(session.id);
+        },
+      );
+    },
+    // Where TLS was started, the library has taken away every listener of the connection, so that its end is told here alone.
+    onClose: ({ id }) => guests.leave(id),
     onData: (stream, session, reply) => {
-      receiving.add(session);
-      receive(stream, session)
-        .then(() => reply(null, "Stored"), reply)
-        .finally(() => {
-          receiving.delete(session);
-          if (closing) setImmediate(() => dismiss(session));
-        });
+      guests
+        .whileReceiving(session.id, () => receive(stream, session))
+        .then(
+          () => reply(null, "Stored"),
+          (error) => reply(notNow(error)),
+        );
     },
   });
 
-  async function resolve(address: string) {
-    const recipient = await reception.resolve(address).catch((error) => {
-      throw notNow(error);
-    });
-    if (!recipient) throw new Reply(550, "No such recipient here");
-    return recipient;
-  }
-
-  async function receive(stream: SMTPServerDataStream, session: SMTPServerSession): Promise<void> {
-    const body = await reader.read(stream, () => dismiss(session, 552));
-    try {
-      // smtp-server answers 552 itself (rejectOversized), whatever it is told here.
-      if ("refused" in body) throw new Reply(451, "Too much mail at once, please try again later");
-      const deliveries = await resolveAgain(session, body.raw);
-      // One after the other: the bytes are stored with the first, and found there by the others.
-      for (const delivery of deliveries) await reception.accept(delivery);
-      logger.info(
-        { remote: session.remoteAddress, bytes: body.raw.length, recipients: deliveries.length },
-        "mail received",
-      );
-    } catch (error) {
-      throw notNow(error);
-    } finally {
-      reader.release(body);
-    }
-  }
-
-  /** A recipient may be gone since RCPT. One reply speaks for all: with others left, the sender tries again and learns who it was. */
-  async function resolveAgain(session: SMTPServerSession, raw: Buffer): Promise<Delivery[]> {
-    const { mailFrom, rcptTo } = session.envelope;
-    const from = mailFrom ? mailFrom.address : "";
-    const remote = { ip: session.remoteAddress, helo: storableLine(session.hostNameAppearsAs || "", 255) };
-    const found = await Promise.all(
-      rcptTo.map(async ({ address }) => ({ address, recipient: await reception.resolve(address) })),
-    );
-    const deliveries = found.flatMap(({ address, recipient }) =>
-      recipient ? [{ recipient, address, from, raw, remote }] : [],
-    );
-    if (deliveries.length === 0) throw new Reply(550, "No such recipient here");
-    if (deliveries.length < found.length) throw new Reply(451, "A recipient is gone, please try again");
-    return deliveries;
+  function requireDisk(): void {
+    if (!options.isDiskFull?.()) return;
+    onRefused("disk");
+    throw new Reply(452, "Insufficient storage at the moment, please try again later");
   }
 
   function notNow(error: unknown): Reply {
@@ -131,58 +154,65 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
     return new Reply(451, "Cannot be stored at the moment, please try again later");
   }
 
-  function dismiss(session: SMTPServerSession, code = 421): void {
-    const connection = [...server.connections].find((each) => each.session === session);
-    if (code === 552) connection?.send(552, "Message too large", "MESSAGE_TOO_BIG");
-    connection?.send(421, "Goodbye");
+  function tellOverBudget(remote: string, identity: string): void {
+    logger.warn({ remote, identity }, "an address sends an identity more mail than SMTP_IN_BUDGET allows");
   }
+
+  function connectionOf(id: string) {
+    return [...server.connections].find((connection) => connection.id === id);
+  }
+
+  const door = createDoor({
+    ...{ relays, perAddress: limits.connections, inAll: options.maxConnections ?? 1_000, onRefused },
+    proxied: options.proxied ?? false,
+    onPastProxy: atMostEvery(60_000, (remote: string) =>
+      logger.warn({ remote }, "a connection for mail came past the proxy, from an address not in SMTP_IN_RELAYS"),
+    ),
+    letIn(socket, visitor, leave) {
+      const id = randomUUID();
+      guests.enter(id, visitor, () => {
+        leave();
+        sockets.delete(socket);
+      });
+      socket.once("close", () => guests.leave(id));
+      server.connect(socket, { id, remoteAddress: visitor.address });
+    },
+  });
 
   server.on("error", (error) => logger.warn({ err: error }, "SMTP connection failed"));
   const sockets = new Set<Socket>();
+  // In place of the library's own handling of a new connection, which knows neither networks nor limits of one address.
+  server.server.removeAllListeners("connection");
   server.server.on("connection", (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
+    door.knock(socket);
   });
-  const port = await listen(server, options);
+  const port = await listening(server.server, options);
 
   return {
     port,
     trouble: () => (server.server.listening ? undefined : "the mail receiver is not listening"),
     async close() {
-      closing = true;
       const closed = new Promise<void>((done) => server.close(done));
-      for (const { session } of [...server.connections]) if (!receiving.has(session)) dismiss(session);
+      door.close();
+      guests.close();
       await closed;
       for (const socket of sockets) socket.destroy();
     },
   };
 }
 
-/** An answer to the sender; smtp-server adds the enhanced code: 5.1.1 to 550, 4.3.0 to 451. */
-class Reply extends Error {
-  readonly responseCode: number;
-  constructor(responseCode: number, message: string) {
-    super(message);
-    this.responseCode = responseCode;
-  }
-}
+const usualBudget: BudgetLimits = { messages: 600, bytes: 500_000_000, windowMs: 600_000 };
 
 const isAddress = (address: string): boolean => storableLine(address, 320) === address;
 
-async function listen(server: SMTPServer, { port, host }: SmtpReceiverOptions): Promise<number> {
-  const listener = server.listen(port, host);
-  await new Promise<void>((resolve, reject) => {
-    listener.once("listening", resolve);
-    listener.once("error", (error: NodeJS.ErrnoException) => reject(new StartError(cannotListen(error, host, port))));
-  });
-  return (listener.address() as AddressInfo).port;
-}
-
-function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): string {
-  const where = `The mail receiver cannot listen on ${host}:${port}`;
-  if (error.code === "EADDRINUSE")
-    return `${where}: the port is in use. Stop the program that uses it, or set SMTP_IN_PORT to another port.`;
-  if (error.code === "EACCES")
-    return `${where}: this user may not use that port. Set SMTP_IN_PORT to a port above 1023.`;
-  return `${where}: ${error.message}.`;
+/** Calls it at once, and then no more for a while. */
+function atMostEvery<Argument>(ms: number, call: (argument: Argument) => void): (argument: Argument) => void {
+  let quietUntil = 0;
+  return (argument) => {
+    if (Date.now() < quietUntil) return;
+    quietUntil = Date.now() + ms;
+    call(argument);
+  };
 }

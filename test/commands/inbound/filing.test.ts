@@ -5,7 +5,7 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { cause, createSendWorld, identityId, type SendWorld } from "#test/processes/sendWorld.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
 import { sized } from "#test/support/full.ts";
-import { expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
+import { countingReads, expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
 
 describe("filing", () => {
   const property = (runs: number, check: (world: SendWorld, mails: Sent[]) => Promise<void>) =>
@@ -68,4 +68,19 @@ describe("filing", () => {
         })).timeout(120_000);
     }
   }
+
+  it("reads what the index has not seen once, however many pages there are", async () => {
+    const world = await createSendWorld({ deliveries: 1, inboundCap: 1_000_000 });
+    // Nothing is in the index here. Many of them carry one Message-ID, and all name the first.
+    const count = sized(300, 10_000);
+    const mails = Array.from({ length: count }, (_, n) => ({ number: n % 2 ? 2 : n + 2, names: [1] }));
+    await receive(world, mails, { alike: false });
+    const { deps, read } = countingReads(world);
+    await fileInbox(deps, identityId, cause);
+    const { revision, state } = await world.createNode().filings.load(identityId);
+    expect(state.filedUpTo).to.equal(count);
+    // Once to learn from, never once for each page.
+    expect(read()).to.be.below(1.5 * revision);
+    expect((await world.state.thread()).newestNumber).to.equal(count + 1);
+  }).timeout(300_000);
 });

@@ -1,6 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { systemIds } from "#src/clock.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
+import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import { cause, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
@@ -24,12 +26,16 @@ export const graph = fc
     return fc.shuffledSubarray([...mails, ...mails.slice(0, 3)], { minLength: mails.length });
   });
 
-export async function receive(world: SendWorld, mails: readonly Sent[]): Promise<void> {
-  for (const { number, names, reports } of mails) {
+/** `alike`: mails of one number are the same message again (they are, by default), else others under one Message-ID. */
+export async function receive(world: SendWorld, mails: readonly Sent[], { alike = true } = {}): Promise<void> {
+  for (const [index, { number, names, reports }] of mails.entries()) {
     const rawSha256 = await world.node.blobs.put(Buffer.from(`mail ${number}`));
     const mail = mailReceived({ number, references: names.map(id), identityId, workspaceId, rawSha256 });
-    const bounce = reports && { classification: "bounce" as const, reportedMessageIds: reports.map(id) };
-    const delivered = { ...mail, headers: { ...mail.headers, ...bounce }, deliveryId: systemIds.uuid() };
+    const different = {
+      ...(reports && { classification: "bounce" as const, reportedMessageIds: reports.map(id) }),
+      ...(!alike && { contentDigest: `digest of delivery ${index}` }),
+    };
+    const delivered = { ...mail, headers: { ...mail.headers, ...different }, deliveryId: systemIds.uuid() };
     await world.node.inboxes.handle(identityId, { type: "ReceiveMail", mail: delivered }, cause);
   }
 }
@@ -104,4 +110,20 @@ async function expectSurvivorsKnow(
 async function survivor(world: SendWorld, threadId: string): Promise<string> {
   const { state } = await world.node.threads.load(threadId);
   return state.mergedInto === null ? threadId : survivor(world, state.mergedInto);
+}
+
+/** An instance that counts how many events of filing streams it reads. */
+export function countingReads(world: SendWorld) {
+  let events = 0;
+  const node = world.createNode();
+  const store: EventStore = {
+    ...node.store,
+    async read(stream, ...range) {
+      const read = await node.store.read(stream, ...range);
+      if (stream.startsWith("filing-")) events += read.length;
+      return read;
+    },
+  };
+  const deps = { ...node, ...createStreamServices({ store, clock: world.clock, ids: systemIds }), store };
+  return { deps, read: () => events };
 }

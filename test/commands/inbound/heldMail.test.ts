@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { systemIds } from "#src/clock.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
+import { countInbound } from "#src/commands/plans/quotas.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -10,7 +12,7 @@ import { cause, createSendWorld, identityId, type SendWorld, workspaceId } from 
 import { mailReceived } from "#test/support/examples/index.ts";
 import { Crashed } from "#test/support/faultyEventStore.ts";
 import { sized } from "#test/support/full.ts";
-import { expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
+import { countingReads, expectFiled, graph, receive, type Sent, seed } from "./filingModel.ts";
 
 const setStatus = (world: SendWorld, status: "active" | "disabled") =>
   world.node.identities.handle(identityId, { type: "UpdateIdentity", changes: { status }, mayLoosen: false }, cause);
@@ -169,5 +171,65 @@ describe("held mail", () => {
     const received = dataOf(world, "MessageReceived").map(({ rfcMessageId }) => Number(/\d+/.exec(rfcMessageId)![0]));
     expect(received).to.deep.equal([1, 2, 3, 4]);
     expect(await inboundUsed(world)).to.equal(4);
+  });
+
+  it("costs what a page costs to release, however much is held", async () => {
+    const count = sized(300, 10_000);
+    const world = await createSendWorld({ inboundCap: 1_000_000, deliveries: 1 });
+    await setStatus(world, "disabled");
+    await receive(
+      world,
+      Array.from({ length: count }, (_, n) => ({ number: n + 2, names: [1] })),
+    );
+    await fileInbox(world.node, identityId, cause);
+    await setStatus(world, "active");
+    const { deps, read } = countingReads(world);
+    await deps.filings.load(identityId);
+    const folded = read();
+    await release(world, deps as never);
+    // A page of held mail is read with what lies behind it: 200 events of the stream at most.
+    expect(read() - folded).to.be.below((count / 50 + 1) * 200);
+    const releases = dataOf(world, "FilingDecided").filter(({ releases }) => releases !== undefined);
+    expect(releases.map(({ releases }) => releases)).to.deep.equal(Array.from({ length: count }, (_, n) => n + 2));
+  }).timeout(300_000);
+
+  it("is released once each where an earlier version released some before older ones", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    await setStatus(world, "disabled");
+    const mails = [2, 3, 4, 5].map((number) => ({ number, names: [1] }));
+    await receive(world, mails);
+    await fileInbox(world.node, identityId, cause);
+    await setStatus(world, "active");
+    // As it was recorded then: the fourth before the second and the third, and nothing of where its marker lies.
+    const marker = dataOf(world, "FilingDecided").find(({ number }) => number === 4);
+    const { revision } = await world.createNode().filings.load(identityId);
+    const data = { ...marker, number: 6, disposition: "threaded", reason: null, chainIds: [], releases: 4 };
+    const metadata = { ...cause, at: world.clock.now().toISOString() };
+    const released = { type: "FilingDecided", data, id: systemIds.uuid(), metadata };
+    await world.log.append(`filing-${identityId}`, revision, [released]);
+    await fileInbox(world.node, identityId, cause);
+    await release(world);
+    const of = dataOf(world, "FilingDecided").flatMap(({ releases }) => releases ?? []);
+    expect(of).to.deep.equal([4, 5, 2, 3]);
+    await expectFiled(world, mails);
+    expect((await world.createNode().filings.load(identityId)).state.held.count).to.equal(0);
+  });
+
+  it("leaves nothing behind where mail was counted before older mail", async () => {
+    const world = await createSendWorld({ inboundCap: 3, deliveries: 1 });
+    await setStatus(world, "disabled");
+    const mails = [2, 3, 4].map((number) => ({ number, names: [1] }));
+    await receive(world, mails);
+    await fileInbox(world.node, identityId, cause);
+    await setStatus(world, "active");
+    const [, , , last] = dataOf(world, "MailReceived");
+    // A filer that was cut off had counted the last one.
+    await countInbound(world.node, { workspaceId, deliveryIds: [last.deliveryId] }, cause);
+    expect(await release(world)).to.equal(true);
+    const of = () => dataOf(world, "FilingDecided").flatMap(({ releases }) => releases ?? []);
+    expect(of()).to.deep.equal([2]);
+    world.node.settings.planLimits = undefined as never;
+    expect(await release(world)).to.equal(false);
+    expect(of()).to.deep.equal([2, 3, 4]);
   });
 });

@@ -2,17 +2,52 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import pg from "pg";
 import { chains } from "#projections/chains/projector.ts";
+import { messagesWithIds, survivorsOf } from "#projections/chains/queries.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
+import { absorbThread, loadThread, onThread } from "#src/commands/threads/threads.ts";
+import { updateThread } from "#src/commands/threads/updateThread.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
-import { threadStream } from "#streams/thread/events.ts";
-import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
+import { entriesOf } from "#streams/idMap.ts";
+import { type AbsorbedPart, threadStream } from "#streams/thread/events.ts";
+import {
+  beginningOf,
+  cause,
+  createSendWorld,
+  identityId,
+  type Node,
+  openSendWorld,
+  refusal,
+  type SendWorld,
+  workspaceId,
+} from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
+import { Crashed } from "#test/support/faultyEventStore.ts";
+import { sized } from "#test/support/full.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
 const threads = (world: SendWorld): string[] =>
   world.log.all.filter(({ type }) => type === "ThreadOpened").map(({ stream }) => stream.slice("thread-".length));
+
+async function merge({ node }: SendWorld, absorbedId: string, survivorId: string): Promise<void> {
+  await node.threads.handle(absorbedId, { type: "FreezeThread", survivorId, number: 1 }, cause);
+  await absorbThread(node, absorbedId, cause);
+}
+
+const close = (node: Node, threadId: string) =>
+  updateThread(node, { workspaceId, threadId, changes: { status: "closed" } }, cause);
+
+/** Counts from now on how often this instance reads a stream. */
+function countReads({ faulty }: Node): () => number {
+  const { read } = faulty;
+  let count = 0;
+  faulty.read = (...asked) => {
+    count += 1;
+    return read(...asked);
+  };
+  return () => count;
+}
 
 describe("a merge", () => {
   it("that was cut off between freezing and telling the survivor hides no newer word from a send", async () => {
@@ -28,6 +63,116 @@ describe("a merge", () => {
     expect(survivor.newestWord?.number).to.equal(2);
     expect(await refusal(queueSend(world.node, { draftId, kind: "api_key" }, cause))).to.equal("stale_draft");
     expect((await world.node.threads.load(survivorId)).state.newestWord?.number).to.equal(3);
+  });
+
+  it("that was cut off there is finished also by one who has looked at the thread before", async () => {
+    const world = await createSendWorld();
+    await world.acknowledge(2);
+    await world.acknowledge(3, ["<1@customer.example>"]);
+    await world.drain();
+    const [absorbedId, survivorId] = threads(world) as [string, string];
+    await world.node.threads.handle(absorbedId, { type: "FreezeThread", survivorId, number: 4 }, cause);
+    expect((await loadThread(world.node, absorbedId)).threadId).to.equal(survivorId);
+    const note = { type: "NoteDraft", draftId: "draft", outcome: "pending", draftRevision: 0 } as const;
+    const noted = await onThread(world.node, { threadId: absorbedId, command: note }, cause);
+    expect([noted.threadId, noted.state.newestWord?.number]).to.deep.equal([survivorId, 3]);
+  });
+
+  describe("of a thread with many drafts", () => {
+    // Long ids, so that few make more than one event.
+    const drafts = Array.from({ length: sized(1_600, 10_000) }, (_, n) => `${"draft".repeat(50)}-${n + 1e6}`);
+
+    /** Mail that joins the second thread, with all these drafts, to the first is acknowledged and not filed yet. */
+    const prepare = async (): Promise<SendWorld> => {
+      const world = await createSendWorld();
+      await world.acknowledge(2);
+      await world.drain();
+      const [, second] = threads(world) as [string, string];
+      const last = await world.log.readLast(threadStream(second));
+      const noted = drafts.map((draftId) => ({
+        ...{ id: world.node.ids.uuid(), type: "DraftNoted", data: { draftId, status: "pending", revision: 0 } },
+        metadata: last!.metadata,
+      }));
+      await world.log.append(threadStream(second), last!.revision, noted);
+      await world.acknowledge(3, ["<1@customer.example>", "<2@customer.example>"]);
+      return world;
+    };
+    const begin = async (): Promise<SendWorld> => openSendWorld({}, await beginningOf("merge of many drafts", prepare));
+    const absorbed = (world: SendWorld) => world.log.all.filter(({ type }) => type === "ThreadAbsorbed");
+    const partsOf = (world: SendWorld) => absorbed(world).map(({ data }) => data.part as AbsorbedPart | undefined);
+    const numbered = (of: number): AbsorbedPart[] => Array.from({ length: of }, (_, index) => ({ n: index + 1, of }));
+    const claim = (draftId: string) => {
+      const claimed = { draftId, version: 1, contentSha256: "c", attemptId: "attempt", quotaStream: "quota-x-y" };
+      return { type: "ClaimSend", claim: claimed, basedOnNumber: 9, replaces: null } as const;
+    };
+
+    async function expectMerged(world: SendWorld, survivorId: string): Promise<void> {
+      const { of } = partsOf(world)[0]!;
+      expect(of).to.be.above(1);
+      expect(partsOf(world)).to.deep.equal(numbered(of));
+      const { state } = await world.elsewhere().threads.load(survivorId);
+      expect([state.pendingDrafts, entriesOf(state.drafts).length]).to.deep.equal([drafts.length, drafts.length]);
+    }
+
+    it("comes in parts that a store takes, and the survivor knows every one", async () => {
+      const world = await begin();
+      await fileInbox(world.node, identityId, cause);
+      for (const { data } of absorbed(world)) expect(JSON.stringify(data).length).to.be.at.most(400_000);
+      await expectMerged(world, threads(world)[0]!);
+    });
+
+    it("is finished by whoever comes next, wherever it was cut off, before anything is sent from the survivor", async () => {
+      for (let at = 3; ; at++) {
+        const world = await begin();
+        const doomed = world.createNode({ at, when: "before", how: "crash" });
+        const error = await fileInbox(doomed, identityId, cause).catch((thrown: unknown) => thrown);
+        const told = partsOf(world).length;
+        const [survivorId, absorbedId] = threads(world) as [string, string];
+        const isFrozen = world.log.all.some(({ type }) => type === "ThreadFrozen");
+        const claimOn = (threadId: string, draftId: string) =>
+          onThread(world.createNode(), { threadId, command: claim(draftId) }, cause);
+        if (told > 0) await claimOn(survivorId, "of the survivor");
+        else if (isFrozen) await claimOn(absorbedId, drafts[0]!);
+        if (told > 0 || isFrozen) await expectMerged(world, survivorId);
+        await fileInbox(world.createNode(), identityId, cause);
+        await expectMerged(world, survivorId);
+        expect(world.log.all.filter(({ type }) => type === "MailFiled")).to.have.length(3);
+        if (!(error instanceof Crashed)) break;
+        expect(at).to.be.below(20);
+      }
+    });
+
+    it("is told once by two at the same moment", async () => {
+      const world = await begin();
+      const [survivorId, absorbedId] = threads(world) as [string, string];
+      await world.node.threads.handle(absorbedId, { type: "FreezeThread", survivorId, number: 3 }, cause);
+      await Promise.all([world.createNode(), world.createNode()].map((node) => absorbThread(node, absorbedId, cause)));
+      await expectMerged(world, survivorId);
+    });
+  });
+
+  it("after a merge after a merge is followed to the end, and walked once", async () => {
+    const depth = sized(150, 5_000);
+    const world = await createSendWorld();
+    const ids = Array.from({ length: depth }, () => world.node.ids.uuid());
+    const opened = { workspaceId, identityId, subject: "s", contactEmail: null, contactId: null };
+    for (const id of ids) await world.node.threads.handle(id, { type: "OpenThread", opened }, cause);
+    for (const [index, id] of ids.entries()) {
+      if (index + 1 < depth) await merge(world, id, ids[index + 1]!);
+    }
+    const node = world.createNode();
+    const [first, last] = [ids[0]!, ids.at(-1)!];
+    await close(node, first);
+    expect((await world.elsewhere().threads.load(last)).state.status).to.equal("closed");
+    const reads = countReads(node);
+    for (const id of [first, ids[70]!]) await close(node, id);
+    expect((await loadThread(node, first)).threadId).to.equal(last);
+    expect(reads()).to.be.below(20);
+
+    // What is remembered may be merged further.
+    await merge(world, last, world.threadId());
+    await close(node, first);
+    expect((await world.state.thread()).status).to.equal("closed");
   });
 
   describe("seen through the chain index", () => {
@@ -66,6 +211,103 @@ describe("a merge", () => {
       expect(world.log.all.filter(({ type }) => type === "MessageReceived").at(-1)!.stream).to.equal(
         threadStream(older),
       );
+    });
+
+    const uuid = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
+    const decision = (number: number, different: Partial<FilingDecision>) =>
+      ({
+        ...{ type: "FilingDecided", stream: `filing-${uuid(0)}`, revision: number - 1 },
+        data: {
+          ...{ number, threadId: uuid(number), opensThread: false, absorbs: [], chainIds: [], disposition: "threaded" },
+          ...{
+            messageId: uuid(number),
+            rfcMessageId: `<${number}@x>`,
+            contentDigest: `digest ${number}`,
+            ...different,
+          },
+        },
+      }) as unknown as Recorded<FilingEvent>;
+    const reads = () => ({ of: () => client, ofNone: client, ofAll: client }) as never;
+
+    /** Projects in batches of so many, into empty tables; answers how many rows of merges were written or deleted. */
+    async function project(events: readonly Recorded<FilingEvent>[], size: number): Promise<number> {
+      for (const table of chains.tables) await client.query(`truncate ${table}`);
+      let rows = 0;
+      const counting = {
+        async query(text: string, values: unknown[]) {
+          const answer = await client.query(text, values);
+          if (/^(insert|update|delete)/.test(text.trim()) && /chain_(merge|group)/.test(text))
+            rows += answer.rowCount ?? 0;
+          return answer;
+        },
+      };
+      for (let from = 0; from < events.length; from += size) {
+        await chains.project(counting as never, events.slice(from, from + size));
+      }
+      return rows;
+    }
+    const groups = async () =>
+      (
+        await client.query(
+          "select thread_id, group_id, survivor_id, members from chain_merged join chain_groups using (group_id) order by 1",
+        )
+      ).rows;
+
+    it("leads to the end of any number of merges in one step, and costs no more for the last than for the first", async () => {
+      const count = sized(200, 10_000);
+      // The newest thread into the one before it, that into the one before it, and so on.
+      const merges = Array.from({ length: count - 1 }, (_, n) =>
+        decision(count + n + 1, { threadId: uuid(count - n - 1), absorbs: [uuid(count - n)] }),
+      );
+      const opened = Array.from({ length: count }, (_, n) => decision(n + 1, { opensThread: true }));
+      expect(await project([...opened, ...merges], 10)).to.be.below(count * 6);
+      const ids = Array.from({ length: count }, (_, n) => uuid(n + 1));
+      for (const { survivorId, openedNumber } of await survivorsOf(reads(), ids)) {
+        expect([survivorId, openedNumber]).to.deep.equal([uuid(1), 1]);
+      }
+    });
+
+    it("gives the same groups, however the events are cut into batches", async () => {
+      // Pairs, then pairs of these, until all are one.
+      const merges = [1, 2, 4, 8].flatMap((step) =>
+        Array.from({ length: 8 / step }, (_, n) => ({ survivor: 2 * n * step + 1, absorbed: (2 * n + 1) * step + 1 })),
+      );
+      const events = merges.map(({ survivor, absorbed }, n) =>
+        decision(n + 1, { threadId: uuid(survivor), absorbs: [uuid(absorbed)] }),
+      );
+      await project(events, 1);
+      const oneByOne = await groups();
+      expect(oneByOne.map(({ members }) => members)).to.deep.equal(Array.from({ length: 16 }, () => 16));
+      for (const size of [3, 10]) {
+        await project(events, size);
+        expect(await groups()).to.deep.equal(oneByOne);
+      }
+    });
+
+    it("moves the smaller side, whichever survives", async () => {
+      const count = sized(100, 10_000);
+      const into = (number: number, survivor: number, ...absorbed: number[]) =>
+        decision(number, { threadId: uuid(survivor), absorbs: absorbed.map(uuid) });
+      // All into thread 50, then that into each of the older ones in turn.
+      const large = Array.from({ length: count }, (_, n) => into(n + 1, 50, n + 100));
+      const older = Array.from({ length: 49 }, (_, n) => into(count + n + 1, 49 - n, 50 - n));
+      expect(await project([...large, ...older], 5)).to.be.below((count + 49) * 6);
+      const [found] = await survivorsOf(reads(), [uuid(count + 99)]);
+      expect(found?.survivorId).to.equal(uuid(1));
+    });
+
+    it("looks one Message-ID up once, however many mails carry it", async () => {
+      const same = Array.from({ length: 100 }, (_, n) => decision(n + 1, { rfcMessageId: "<same@x>" }));
+      await project(same, 50);
+      const asked = [
+        { rfcMessageId: "<same@x>", contentDigest: "digest 7" },
+        { rfcMessageId: "<same@x>", contentDigest: "another" },
+        { rfcMessageId: "<unknown@x>", contentDigest: "digest 7" },
+      ];
+      expect(await messagesWithIds(reads(), uuid(0), asked)).to.have.deep.members([
+        { ...asked[0], messageId: uuid(7) },
+        { ...asked[1], messageId: null },
+      ]);
     });
   });
 });

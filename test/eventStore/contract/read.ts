@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { noStream } from "#src/eventStore/eventStore.ts";
 import { inFull } from "#test/support/full.ts";
 import type { LogUnderTest } from "../contract.ts";
-import { idsOf, newEvents, newStream, revisionsOf, upTo } from "./support.ts";
+import { idsOf, newEvent, newEvents, newStream, revisionsOf, upTo } from "./support.ts";
 
 export function readContract(log: () => LogUnderTest): void {
   describe("read", () => {
@@ -18,6 +18,48 @@ export function readContract(log: () => LogUnderTest): void {
       expect(await store.read(stream, 10)).to.deep.equal([]);
       expect(await store.read(stream, 3_000_000_000)).to.deep.equal([]);
       expect(await store.readLast(stream)).to.include({ revision: 9, id: events[9]?.id });
+    });
+
+    it("gives a stretch of a stream, cut by events or by bytes, and says where it reached the end", async () => {
+      const { store } = log();
+      const stream = newStream();
+      const large = () => newEvent({ text: "x".repeat(100_000) });
+      await store.append(stream, noStream, [...newEvents(3), large(), large(), ...newEvents(2)]);
+      const page = async (from: number, events: number, bytes = 1_000_000) => {
+        const read = await store.readPage(stream, { from, events, bytes });
+        return { revisions: revisionsOf(read.events), atEnd: read.atEnd };
+      };
+      expect(await page(0, 500)).to.deep.equal({ revisions: [0, 1, 2, 3, 4, 5, 6], atEnd: true });
+      expect(await page(1, 2)).to.deep.equal({ revisions: [1, 2], atEnd: false });
+      expect(await page(0, 500, 50_000)).to.deep.equal({ revisions: [0, 1, 2, 3], atEnd: false });
+      expect(await page(4, 500, 1)).to.deep.equal({ revisions: [4], atEnd: false });
+      expect(await page(4, 500, 150_000)).to.deep.equal({ revisions: [4, 5, 6], atEnd: true });
+      expect(await page(7, 500)).to.deep.equal({ revisions: [], atEnd: true });
+      expect(await store.readPage(newStream(), { from: 0, events: 5, bytes: 1 })).to.deep.equal({
+        events: [],
+        atEnd: true,
+      });
+    });
+
+    it("gives each its stretch where many are read at once", async () => {
+      const { store } = log();
+      const streams = upTo(20).map(() => newStream());
+      const text = "x".repeat(40_000);
+      for (const stream of streams)
+        await store.append(
+          stream,
+          noStream,
+          upTo(9).map(() => newEvent({ text })),
+        );
+      const whole = await Promise.all(
+        streams.map((stream) => store.readPage(stream, { from: 1, events: 500, bytes: 8_000_000 })),
+      );
+      for (const { events, atEnd } of whole)
+        expect([revisionsOf(events), atEnd]).to.deep.equal([[1, 2, 3, 4, 5, 6, 7, 8], true]);
+      const cut = await Promise.all(
+        streams.map((stream) => store.readPage(stream, { from: 1, events: 500, bytes: 100_000 })),
+      );
+      for (const { events, atEnd } of cut) expect([revisionsOf(events), atEnd]).to.deep.equal([[1, 2, 3], false]);
     });
 
     it("finds nothing in a stream that does not exist", async () => {

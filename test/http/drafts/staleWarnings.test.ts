@@ -50,7 +50,12 @@ describe("stale_warning of a submission [d4 stale_warning]", function () {
     const { resolve, accept } = reception(service.deps);
     const recipient = (await resolve(identity.address))!;
     const remote = { ip: "192.0.2.1", helo: "mx.customer.example" };
-    await accept({ recipient, address: identity.address, from: "ann@customer.example", raw: Buffer.from(raw), remote });
+    await accept({
+      recipients: [{ recipient, address: identity.address }],
+      from: "ann@customer.example",
+      raw: Buffer.from(raw),
+      remote,
+    });
   }
 
   /** Stops filing in the middle of a mail, until `release`; `asked` opens when somebody asks how far the inbox goes. */
@@ -59,9 +64,9 @@ describe("stale_warning of a submission [d4 stale_warning]", function () {
     const [gate, asked] = [barrier(), barrier()];
     const { readLast } = store;
     const { parse } = parser;
-    parser.parse = async (raw) => {
+    parser.parse = async (raw, about) => {
       await gate.opened;
-      return parse(raw);
+      return parse(raw, about);
     };
     store.readLast = (stream) => {
       if (stream.startsWith("inbox-")) asked.open();

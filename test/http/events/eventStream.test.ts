@@ -142,20 +142,24 @@ describe("the event stream [d11 stream]", function () {
     await mine.close();
   });
 
-  it("[7 429 rate_limited] has room for 100 of a workspace; a HEAD request keeps none", async () => {
+  it("[7 429 rate_limited] has room for 5 of a key and 50 of a workspace; a HEAD request keeps none", async () => {
     const tenant = await service.workspace();
+    const keys = [tenant.key, ...(await Promise.all(Array.from({ length: 10 }, () => tenant.keyOf(["read:events"]))))];
+    await service.caughtUp();
     const head = await fetch(`${service.url}/v1/events/stream`, {
       method: "HEAD",
       headers: { Authorization: `Bearer ${tenant.key}` },
     });
     expect(head.status).to.equal(200);
-    const open = await Promise.all(Array.from({ length: 100 }, () => openStream(service.url, tenant.key)));
-    const refused = await tenant.ask("GET /v1/events/stream");
-    expect([refused.status, refused.json.error, refused.headers.get("retry-after")]).to.deep.equal([
-      429,
-      "rate_limited",
-      "30",
-    ]);
+    const openAll = (key: string) => Promise.all(Array.from({ length: 5 }, () => openStream(service.url, key)));
+    const refusalOf = async (key: string) => {
+      const { status, json, headers } = await tenant.ask("GET /v1/events/stream", { key });
+      return [status, json?.error, headers.get("retry-after"), /^this (API key|workspace)/.exec(json?.message)?.[1]];
+    };
+    const open = await openAll(tenant.key);
+    expect(await refusalOf(tenant.key)).to.deep.equal([429, "rate_limited", "30", "API key"]);
+    for (const key of keys.slice(1, 10)) open.push(...(await openAll(key)));
+    expect(await refusalOf(keys[10]!)).to.deep.equal([429, "rate_limited", "30", "workspace"]);
     await open[0]!.close();
     let again = await openStream(service.url, tenant.key);
     while (again.response.status === 429) again = await openStream(service.url, tenant.key);

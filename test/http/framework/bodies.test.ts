@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
 import { expect } from "chai";
+import { createBodyParser } from "#src/http/framework/body/bodyParser.ts";
+import { EncodedFile } from "#src/http/framework/body/encodedFile.ts";
 import { validKey } from "./support.ts";
 import { draft, known, useToys } from "./toys.ts";
 
@@ -128,6 +131,65 @@ describe("bodies of the http framework", () => {
     );
     await refused("POST /v1/drafts", deep(100_000), [422, "invalid_request"]);
     await refused("POST /v1/drafts", post(`${"[".repeat(400_000)}${"]".repeat(400_000)}`), [422, "invalid_request"]);
+  });
+
+  it("refuse more than 20,000 values, naming the field", async () => {
+    const many = `{"metadata":{${Array.from({ length: 20_000 }, (_, n) => `"k${n}":0`).join()}}}`;
+    const { message, field } = await refused("POST /v1/drafts", post(many), [422, "invalid_request"]);
+    expect([message, field]).to.deep.equal(["metadata: expected a body of at most 20000 JSON values", "metadata"]);
+    const zeros = `[${Array(20_000).fill(0).join()}]`;
+    const whole = await refused("POST /v1/drafts", post(zeros), [422, "invalid_request"]);
+    expect(whole.message).to.equal("body: expected a body of at most 20000 JSON values");
+  });
+
+  it("above 256 KB are taken and refused as smaller ones are, in the same words", async () => {
+    const html = "é".repeat(131_072);
+    const large = { ...draft, body_text: html, body_html: html };
+    const { json } = await ask("POST /v1/drafts", { json: large });
+    expect(json.seen).to.deep.equal(large);
+    for (const [field, value, says] of [
+      ["rationale", "a\0b", "rationale: expected text without NUL characters"],
+      ["metadata", { a: ["\ud800"] }, "metadata.a[0]: expected well-formed Unicode text"],
+      ["unknown", 1, "unknown: unknown field: expected"],
+      ["body_text", `${html}x`, "body_text: expected a string of at most 262144 bytes or null"],
+    ] as const) {
+      const refusal = await refused("POST /v1/drafts", { json: { ...large, [field]: value } }, [
+        422,
+        "invalid_request",
+      ]);
+      expect(refusal.message).to.contain(says);
+      expect(refusal.field).to.equal(says.slice(0, says.indexOf(":")));
+    }
+    const text = JSON.stringify(large);
+    for (const [body, says] of [
+      [text.slice(1), "the request body is not valid JSON"],
+      [Buffer.concat([Buffer.from(text.slice(0, -2)), Buffer.from([0xff]), Buffer.from('"}')]), "not valid UTF-8"],
+      [text.replace("{", '{"__proto__":{"admin":true},'), "__proto__: unknown field"],
+    ] as const) {
+      const { message } = await refused("POST /v1/drafts", post(body), [422, "invalid_request"]);
+      expect(message).to.contain(says);
+    }
+  });
+
+  it("above 256 KB are parsed, decoded and hashed by another thread, smaller ones by none", async () => {
+    const parser = createBodyParser();
+    const parsed = async (bytes: number, content: string) => {
+      const block = new Uint8Array(Buffer.from(JSON.stringify({ text: "x".repeat(bytes), files: [{ content }, {}] })));
+      const body = (await parser.parse([block], [["files", "*", "content"]])) as any;
+      return { moved: block.length === 0, text: body.text.length, file: body.files[0].content, none: body.files[1] };
+    };
+    const file = Buffer.from("a file");
+    const sha256 = createHash("sha256").update(file).digest("hex");
+    for (const [bytes, moved] of [
+      [200_000, false],
+      [300_000, true],
+    ] as const) {
+      const encoded = new EncodedFile(8, { bytes: file, sha256 });
+      const sound = await parsed(bytes, file.toString("base64"));
+      expect(sound).to.deep.equal({ moved, text: bytes, file: encoded, none: {} });
+      expect((await parsed(bytes, "no base64")).file).to.deep.equal(new EncodedFile(9, undefined));
+    }
+    await parser.close();
   });
 
   it("refuse __proto__ wherever it stands, as an unknown field", async () => {

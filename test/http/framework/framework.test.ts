@@ -227,7 +227,7 @@ describe("http framework", () => {
     });
 
     for (const [query, names] of [
-      ["limt=5", "limt: unknown query parameter: expected flag, q, owner, kind, since, limit, offset"],
+      ["limt=5", "limt: unknown query parameter: expected flag, q, owner, kind, since, limit, offset, cursor"],
       ["limit=0", "limit: expected an integer from 1 to 100"],
       ["limit=101", "limit"],
       ["limit=1.5", "limit"],
@@ -237,7 +237,8 @@ describe("http framework", () => {
       ["limit=", "limit"],
       ["limit=9999999999999999999", "limit"],
       ["limit=1&limit=2", "limit: expected this query parameter only once"],
-      ["offset=-1", "offset: expected an integer of at least 0"],
+      ["offset=-1", "offset: expected an integer from 0 to 10000"],
+      ["offset=10001", "offset: expected an integer from 0 to 10000; to go further, pass the next_cursor"],
       ["flag=1", "flag: expected true or false"],
       ["kind=c", "kind: expected one of a, b"],
       ["owner=x", "owner: expected a UUID"],

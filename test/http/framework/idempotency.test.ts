@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { type Options, openPosts, type Posts, replayed, same } from "./idempotencySupport.ts";
 
@@ -47,6 +47,23 @@ describe("Idempotency-Key", function () {
       expect(Number(/r=(\d+)/.exec(repeated.headers.get("ratelimit")!)![1])).to.be.lessThan(
         Number(/r=(\d+)/.exec(late.headers.get("ratelimit")!)![1]),
       );
+    });
+
+    it("whatever made the record: the hash of a request is that of its method, URL, If-Match and bytes, large or small", async () => {
+      for (const body_text of ["Soon.", "x".repeat(300_000)]) {
+        const key = randomUUID();
+        const json = { ...posts.basis, body_text };
+        await posts.post("/v1/drafts", key, { json });
+        const { rows } = await posts.service.database.query<{ request_hash: Buffer }>(
+          "select request_hash from work.idempotency_keys where key = $1",
+          [key],
+        );
+        const expected = createHash("sha256")
+          .update('["POST","/v1/drafts",null]')
+          .update(JSON.stringify(json))
+          .digest();
+        expect(rows[0]!.request_hash.equals(expected)).to.equal(true);
+      }
     });
 
     it("on every POST that there is", async () => {

@@ -195,6 +195,18 @@ describe("http documents and health", () => {
     after(() => service.close());
     const ask: (typeof service)["ask"] = (line) => service.ask(line, { key: null });
 
+    it("gives the document by its ETag to those who have it already", async () => {
+      const first = await ask("GET /openapi.json");
+      const etag = first.headers.get("etag") as string;
+      const again = await service.ask("GET /openapi.json", {
+        key: null,
+        headers: { "If-None-Match": `"x", W/${etag}` },
+      });
+      expect([first.headers.get("cache-control"), again.status, again.text]).to.deep.equal(["no-cache", 304, ""]);
+      const others = await service.ask("GET /openapi.json", { key: null, headers: { "If-None-Match": '"x"' } });
+      expect(others.text).to.equal(first.text);
+    });
+
     it("gives documents and health without a key", async () => {
       expect((await ask("GET /openapi.json")).json).to.deep.equal(JSON.parse(JSON.stringify(openApi(routes, info))));
       expect((await ask("GET /healthz")).json).to.deep.equal({ status: "ok" });

@@ -4,9 +4,10 @@ import { loadConfig } from "#src/config.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { createHitCounter } from "#src/http/framework/rateLimits/hitCounter.ts";
 import { createLimits, windowMs } from "#src/http/framework/rateLimits/rateLimits.ts";
+import { createStrangers } from "#src/http/framework/rateLimits/strangers.ts";
 import type { Route } from "#src/http/framework/route.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
-import { type InProcess, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { realRoutes } from "#test/support/realRoutes.ts";
 import { serveRoutes } from "./support.ts";
@@ -18,9 +19,9 @@ describe("rate limits", function () {
   let service: InProcess;
   before(async () => {
     const contract = { READ: "60", WRITE: "20", SEND: "10", NOTIFY: "10", TEST_EMAIL: "10" };
-    service = await startInProcess(
-      Object.fromEntries(Object.entries(contract).map(([name, rate]) => [`RATE_LIMIT_${name}`, rate])),
-    );
+    const ofStrangers = { BAD_KEY: "3", BAD_LINK: "3", DOCUMENT: "3" };
+    const rates = Object.entries({ ...contract, ...ofStrangers }).map(([name, rate]) => [`RATE_LIMIT_${name}`, rate]);
+    service = await startInProcess({ ...Object.fromEntries(rates), TRUST_PROXY: "1" });
   });
   after(() => service.stop());
 
@@ -43,6 +44,9 @@ describe("rate limits", function () {
       notify: 10,
       test_email: 10,
       auth: undefined,
+      bad_key: 60,
+      bad_link: 30,
+      document: 120,
     });
     expect(loadConfig({ NODE_ENV: "test", RATE_LIMIT_READ: "off" }).rateLimits.read).to.equal("off");
   });
@@ -126,6 +130,91 @@ describe("rate limits", function () {
   it("count those without a key by address", async () => {
     const all = await Promise.all(Array.from({ length: 62 }, () => fetch(`${service.url}/nowhere`)));
     expect(limited(all.map(({ status }) => status))).to.equal(2);
+  });
+
+  describe("of strangers", () => {
+    const from = (address: string) => ({ "X-Forwarded-For": address });
+    const get = (path: string, address: string, headers = {}) =>
+      fetch(service.url + path, { headers: { ...from(address), ...headers } });
+    const thrice = async (path: string, address: string): Promise<number[]> => {
+      const all = await Promise.all(Array.from({ length: 3 }, () => get(path, address)));
+      return all.map(({ status }) => status);
+    };
+
+    it("count what comes without a live key, by address, and let live keys pass from there", async () => {
+      const tenant = await service.workspace();
+      expect(await thrice("/v1/threads", "192.0.2.1")).to.deep.equal([401, 401, 401]);
+      for (const Authorization of ["", "Bearer x", `Bearer svc_live_${"z".repeat(32)}`]) {
+        const refused = await get("/v1/threads", "192.0.2.1", { Authorization });
+        const { error } = (await refused.json()) as { error: string };
+        expect([refused.status, error]).to.deep.equal([429, "rate_limited"]);
+        expect(Number(refused.headers.get("retry-after"))).to.be.within(1, 60);
+      }
+      const headers = from("192.0.2.1");
+      for (let n = 0; n < 5; n++) expect((await tenant.ask("GET /v1/threads", { headers })).status).to.equal(200);
+      expect((await get("/v1/threads", "192.0.2.2")).status).to.equal(401);
+    });
+
+    it("count a /64 of IPv6 as one, and the next as another", async () => {
+      expect(await thrice("/v1/threads", "2001:db8:0:1::1")).to.deep.equal([401, 401, 401]);
+      expect((await get("/v1/threads", "2001:db8:0:1:ffff::9")).status).to.equal(429);
+      expect((await get("/v1/threads", "2001:db8:0:2::1")).status).to.equal(401);
+    });
+
+    it("count approval links that there are not, and show a good one all the same", async () => {
+      const tenant = await service.workspace();
+      const identity = await service.identity(tenant.id, {
+        approvalChannel: { type: "email", config: { to: "boss@example.com" } },
+      });
+      await service.deliver(identity.address, mail({ id: "l@customer.example" }));
+      const thread = (await tenant.ask("GET /v1/threads")).json.data[0];
+      const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+      const basis = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+      await tenant.ask("POST /v1/drafts", { json: { ...basis, body_text: "Soon." } });
+      let link: string | undefined;
+      await until(async () => {
+        const newest = await service.outbox.newest(10);
+        link = newest.map(({ text }) => /\/a\/[\w-]{43}/.exec(text ?? "")?.[0]).find(Boolean);
+        return link !== undefined;
+      });
+      const unknownLink = `/a/${"x".repeat(43)}`;
+      expect(await thrice(unknownLink, "192.0.2.3")).to.deep.equal([404, 404, 404]);
+      const refused = await get(unknownLink, "192.0.2.3");
+      expect([refused.status, refused.headers.get("content-type")]).to.deep.equal([429, "text/html; charset=utf-8"]);
+      expect((await get("/a/short", "192.0.2.3")).status).to.equal(429);
+      for (let n = 0; n < 5; n++) expect((await get(link!, "192.0.2.3")).status).to.equal(200);
+    });
+
+    it("count documents", async () => {
+      expect(await thrice("/docs", "192.0.2.4")).to.deep.equal([200, 200, 200]);
+      expect((await get("/openapi.json", "192.0.2.4")).status).to.equal(429);
+      expect((await get("/openapi.json", "192.0.2.5")).status).to.equal(200);
+      expect((await get("/healthz", "192.0.2.4")).status).to.equal(200);
+    });
+
+    it("are remembered where they are over: no statement more for each, and none is needed without the database", async () => {
+      let statements = 0;
+      let away = false;
+      const counter = {
+        async hit() {
+          statements += 1;
+          if (away) throw new Unavailable("PostgreSQL: connect ECONNREFUSED");
+          return { hits: statements, resetsAt: new Date(Date.now() + 60_000) };
+        },
+      };
+      const strangers = createStrangers({ counter, rates: { bad_key: 2 }, clock: systemClock });
+      const toys = await serveRoutes([], { strangers });
+      const ask = async () => (await toys.ask("GET /v1/nowhere", { key: "svc_live_none" })).status;
+      expect([await ask(), await ask(), await ask(), await ask()]).to.deep.equal([401, 401, 429, 429]);
+      expect(statements).to.equal(3);
+      await toys.close();
+      away = true;
+      const others = await serveRoutes([], {
+        strangers: createStrangers({ counter, rates: { bad_key: 1 }, clock: systemClock }),
+      });
+      expect((await others.ask("GET /v1/nowhere", { key: null })).status).to.equal(401);
+      await others.close();
+    });
   });
 
   it("begin anew when the minute is over, by the database's clock, and leave no rows behind", async () => {

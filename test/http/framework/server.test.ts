@@ -1,10 +1,12 @@
-import { connect } from "node:net";
+import { connect, type Socket } from "node:net";
 import { expect } from "chai";
 import Type from "typebox";
+import { createUploads } from "#src/http/framework/body/uploads.ts";
+import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
 import { route } from "#src/http/framework/route.ts";
 import { listen } from "#src/http/framework/server.ts";
 import { StartError } from "#src/startError.ts";
-import { barrier, rawExchange, serveRoutes, validKey } from "./support.ts";
+import { barrier, otherKey, rawExchange, serveRoutes, validKey } from "./support.ts";
 
 describe("http server", () => {
   it("says in a sentence why it cannot listen", async () => {
@@ -40,11 +42,95 @@ describe("http server", () => {
     for (const [trustProxy, ip] of [
       [0, "127.0.0.1"],
       [1, "203.0.113.7"],
-    ] as const) {
+      [["loopback"], "203.0.113.7"],
+      [["127.0.0.1", "203.0.113.0/24"], "198.51.100.9"],
+      [["10.0.0.0/8"], "127.0.0.1"],
+    ] as [number | string[], string][]) {
       const service = await serveRoutes([], { trustProxy, beside: [({ ip }, response) => void response.send(ip)] });
       expect(await (await fetch(service.url, { headers })).text()).to.equal(ip);
       await service.close();
     }
+  });
+
+  it("puts the caller's address on record and in the log: a forged one counts for nothing", async () => {
+    const who = route(
+      "GET /v1/who",
+      { scope: "read:threads", limit: "read", summary: "", answers: Type.Unknown() },
+      async ({ actor }) => actor.ip,
+    );
+    for (const [trustProxy, ip] of [
+      [0, "127.0.0.1"],
+      [1, "203.0.113.7"],
+    ] as const) {
+      const service = await serveRoutes([who], { trustProxy });
+      const { json } = await service.ask("GET /v1/who", {
+        headers: { "X-Forwarded-For": "198.51.100.9, 203.0.113.7" },
+      });
+      await service.close();
+      expect([json, service.logs.find(({ route }) => route === "/v1/who")?.ip]).to.deep.equal([ip, ip]);
+    }
+  });
+
+  it("reads no body without a live key: 401, and no more than a little of what still comes", async () => {
+    const sockets: Socket[] = [];
+    const service = await serveRoutes(
+      parking(Promise.resolve(), () => {}),
+      {
+        authenticate: async ({ socket }) => {
+          sockets.push(socket);
+          throw unauthorized();
+        },
+      },
+    );
+    const announced = 30 * 1024 * 1024;
+    const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${announced}\r\n\r\n`;
+    const socket = connect(service.port, "127.0.0.1", () => socket.write(head + "x".repeat(announced)));
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk.toString();
+    });
+    socket.on("error", () => {});
+    await new Promise((resolve) => socket.on("close", resolve));
+    expect(received).to.match(/^HTTP\/1.1 401 /);
+    expect(sockets[0]!.bytesRead).to.be.lessThan(1024 * 1024);
+    await service.close();
+  }).timeout(10_000);
+
+  it("holds so many bytes of bodies for a key and in all, and has room again when they are through [7 503 unavailable]", async () => {
+    const [gate, entered] = [barrier(), barrier()];
+    const held = route(
+      "POST /v1/hold",
+      {
+        scope: "read:threads",
+        limit: "write",
+        summary: "",
+        body: Type.Object({ text: Type.String() }),
+        answers: Type.Unknown(),
+      },
+      async () => {
+        entered.open();
+        await gate.opened;
+        return "held";
+      },
+    );
+    const service = await serveRoutes([held], { uploads: createUploads({ perKey: 150_000, inAll: 200_000 }) });
+    const hold = (bytes: number, key = validKey) =>
+      service.ask("POST /v1/hold", { json: { text: "x".repeat(bytes) }, key });
+    const first = hold(100_000);
+    await entered.opened;
+    const tooMuch = await hold(100_000);
+    expect([tooMuch.status, tooMuch.json.error, tooMuch.headers.get("retry-after")]).to.deep.equal([
+      503,
+      "unavailable",
+      "5",
+    ]);
+    expect(tooMuch.json.message).to.contain("this API key");
+    expect((await hold(120_000, otherKey)).json.message).to.contain("too many large requests");
+    const small = hold(10_000, otherKey);
+    gate.open();
+    expect([(await first).status, (await small).status, (await hold(140_000)).status]).to.deep.equal([200, 200, 200]);
+    expect(JSON.stringify(service.logs)).not.to.contain("request handler failed");
+    await service.close();
   });
 
   it("finishes what is under way when it closes, and takes no more, however many connections are kept open", async () => {

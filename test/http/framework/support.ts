@@ -12,10 +12,13 @@ import { asking } from "#test/support/asking.ts";
 export const workspaceId = "0193a0aa-0000-7000-8000-000000000001";
 export const validKey = `svc_live_${"a1B2".repeat(8)}`;
 export const narrowKey = `svc_live_${"narrowKy".repeat(4)}`;
+/** Another key of the same workspace. */
+export const otherKey = `svc_live_${"other123".repeat(4)}`;
 export const keyId = "0193a0aa-0000-7000-8000-0000000000aa";
 
 const keys = new Map<string, ApiKeyIdentity>([
   [hashKey(validKey), { id: keyId, workspaceId, name: "agent", scopes: allScopes }],
+  [hashKey(otherKey), { id: "0193a0aa-0000-7000-8000-0000000000ab", workspaceId, name: "other", scopes: allScopes }],
   [
     hashKey(narrowKey),
     { id: "0193a0aa-0000-7000-8000-0000000000bb", workspaceId, name: "narrow", scopes: ["read:rules"] },

@@ -39,6 +39,9 @@ describe("two instances on one database, one killed on the way", function () {
     database = await createTestDatabase({ readModels: true });
     sql = new pg.Client({ connectionString: database.ownerUrl });
     await sql.connect();
+    await sql.query(
+      "insert into work.snapshots values ('quota-gone', 'rules of before', 700, gen_random_uuid(), '{}', now())",
+    );
     one = await startHere({ RATE_LIMIT_READ: "60" });
     apiKey = one.apiKey!;
   });
@@ -46,6 +49,11 @@ describe("two instances on one database, one killed on the way", function () {
     for (const service of running) await service.stop();
     await sql.end();
     await database.drop();
+  });
+
+  it("have looked, at their start, at the snapshots that other rules have made [of a stream that is gone]", async () => {
+    const { rows } = await sql.query("select stream from work.snapshots");
+    expect(rows).to.deep.equal([]);
   });
 
   it("count a key's requests together: never more than the limit pass, and none is let through for the kill [d0 Counters]", async () => {

@@ -12,6 +12,7 @@ import { operator } from "#test/support/cause.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
+import { rawExchange, serveRoutes } from "../framework/support.ts";
 
 describe("/readyz", function () {
   this.timeout(60_000);
@@ -143,6 +144,70 @@ describe("/readyz", function () {
   });
 });
 
+describe("what is told to whom of a part that is not ready", () => {
+  const metricsToken = "a-token-of-16-or-more";
+  let service: Awaited<ReturnType<typeof serveRoutes>>;
+  before(async () => {
+    const metrics = {
+      answered: () => {},
+      shown: async () => ({ contentType: "text/plain", text: "countersign_inner 1\n" }),
+    };
+    const broken = async () => ({ name: "database", ok: false, detail: "postgres://u:hunter2@h/d" });
+    service = await serveRoutes([], { readiness: [broken], metrics, metricsToken });
+  });
+  after(() => service.close());
+
+  const asked = async (headers: Record<string, string>) => {
+    const lines = Object.entries({ Host: `127.0.0.1:${service.port}`, ...headers, Connection: "close" });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+    const get = (path: string) => rawExchange(service.port, `GET ${path} HTTP/1.1\r\n${head}\r\n`);
+    return { readyz: await get("/readyz"), metrics: await get("/metrics") };
+  };
+
+  for (const [who, headers] of [
+    ["this machine", {}],
+    ["this machine by its name", { Host: "localhost" }],
+    ["this machine by its address of IPv6", { Host: "[::1]:8080" }],
+    ["the holder of the token", { Host: "mail.example", Authorization: `Bearer ${metricsToken}` }],
+    [
+      "the holder of the token behind a proxy",
+      { "X-Forwarded-For": "192.0.2.1", Authorization: `bearer ${metricsToken}` },
+    ],
+  ] as const) {
+    it(`${who}: why, and all metrics`, async () => {
+      const { readyz, metrics } = await asked(headers);
+      expect(readyz)
+        .to.match(/^HTTP\/1.1 503 /)
+        .and.to.contain("hunter2");
+      expect(metrics)
+        .to.match(/^HTTP\/1.1 200 /)
+        .and.to.contain("countersign_inner 1");
+    });
+  }
+
+  for (const [who, headers] of [
+    ["a caller who asks for another host", { Host: "mail.example" }],
+    ["a caller who asks for a name that looks like this machine", { Host: "127.0.0.1.mail.example" }],
+    ["a caller behind a proxy", { "X-Forwarded-For": "127.0.0.1" }],
+    ["a caller behind another kind of proxy", { Forwarded: "for=127.0.0.1" }],
+    ["a caller with another token", { Host: "mail.example", Authorization: "Bearer another-token-of-16" }],
+    ["a caller with an empty token", { Host: "mail.example", Authorization: "Bearer " }],
+  ] as const) {
+    it(`${who}: that it is not`, async () => {
+      const { readyz, metrics } = await asked(headers);
+      expect(readyz)
+        .to.match(/^HTTP\/1.1 503 /)
+        .and.to.contain('"not_ready":["database"]');
+      expect(metrics)
+        .to.match(/^HTTP\/1.1 200 /)
+        .and.to.contain('countersign_part_ready{part="database"} 0');
+      expect(readyz + metrics)
+        .not.to.contain("hunter2")
+        .and.not.to.contain("inner");
+    });
+  }
+});
+
 /** Both at one end of one process. */
 describe("the service on SIGTERM", function () {
   this.timeout(60_000);
@@ -150,7 +215,8 @@ describe("the service on SIGTERM", function () {
   let streamed: { begun: boolean; ended: boolean };
   let request: { received: string; late: unknown };
   before(async () => {
-    service = await startService();
+    service = await startService({ env: { SMTP_IN_MAX_DATABASE_MB: "1" } });
+    await service.logged(({ msg }) => msg === "no mail is taken until there is room on the disk");
     const ready = (await (await fetch(`${service.url}/readyz`)).json()) as any;
     expect(ready.parts.map(({ name }: { name: string }) => name)).to.include("smtp");
     const reader = await openStream();

@@ -1,11 +1,17 @@
 import { expect } from "chai";
+import { startMail, startSender } from "#test/mail/in/smtpSender.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
+import { freePort } from "../../../scripts/support/freePort.ts";
 
 describe("/metrics", function () {
   this.timeout(60_000);
   let service: InProcess;
+  let smtpPort: number;
   before(async () => {
-    service = await startInProcess();
+    smtpPort = await freePort();
+    // To this one, this machine is a stranger.
+    const strict = { SMTP_IN_RELAYS: "192.0.2.1", SMTP_IN_BUDGET: "2,1" };
+    service = await startInProcess({ SMTP_IN_PORT: String(smtpPort), ...strict });
   });
   after(() => service.stop());
 
@@ -48,6 +54,20 @@ describe("/metrics", function () {
     expect(text).not.to.contain("made-up").and.not.to.contain("dead");
   });
 
+  it("counts mail that is refused for a while, by reason", async () => {
+    const { address } = await service.identity((await service.workspace()).id);
+    const refusals = async (reason: string) => value(await shown(), "countersign_mail_refused_total", { reason }) ?? 0;
+    for (const n of [1, 2]) {
+      const sender = await startMail(smtpPort, [address]);
+      expect(await sender.say(`Message-ID: <${n}@budget.example>\r\n\r\nx\r\n.`)).to.match(/^250/);
+    }
+    const sender = await startSender(smtpPort);
+    await sender.say("EHLO a");
+    await sender.say("MAIL FROM:<ann@customer.example>");
+    expect(await sender.say(`RCPT TO:<${address}>`)).to.match(/^452/);
+    expect([await refusals("budget"), await refusals("disk")]).to.deep.equal([1, 0]);
+  });
+
   it("tells of appends, deliveries by outcome, and how much waits where", async () => {
     const tenant = await service.workspace();
     const identity = await service.identity(tenant.id);
@@ -68,6 +88,7 @@ describe("/metrics", function () {
     expect(value(text, "countersign_append_duration_seconds_count", { outcome: "done" })).to.be.greaterThan(5);
     expect(value(text, "countersign_events_appended_total", { type: "DraftSubmitted" })).to.equal(1);
     expect(value(text, "countersign_deliveries_total", { outcome: "accepted" })).to.equal(1);
+    expect(value(text, "countersign_state_cache_bytes")).to.be.within(1_000, 32_000_000);
     expect(value(text, "countersign_projection_lag", { projection: "drafts" })).to.be.a("number");
     expect(value(text, "countersign_process_lag", { process: "deliver" })).to.be.a("number");
     expect(value(text, "countersign_drafts_sending")).to.equal(0);

@@ -19,7 +19,7 @@ describe("threads over HTTP", function () {
   it("answers an empty list to a workspace without mail [4 GET /v1/threads] [8 list limit]", async () => {
     const other = await service.workspace();
     const { status, json } = await other.ask("GET /v1/threads");
-    expect([status, json]).to.deep.equal([200, { data: [], total: 0, limit: 20, offset: 0 }]);
+    expect([status, json]).to.deep.equal([200, { data: [], total: 0, limit: 20, offset: 0, next_cursor: null }]);
   });
 
   it("lists a received mail's thread and reads it with its message [4 GET /v1/threads] [4 GET /v1/threads/{id}] [3 thread (none) -> open]", async () => {

@@ -4,20 +4,22 @@ import { tmpdir } from "node:os";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
-import { createMailParser, type MailParser } from "#src/mail/in/parse.ts";
 import { inFull } from "#test/support/full.ts";
 import { corpus, fixture, fixtureNames, hasCorpus, mail, seeded } from "./mails.ts";
+import { obedientThread, order, startParser, type TestParser } from "./parser.ts";
 
 const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
+
+const source = (file: string): string => new URL(`../../../src/mail/in/${file}`, import.meta.url).href;
 
 const plain = (body: string) => mail(["Subject: x", "Content-Type: text/plain; charset=utf-8"], body);
 const html = (body: string) => mail(["Subject: x", "Content-Type: text/html; charset=utf-8"], body);
 
 describe("the mail parser", function () {
   this.timeout(60_000);
-  let parser: MailParser;
+  let parser: TestParser;
   before(() => {
-    parser = createMailParser({ workers: 1 });
+    parser = startParser({ threads: 1 });
   });
   after(() => parser.close());
 
@@ -88,7 +90,7 @@ describe("the mail parser", function () {
   });
 
   it("shows bodies beyond the limits as attachments", async () => {
-    const small = createMailParser({ workers: 1, maxHtmlBytes: 1_000, maxTextBytes: 100 });
+    const small = startParser({ threads: 1, maxHtmlBytes: 1_000, maxTextBytes: 100 });
     const [letter, page] = await Promise.all([
       small.parse(plain("ü".repeat(500))),
       small.parse(html(`<p>${"x".repeat(2_000)}</p>`)),
@@ -196,26 +198,24 @@ describe("the mail parser", function () {
 describe("the parser's limits", function () {
   this.timeout(60_000);
 
-  it("end a mail that takes too long, and a fresh worker reads the next", async () => {
-    const parser = createMailParser({ workers: 1, timeoutMs: 1_000, maxHeapMb: 1_024 });
-    const parts = mail(["Content-Type: multipart/mixed; boundary=b"], "--b\r\nA: b\r\n\r\nx\r\n".repeat(200_000));
-    const [first, second] = await Promise.all([parser.parse(parts), parser.parse(plain("fine"))]);
-    expect(first.unreadable).to.equal("parsing took more than 1000 ms");
-    expect(second.bodyText?.trim()).to.equal("fine");
+  it("end a mail that takes too long, and a fresh thread reads the next", async () => {
+    const parser = startParser({ threads: 1, firstTryMs: 500, slowMs: 1_000, entry: obedientThread });
+    const [first, second] = await Promise.all([parser.parse(order({ sleepMs: 60_000 })), parser.parse(order({}))]);
+    expect(first.unreadable).to.equal("reading took more than 1000 ms");
+    expect(second).to.deep.include({ bodyText: "done", unreadable: null });
     await parser.close();
   });
 
-  it("end a mail that takes too much memory, and a fresh worker reads the next", async () => {
-    const parser = createMailParser({ workers: 1, maxHeapMb: 16 });
-    const parts = mail(["Content-Type: multipart/mixed; boundary=b"], "--b\r\nA: b\r\n\r\nx\r\n".repeat(30_000));
-    const [first, second] = await Promise.all([parser.parse(parts), parser.parse(plain("fine"))]);
-    expect(first.unreadable).to.equal("parsing took too much memory");
-    expect(second.bodyText?.trim()).to.equal("fine");
+  it("end a mail that takes too much memory, and a fresh thread reads the next", async () => {
+    const parser = startParser({ threads: 1, maxHeapMb: 16, entry: obedientThread });
+    const [first, second] = await Promise.all([parser.parse(order({ allocate: true })), parser.parse(order({}))]);
+    expect(first.unreadable).to.equal("reading took too much memory");
+    expect(second).to.deep.include({ bodyText: "done", unreadable: null });
     await parser.close();
   });
 
   // It is closed by the last of these.
-  const both = createMailParser({ workers: 2 });
+  const both = startParser();
   after(() => both.close());
 
   it("answer each of many callers with their own mail", async () => {
@@ -239,16 +239,18 @@ describe("the parser's limits", function () {
       ),
     );
     await both.close();
-    expect(await Promise.all(pending)).to.deep.equal(Array(3).fill("the mail parser is closed"));
-    expect(await both.parse(plain("x")).catch((error) => error.message)).to.equal("the mail parser is closed");
+    expect(await Promise.all(pending)).to.deep.equal(Array(3).fill("the readers of mail are closed"));
+    expect(await both.parse(plain("x")).catch((error) => error.message)).to.equal("the readers of mail are closed");
   });
 
   it("work in a process started as the service is, from any folder", async () => {
     const script = `
-      import { createMailParser } from ${JSON.stringify(new URL("../../../src/mail/in/parse.ts", import.meta.url).href)};
-      const parser = createMailParser();
-      console.log((await parser.parse(Buffer.from("Subject: x\\r\\n\\r\\nhello"))).bodyText.trim());
-      await parser.close();`;
+      import { createMailParser } from ${JSON.stringify(source("parse.ts"))};
+      import { createReaderPool } from ${JSON.stringify(source("readerPool.ts"))};
+      const pool = createReaderPool();
+      const raw = Buffer.from("Subject: x\\r\\n\\r\\nhello");
+      console.log((await createMailParser(pool).parse(raw, { turn: "a", sha256: "b" })).bodyText.trim());
+      await pool.close();`;
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ["--import", tsx, "--input-type=module", "-e", script],

@@ -3,6 +3,8 @@ import { connect, type Socket } from "node:net";
 
 /** A sender that says exactly what it is told to, byte for byte. */
 export type Sender = {
+  /** What it was told when it connected. */
+  greeting: string;
   /** The next whole reply (all lines of a multi-line one). Rejects when the connection ends before it. */
   reply(): Promise<string>;
   write(bytes: string | Buffer): Promise<void>;
@@ -15,9 +17,9 @@ export type Sender = {
   socket: Socket;
 };
 
-/** Connects and reads the greeting. `first`: what is written before that. */
-export async function startSender(port: number, first = ""): Promise<Sender> {
-  const socket = connect({ port, host: "127.0.0.1" });
+/** Connects and reads the greeting. `first`: what is written before that. `localAddress`: any of 127.0.0.0/8, all of which are this machine. */
+export async function startSender(port: number, first = "", localAddress = "127.0.0.1"): Promise<Sender> {
+  const socket = connect({ port, host: "127.0.0.1", localAddress });
   if (first !== "") socket.write(first);
   const closed = once(socket, "close");
   const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
@@ -52,7 +54,7 @@ export async function startSender(port: number, first = ""): Promise<Sender> {
   const write = async (bytes: string | Buffer) => {
     if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), closed]);
   };
-  const sender: Sender = {
+  const sender: Omit<Sender, "greeting"> = {
     reply,
     write,
     async say(line) {
@@ -63,8 +65,7 @@ export async function startSender(port: number, first = ""): Promise<Sender> {
     closed,
     socket,
   };
-  await reply();
-  return sender;
+  return { ...sender, greeting: await reply() };
 }
 
 /** The dialogue up to the go-ahead for the content. */

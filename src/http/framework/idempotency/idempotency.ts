@@ -1,4 +1,4 @@
-import { createHash, hkdfSync, randomUUID } from "node:crypto";
+import { hkdfSync, randomUUID } from "node:crypto";
 import type { Request } from "express";
 import type { Clock } from "#src/clock.ts";
 import { crashPoint } from "#src/crashPoints.ts";
@@ -30,15 +30,15 @@ export function createIdempotency(deps: {
 
   return async ({ admitted, idempotencyKey }, run) => {
     const { request, route, key } = admitted;
-    const bytes = await admitted.bytes().catch(() => undefined);
-    // Too large or broken off: it is refused in its turn, and has no effect.
-    if (bytes === undefined) return run();
+    const body = await admitted.body().catch(() => undefined);
+    // Too large, for us or for now, or broken off: it is refused in its turn, and has no effect.
+    if (body === undefined) return run();
     sweep();
     const secret = route.options.secretAnswer ?? false;
     const post: Post = {
       workspaceId: key.workspaceId,
       key: idempotencyKey,
-      requestHash: hashOf(request, bytes),
+      requestHash: body.hash,
       apiKeyId: key.id,
       owner: randomUUID(),
       secret,
@@ -84,12 +84,6 @@ export function createIdempotency(deps: {
     if (!kept) throw inFlight();
     return replay(post, kept, request);
   }
-}
-
-/** A hash of everything that must be the same in a repetition. */
-function hashOf(request: Request, body: Buffer): Buffer {
-  const asked = JSON.stringify([request.method, request.originalUrl, request.headers["if-match"] ?? null]);
-  return createHash("sha256").update(asked).update(body).digest();
 }
 
 const isKept = ({ status = 200, content }: Reply): boolean =>

@@ -236,7 +236,10 @@ function createComponents(): Components {
 function documented(name: string, value: unknown): Json {
   switch (name) {
     case "lowercase":
+    case "remedy":
       return {};
+    case "base64File":
+      return { type: "string", maxLength: value, contentEncoding: "base64" };
     case "maxBytes":
       return { "x-max-bytes": value };
     case "maxJsonBytes":

@@ -1,9 +1,10 @@
 import type { Request, RequestHandler, Response } from "express";
-import { ipKeyGenerator, rateLimit, type Store } from "express-rate-limit";
+import { rateLimit, type Store } from "express-rate-limit";
 import { Rejected } from "#streams/decider.ts";
 import type { ApiKeyIdentity } from "../keys/authenticate.ts";
 import type { LimitClass } from "../route.ts";
 import type { HitCounter } from "./hitCounter.ts";
+import { addressOf } from "./strangers.ts";
 
 /** Requests a minute by class; a class that is off, or not named, is not limited. */
 export type Rates = { readonly [Class in LimitClass]?: number | "off" | undefined };
@@ -18,11 +19,12 @@ export function createLimits({
   counter: HitCounter;
   rates: Rates;
 }): (limit: LimitClass) => RequestHandler | undefined {
-  const limiters = new Map<string, RequestHandler>();
-  for (const [name, rate] of Object.entries(rates)) {
-    if (typeof rate === "number") limiters.set(name, limiter(name as LimitClass, rate, counter));
-  }
-  return (limit) => limiters.get(limit);
+  const limiters = new Map<LimitClass, RequestHandler>();
+  return (limit) => {
+    const rate = rates[limit];
+    if (typeof rate === "number" && !limiters.has(limit)) limiters.set(limit, limiter(limit, rate, counter));
+    return limiters.get(limit);
+  };
 }
 
 function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestHandler {
@@ -46,7 +48,7 @@ function limiter(name: LimitClass, limit: number, counter: HitCounter): RequestH
 /** Whose requests are counted together: a key's; a workspace's for notifications; an IP address's if there is no key. */
 function counted(name: LimitClass, request: Request, { locals }: Response): string {
   const key = locals.apiKey as ApiKeyIdentity | undefined;
-  if (!key) return `ip ${ipKeyGenerator(request.ip ?? "")}`;
+  if (!key) return `ip ${addressOf(request)}`;
   return name === "notify" ? `workspace ${key.workspaceId}` : `key ${key.id}`;
 }
 

@@ -11,6 +11,7 @@ type AnySchema = {
   discriminator?: { propertyName: string };
   format?: string;
   pattern?: string;
+  remedy?: string;
   description?: string;
   minimum?: number;
   maximum?: number;
@@ -18,19 +19,23 @@ type AnySchema = {
   maxLength?: number;
   maxBytes?: number;
   maxJsonBytes?: number;
+  base64File?: number;
   minItems?: number;
   maxItems?: number;
 };
 
 /** What a schema takes, in words that complete "expected …". `tag` asks for the values of a discriminating field. */
 export function expected(schema: TSchema, tag?: string): string {
-  return tag === undefined ? words(schema as AnySchema) : oneOf(tagsOf(schema as AnySchema, tag));
+  if (tag !== undefined) return oneOf(tagsOf(schema as AnySchema, tag));
+  const { remedy } = schema as AnySchema;
+  return remedy === undefined ? words(schema as AnySchema) : `${words(schema as AnySchema)}; ${remedy}`;
 }
 
 function words(schema: AnySchema): string {
   if (schema.anyOf) return schema.anyOf.map(words).join(" or ");
   if (schema.enum) return oneOf(schema.enum);
   if ("const" in schema) return oneOf([schema.const]);
+  if (schema.base64File !== undefined) return text({ maxLength: schema.base64File });
   switch (schema.type) {
     case "integer":
     case "number":

@@ -1,6 +1,6 @@
 import type { TObject } from "typebox";
+import { pathTo, requireText } from "../body/parseJson.ts";
 import { invalid } from "../errors.ts";
-import { pathTo, requireText } from "./body.ts";
 
 type Typed = { type?: string; format?: string };
 

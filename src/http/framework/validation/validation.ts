@@ -1,8 +1,9 @@
 import type { ErrorObject, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { TSchema } from "typebox";
+import { EncodedFile } from "../body/encodedFile.ts";
+import { pathTo } from "../body/parseJson.ts";
 import { invalid } from "../errors.ts";
-import { pathTo } from "./body.ts";
 import { expected } from "./expected.ts";
 import { formats } from "./formats.ts";
 
@@ -52,6 +53,11 @@ function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
     validate: (limit: number, text: string) => Buffer.byteLength(text) <= limit,
   });
   ajv.addKeyword({
+    keyword: "base64File",
+    schemaType: "number",
+    validate: (limit: number, value: unknown) => value instanceof EncodedFile && value.encodedLength <= limit,
+  });
+  ajv.addKeyword({
     keyword: "maxJsonBytes",
     schemaType: "number",
     validate: (limit: number, value: unknown) => Buffer.byteLength(JSON.stringify(value)) <= limit,
@@ -63,6 +69,8 @@ function createAjv(options: { useDefaults?: boolean }): Ajv2020 {
     validate: (names: string[], value: Record<string, unknown>) =>
       names.some((name) => typeof value[name] === "string" && value[name] !== ""),
   });
+  // What to do instead, for the sentence of a refusal.
+  ajv.addKeyword({ keyword: "remedy", schemaType: "string" });
   // Ids and addresses are compared by their letters everywhere after this.
   ajv.addKeyword({
     keyword: "lowercase",

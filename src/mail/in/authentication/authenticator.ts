@@ -1,17 +1,20 @@
 import type { Clock } from "#src/clock.ts";
 import { domainOfAddress } from "#src/dns/names.ts";
-import { type Resolver, withinTime } from "#src/dns/resolver.ts";
-import { readHeaderFields } from "#src/mail/in/headerFields.ts";
+import { eachOf, type Lookup, type Resolver, withinTime } from "#src/dns/resolver.ts";
+import { type ReaderPool, ReadingFault } from "#src/mail/in/readerPool.ts";
 import type { Authentication } from "#streams/thread/events.ts";
 import { type DmarcPolicy, findDmarcPolicy } from "./dmarc.ts";
-import type { Findings, ReceivedMail } from "./findings.ts";
+import type { ReceivedMail } from "./findings.ts";
 import { type ClaimedSender, judge } from "./judge.ts";
-import { createMailVerifier, type MailVerifier } from "./verifier.ts";
+import { sparingDeadZones } from "./sparingDeadZones.ts";
+import { createMailVerifier } from "./verifier.ts";
 
 export type MailAuthenticator = {
-  /** What a received mail proves about its sender. Takes the time it may take and no longer; never rejects. */
+  /**
+   * What a received mail proves about its sender. DNS has the time it may take and no longer. Never fails because of the mail; rejects where
+   * its bytes cannot be had, and after the pool was closed.
+   */
   authenticate(mail: ReceivedMail, sender: ClaimedSender): Promise<Authentication>;
-  close(): Promise<void>;
 };
 
 /** Nothing could be found out. */
@@ -24,53 +27,52 @@ export const unproven: Authentication = {
 };
 
 const usualTimeMs = 10_000;
-/** What is left for judging when the last look-up is given up. */
-const marginMs = 500;
-
 /**
- * SPF, DKIM, DMARC and ARC by DNS, `timeMs` (10 s) in all: what could not be found out by then is `temperror`. `verifier`: one of its own
- * unless given; closing closes it either way.
+ * SPF, DKIM, DMARC and ARC by DNS, `timeMs` (10 s) for all that is asked about a mail: what could not be found out by then is `temperror`.
+ * Where DNS is silent the next mails do not wait. What is reckoned meanwhile is bounded by the pool.
  */
 export function createMailAuthenticator(
-  resolver: Resolver,
-  clock: Pick<Clock, "monotonic">,
-  { timeMs = usualTimeMs, verifier = createMailVerifier() }: { timeMs?: number; verifier?: MailVerifier } = {},
+  { resolver, clock, pool }: { resolver: Resolver; clock: Pick<Clock, "monotonic">; pool: Pick<ReaderPool, "run"> },
+  { timeMs = usualTimeMs }: { timeMs?: number } = {},
 ): MailAuthenticator {
+  const sparing = sparingDeadZones(resolver, clock);
+  const verifier = createMailVerifier(pool);
   return {
     async authenticate(mail, sender) {
-      const deadline = clock.monotonic() + timeMs - Math.min(marginMs, timeMs / 2);
-      const limited = withinTime(resolver, () => deadline - clock.monotonic());
+      const limited = withinTimeOfItsOwn(sparing, { clock, timeMs });
       const domain = sender.address === null ? "" : domainOfAddress(sender.address);
       const [findings, policy] = await Promise.all([
-        isOverloaded(mail.raw) ? overloaded : verifier.verify(mail, limited, timeMs),
+        verifier.verify(mail, limited).catch(asUnknown),
         domain === "" ? ({ kind: "none" } satisfies DmarcPolicy) : findDmarcPolicy(limited, domain),
       ]);
       return findings ? judge(sender, findings, policy) : unproven;
     },
-    close: () => verifier.close(),
   };
 }
 
-const maxHeaderBytes = 256 * 1024;
-const maxHeaderLines = 4_000;
-const maxSignatures = 20;
-const signatureFields = ["dkim-signature", "arc-message-signature", "arc-seal"];
-
-/** Headers as no mail needs them, whose checking would cost more than they are worth. */
-function isOverloaded(raw: Buffer): boolean {
-  const fields = readHeaderFields(raw, new Set(signatureFields));
-  const header = raw.subarray(0, raw.length - fields.body.length);
-  if (header.length > maxHeaderBytes) return true;
-  let lines = 0;
-  for (let at = header.indexOf(0x0a); at >= 0; at = header.indexOf(0x0a, at + 1)) lines += 1;
-  return lines > maxHeaderLines || signatureFields.some((name) => fields.count(name) > maxSignatures);
+/** What the mail did to its reader makes nothing known of it; everything else is not the mail's. */
+function asUnknown(error: unknown): undefined {
+  if (!(error instanceof ReadingFault)) throw error;
 }
 
-/** Such a mail proves nothing, and never will. */
-const overloaded: Findings = {
-  spf: { result: "permerror", domain: "" },
-  signatures: [{ result: "permerror", domain: "", signed: { to: 0, cc: 0, "reply-to": 0 } }],
-  occurring: { to: 0, cc: 0, "reply-to": 0 },
-  arc: "none",
-  from: [],
-};
+/** The same resolver for so long in all, counted while somebody waits for an answer: that others' mail is read meanwhile takes nothing away. */
+function withinTimeOfItsOwn(
+  resolver: Resolver,
+  { clock, timeMs }: { clock: Pick<Clock, "monotonic">; timeMs: number },
+): Resolver {
+  let waiting = 0;
+  let since = 0;
+  let spent = 0;
+  const counted =
+    <T>(lookUp: (name: string) => Promise<Lookup<T>>) =>
+    async (name: string): Promise<Lookup<T>> => {
+      if (waiting++ === 0) since = clock.monotonic();
+      try {
+        return await lookUp(name);
+      } finally {
+        if (--waiting === 0) spent += clock.monotonic() - since;
+      }
+    };
+  const remaining = () => timeMs - spent - (waiting > 0 ? clock.monotonic() - since : 0);
+  return eachOf(withinTime(resolver, remaining), counted);
+}

@@ -1,3 +1,5 @@
+import type { Remote } from "#src/mail/in/reception.ts";
+
 /** What was found out about a mail by asking DNS and doing sums, before anybody judges what it proves. */
 
 export type SpfResult = "pass" | "fail" | "softfail" | "neutral" | "none" | "temperror" | "permerror";
@@ -27,10 +29,31 @@ export type Findings = {
   from: string[];
 };
 
-/** A mail as it came: the bytes, and what was said around them. */
-export type ReceivedMail = {
-  raw: Buffer;
+/** What was said around a mail. */
+export type Sender = {
   /** "" for the null sender. */
   envelopeFrom: string;
-  remote: { ip: string; helo: string };
+  remote: Remote;
 };
+
+export type ReceivedMail = Sender & {
+  /**
+   * Does something with the mail as it came, and holds its bytes no longer. Called several times, never while DNS is asked: that may take
+   * long, and the bytes be many. Undefined if there are none.
+   */
+  withRaw<T>(work: (raw: Buffer) => Promise<T>): Promise<T | undefined>;
+  /** Whose mail it is: identities take turns. */
+  turn: string;
+};
+
+/** What DNS answers to a question: as node:dns does, or its code of a failure. */
+export type Answer = { records: unknown } | { code: string };
+
+/** A question to DNS, "TXT example.com". */
+export type Question = string;
+
+/** What DNS is known to say. */
+export type Answers = ReadonlyMap<Question, Answer>;
+
+/** Something found out, or the questions that have to be answered first. */
+export type Found<T> = { found: T } | { asks: Question[] };

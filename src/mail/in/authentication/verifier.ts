@@ -1,113 +1,91 @@
-import { Worker } from "node:worker_threads";
 import type { Lookup, Resolver } from "#src/dns/resolver.ts";
-import type { Findings, ReceivedMail } from "./findings.ts";
-import type { FromThread, ToThread } from "./messages.ts";
+import { startOfBody } from "#src/mail/in/headerFields.ts";
+import type { Job, ReaderPool } from "#src/mail/in/readerPool.ts";
+import type { Answer, Findings, Found, Question, ReceivedMail } from "./findings.ts";
 
 export type MailVerifier = {
-  /** Undefined if it could not be found out within the time, whatever the mail does to the verifier. Never rejects. */
-  verify(mail: ReceivedMail, resolver: Resolver, timeMs: number): Promise<Findings | undefined>;
-  close(): Promise<void>;
+  /**
+   * Undefined if it could not be found out, whatever the mail does to the verifier. `resolver` has to have an end: each look-up answers in
+   * time. Never rejects because of the mail.
+   */
+  verify(mail: ReceivedMail, resolver: Resolver): Promise<Findings | undefined>;
 };
 
-type Job = { resolver: Resolver; end(findings: Findings | undefined): void };
-type Thread = { worker: Worker; jobs: Map<number, Job>; said: number };
+/** SPF asks one thing after the other; no honest record needs so many rounds. */
+const maxRounds = 40;
 
-const entry = new URL("./verifierWorker.mjs", import.meta.url);
-/** A thread that says nothing for so long after it was asked is caught in a mail. */
-const silenceMs = 2_000;
-const maxHeapMb = 512;
+/** Such a mail proves nothing, and never will. */
+const overloaded: Findings = {
+  spf: { result: "permerror", domain: "" },
+  signatures: [{ result: "permerror", domain: "", signed: { to: 0, cc: 0, "reply-to": 0 } }],
+  occurring: { to: 0, cc: 0, "reply-to": 0 },
+  arc: "none",
+  from: [],
+};
 
-/** Does the sums in a thread, many mails at once, and the look-ups here. A thread that is caught in a mail is replaced. */
-export function createMailVerifier(): MailVerifier {
-  let thread: Thread | undefined;
-  let jobs = 0;
-  let closed = false;
-
-  function start(): Thread {
-    const worker = new Worker(entry, {
-      execArgv: [],
-      // The library prints to it.
-      stdout: true,
-      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
-    });
-    worker.stdout.resume();
-    const started: Thread = { worker, jobs: new Map(), said: 0 };
-    worker.on("message", (message: FromThread) => hear(started, message));
-    worker.on("error", () => {});
-    worker.once("exit", () => drop(started));
-    return started;
-  }
-
-  function hear(from: Thread, message: FromThread): void {
-    from.said += 1;
-    if (message.kind === "pong") return;
-    const job = from.jobs.get(message.job);
-    if (!job) return;
-    if (message.kind === "look_up") void answer(from, job.resolver, message);
-    else end(from, message.job, message.kind === "findings" ? message.findings : undefined);
-  }
-
-  function end(of: Thread, id: number, findings: Findings | undefined): void {
-    const job = of.jobs.get(id);
-    of.jobs.delete(id);
-    job?.end(findings);
-  }
-
-  function drop(dead: Thread): void {
-    if (thread === dead) thread = undefined;
-    for (const id of [...dead.jobs.keys()]) end(dead, id, undefined);
-  }
-
-  /** Ends a thread that does not answer any more; the other mails in it end unverified too. */
-  function replaceIfCaught(suspect: Thread): void {
-    const { said } = suspect;
-    send(suspect, { kind: "ping" });
-    setTimeout(() => {
-      if (suspect.said !== said) return;
-      drop(suspect);
-      void suspect.worker.terminate();
-    }, silenceMs).unref();
-  }
-
+/**
+ * Does the sums in the threads of a pool, and the look-ups here, in rounds: a thread says what it has to know, and is free while DNS is asked.
+ */
+export function createMailVerifier(pool: Pick<ReaderPool, "run">): MailVerifier {
   return {
-    verify: ({ raw, ...mail }, resolver, timeMs) =>
-      new Promise((resolve) => {
-        if (closed) return resolve(undefined);
-        thread ??= start();
-        const used = thread;
-        const id = ++jobs;
-        const timer = setTimeout(() => {
-          end(used, id, undefined);
-          replaceIfCaught(used);
-        }, timeMs);
-        used.jobs.set(id, {
-          resolver,
-          end(findings) {
-            clearTimeout(timer);
-            resolve(findings);
-          },
-        });
-        const copy = new Uint8Array(raw);
-        used.worker.postMessage({ kind: "verify", job: id, mail: { ...mail, raw: copy } } satisfies ToThread, [
-          copy.buffer,
-        ]);
-      }),
-    async close() {
-      closed = true;
-      await thread?.worker.terminate();
+    async verify(mail, resolver) {
+      const dns = answersFrom(resolver);
+      const run = <T>(job: Job) => pool.run<T>(job, { turn: mail.turn });
+      const signers = await mail.withRaw((raw) => {
+        const header = raw.subarray(0, startOfBody(raw));
+        return run<{ overloaded: boolean; asks: Question[] }>({ name: "signers", bytes: header });
+      });
+      if (!signers) return undefined;
+      if (signers.overloaded) return overloaded;
+
+      const { envelopeFrom, remote } = mail;
+      const sender = { envelopeFrom, remote };
+      const spf = () => run<Found<Findings["spf"]>>({ name: "sender", sender, answers: dns.answers, bytes: nothing });
+      const signatures = () =>
+        mail.withRaw((raw) =>
+          run<Found<Omit<Findings, "spf">>>({ name: "signatures", answers: dns.answers, bytes: raw }),
+        );
+      const [found, rest] = await Promise.all([
+        rounds(spf, dns.ask),
+        dns.ask(signers.asks).then(() => rounds(signatures, dns.ask)),
+      ]);
+      return found && rest ? { ...rest, spf: found } : undefined;
     },
   };
 }
 
-const send = ({ worker }: Thread, message: ToThread): void => worker.postMessage(message);
+const nothing = Buffer.alloc(0);
 
-type LookUpAsked = Extract<FromThread, { kind: "look_up" }>;
+/** Tries with what is known, and asks for what is missing, until something is found. */
+async function rounds<T>(
+  attempt: () => Promise<Found<T> | undefined>,
+  ask: (questions: Question[]) => Promise<void>,
+): Promise<T | undefined> {
+  for (let round = 0; round < maxRounds; round += 1) {
+    const result = await attempt();
+    if (!result || "found" in result) return result?.found;
+    await ask(result.asks);
+  }
+  return undefined;
+}
 
-async function answer(to: Thread, resolver: Resolver, { lookUp, name, type }: LookUpAsked): Promise<void> {
-  const found = await lookUpAs(resolver, name, type);
-  const message = { kind: "answer", lookUp } as const;
-  if (found.outcome === "found") send(to, { ...message, code: null, answer: found.records });
-  else send(to, { ...message, code: found.outcome === "missing" ? "ENOTFOUND" : "ETIMEOUT", answer: null });
+/** What DNS has said about one mail: each thing is asked once. */
+function answersFrom(resolver: Resolver) {
+  const answers = new Map<Question, Answer>();
+  return {
+    answers,
+    async ask(questions: Question[]): Promise<void> {
+      const unknown = questions.filter((question) => !answers.has(question));
+      await Promise.all(unknown.map(async (question) => answers.set(question, await answerTo(question, resolver))));
+    },
+  };
+}
+
+async function answerTo(question: Question, resolver: Resolver): Promise<Answer> {
+  const at = question.indexOf(" ");
+  const found = await lookUpAs(resolver, question.slice(at + 1), question.slice(0, at));
+  if (found.outcome === "found") return { records: found.records };
+  return { code: found.outcome === "missing" ? "ENOTFOUND" : "ETIMEOUT" };
 }
 
 /** As node:dns resolve answers that type. */

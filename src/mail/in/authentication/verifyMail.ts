@@ -1,37 +1,90 @@
 import { arc, dkimVerify, spf } from "mailauth";
-import { readHeaderFields } from "#src/mail/in/headerFields.ts";
+import { readHeaderFields, startOfBody } from "#src/mail/in/headerFields.ts";
 import {
+  type Answers,
   type ArcResult,
   addressFields,
   type DkimResult,
   type FieldCounts,
   type Findings,
-  type ReceivedMail,
+  type Found,
+  type Question,
+  type Sender,
   type SpfResult,
 } from "./findings.ts";
+import { fewSignatures, isOverloaded, signatureFields } from "./signatureLimits.ts";
+
+/**
+ * What of a mail has to be known before its signatures can be checked: which keys DNS is to be asked for, at most five of each kind of
+ * signature. `overloaded`: no mail needs such a header, and its signatures are not looked at. Takes the header, or all of the mail.
+ */
+export function signersOf(raw: Buffer): { overloaded: boolean; asks: Question[] } {
+  const header = raw.subarray(0, startOfBody(raw));
+  if (isOverloaded(header)) return { overloaded: true, asks: [] };
+  const fields = readHeaderFields(fewSignatures(header), new Set(signatureFields));
+  const names = signatureFields.flatMap((field) => fields.all(field)).map(keyName);
+  return {
+    overloaded: false,
+    asks: [...new Set(names)].filter((name) => name !== undefined).map((name) => `TXT ${name}`),
+  };
+}
+
+/** Where a signature's key is. A signature that the library reads otherwise costs another round of questions, no more. */
+function keyName(signature: string): string | undefined {
+  const tags = signature.replace(/\s+/g, "").split(";");
+  const tagged = (tag: string) => tags.find((each) => each.startsWith(`${tag}=`))?.slice(tag.length + 1);
+  const [selector, domain] = [tagged("s"), tagged("d")];
+  return selector && domain ? `${selector}._domainkey.${domain}` : undefined;
+}
+
+/** SPF. */
+export async function verifySender(
+  { envelopeFrom, remote }: Sender,
+  answers: Answers,
+): Promise<Found<Findings["spf"]>> {
+  // A relay of ours says nothing about who sent it.
+  if (remote.relay) return { found: { result: "none", domain: "" } };
+  return replayed(answers, async (resolver) => {
+    const helo = remote.helo || remote.ip;
+    const sender = await spf({ sender: envelopeFrom, ip: remote.ip, helo, mta: "localhost", resolver });
+    return { result: spfResult(sender.status.result), domain: sender.domain || "" };
+  });
+}
+
+/** Every DKIM signature and the ARC chain of a mail, by its bytes as they came. As dear as the mail is large. */
+export async function verifySignatures(raw: Buffer, answers: Answers): Promise<Found<Omit<Findings, "spf">>> {
+  return replayed(answers, async (resolver) => {
+    // Without a sender it would read the Return-Path, however long that is.
+    const dkim = (await dkimVerify(fewSignatures(raw), { sender: "nobody@localhost", resolver })) as any;
+    const chain = await arc(dkim.arc, { resolver });
+    const signatures = dkim.results.filter((signature: any) => signature.signingDomain);
+    return {
+      signatures: signatures.map((signature: any) => ({
+        result: dkimResult(signature),
+        domain: signature.signingDomain.toLowerCase(),
+        signed: countsOf((name) => signedFields(signature).filter((signed) => signed === name).length),
+      })),
+      occurring: occurrencesIn(raw, dkim.headers?.parsed ?? []),
+      arc: arcResult(chain.status?.result),
+      from: dkim.headerFrom,
+    };
+  });
+}
 
 /** A look-up in the shape of node:dns, which the library expects; failures have its codes. */
-export type LookUp = (name: string, type: string) => Promise<any>;
+type LookUp = (name: string, type: string) => Promise<any>;
 
-/** SPF, every DKIM signature and the ARC chain of a mail. Slow, and as dear as the mail is large: for a thread of its own. */
-export async function verifyMail({ raw, envelopeFrom, remote }: ReceivedMail, resolver: LookUp): Promise<Findings> {
-  const [sender, dkim] = await Promise.all([
-    spf({ sender: envelopeFrom, ip: remote.ip, helo: remote.helo || remote.ip, mta: "localhost", resolver }),
-    dkimVerify(raw, { sender: envelopeFrom, resolver }) as Promise<any>,
-  ]);
-  const chain = await arc(dkim.arc, { resolver });
-  const signatures = dkim.results.filter((signature: any) => signature.signingDomain);
-  return {
-    spf: { result: spfResult(sender.status.result), domain: sender.domain || "" },
-    signatures: signatures.map((signature: any) => ({
-      result: dkimResult(signature),
-      domain: signature.signingDomain.toLowerCase(),
-      signed: countsOf((name) => signedFields(signature).filter((signed) => signed === name).length),
-    })),
-    occurring: occurrencesIn(raw, dkim.headers?.parsed ?? []),
-    arc: arcResult(chain.status?.result),
-    from: dkim.headerFrom,
-  };
+/** Does the work with what is known. What it asks beside that makes it worthless: it is done again when the answers are there. */
+async function replayed<T>(answers: Answers, work: (resolver: LookUp) => Promise<T>): Promise<Found<T>> {
+  const asks = new Set<Question>();
+  const found = await work(async (name, type) => {
+    const known = answers.get(`${type} ${name}`);
+    if (!known) asks.add(`${type} ${name}`);
+    if (known && "records" in known) return known.records;
+    const code = known ? known.code : "ETIMEOUT";
+    throw Object.assign(new Error(code), { code });
+  });
+  return asks.size > 0 ? { asks: [...asks] } : { found };
 }
 
 const spfResults: readonly string[] = ["pass", "fail", "softfail", "neutral", "none", "temperror", "permerror"];

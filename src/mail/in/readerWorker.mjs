@@ -2,4 +2,4 @@
 import { register } from "tsx/esm/api";
 
 register();
-await import("./verifierThread.ts");
+export const { readInThread } = await import("./readerThread.ts");

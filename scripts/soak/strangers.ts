@@ -1,0 +1,199 @@
+import { randomUUID } from "node:crypto";
+import { Agent, get } from "node:http";
+import { connect, type Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { composeBeside } from "#test/support/besideService.ts";
+import { cpuSecondsOf } from "../support/cpuSeconds.ts";
+import type { Instance } from "../support/instance.ts";
+import { residentMegabytes } from "../support/memory.ts";
+import { filed, type Identity, mailOf } from "./conversation.ts";
+import { allOf, inParallel, type Proof, percentile, type Report } from "./proof.ts";
+import { openSender } from "./sender.ts";
+import { hostileMail } from "./strangerMail.ts";
+import { openTenant } from "./tenant.ts";
+import { openWorld, type World } from "./world.ts";
+
+/** Strangers write from here; relays of ours would be exempt from what is meant for them. */
+const [stranger, customer] = ["127.0.0.2", "127.0.0.3"];
+const settings = { SMTP_IN_RELAYS: "192.0.2.0/24", LOG_LEVEL: "info" };
+/** What everybody else may feel of it, at full size: in milliseconds. */
+const most = { healthP99: 100, filed: 2_000 };
+const lookEveryMs = 20;
+
+/**
+ * Mail, bodies and connections that cost a reader much, many at once: the service answers meanwhile, and another workspace's mail is filed.
+ * Its times count at full size alone.
+ */
+export const strangers: Proof = {
+  name: "strangers",
+  title:
+    "hostile mail, large JSON and 400 idle or trickling connections: /healthz answers, and another's mail is filed",
+  unit: "hostile mails, and a tenth as many large bodies",
+  full: 50,
+  checked: 26,
+  sample: 4,
+  async run(size, report) {
+    const world = await openWorld(settings);
+    const beside = composeBeside({
+      ownerUrl: world.env.DATABASE_OWNER_URL as string,
+      serviceUrl: world.env.DATABASE_URL as string,
+    });
+    try {
+      const instance = await world.start();
+      const attacked = await world.client(instance).identity({ approval_channel: undefined });
+      const { identity } = await openTenant(beside, instance, { name: "Customer's" });
+      const innocent: Innocent = { world, instance, identity };
+      const watched = (what: string, attack: () => Promise<void>) => watch(innocent, report, { what, attack, size });
+      await watched("nothing", () => sleep(2_000));
+      await watched("hostile mail", () => sendHostile(instance, attacked, { size, report }));
+      await watched("large JSON", () =>
+        postLarge(world, instance, { count: Math.max(2, Math.round(size / 10)), size, report }),
+      );
+      await watched("idle and trickling connections", () => holdConnections(instance, { size, report }));
+      report.figure("CPU seconds of the service", cpuSecondsOf(instance.child.pid!).toFixed(1));
+      report.figure("resident memory at most, MB", Math.round(residentMegabytes(instance.child.pid!)?.most ?? 0));
+    } finally {
+      await beside.close();
+      await world.close();
+    }
+  },
+};
+
+type Innocent = { world: World; instance: Instance; identity: Identity };
+
+/** What others feel while `attack` lasts. */
+async function watch(
+  innocent: Innocent,
+  report: Report,
+  { what, attack, size }: { what: string; attack: () => Promise<void>; size: number },
+): Promise<void> {
+  const over = new AbortController();
+  const health = watchHealth(innocent.instance, over.signal);
+  const mail = watchMail(innocent, over.signal);
+  try {
+    await attack();
+  } finally {
+    over.abort();
+  }
+  const [answers, took] = [await health, await mail];
+  const p99 = Math.round(percentile(answers.ms, 99));
+  report.figure(
+    `/healthz during ${what}, ms`,
+    `p50 ${Math.round(percentile(answers.ms, 50))}, p99 ${p99}, most ${Math.round(Math.max(...answers.ms))} of ${answers.ms.length}`,
+  );
+  report.figure(
+    `another's mail filed during ${what}, ms`,
+    `p50 ${Math.round(percentile(took, 50))}, most ${Math.round(Math.max(...took))} of ${took.length}`,
+  );
+  if (answers.bad > 0) report.violation(`/healthz failed ${answers.bad} times during ${what}`);
+  if (size < strangers.full) return;
+  if (p99 > most.healthP99) report.violation(`/healthz p99 was ${p99} ms during ${what}`);
+  if (Math.max(...took) > most.filed)
+    report.violation(`another's mail took ${Math.round(Math.max(...took))} ms during ${what}`);
+}
+
+async function watchHealth({ url }: Instance, signal: AbortSignal): Promise<{ ms: number[]; bad: number }> {
+  const agent = new Agent({ keepAlive: true });
+  const ms: number[] = [];
+  let bad = 0;
+  do {
+    const began = performance.now();
+    const status = await new Promise<number>((resolve) => {
+      get(`${url}/healthz`, { agent }, (response) => {
+        response.resume().on("end", () => resolve(response.statusCode ?? 0));
+      }).on("error", () => resolve(0));
+    });
+    ms.push(performance.now() - began);
+    if (status !== 200) bad += 1;
+    await sleep(lookEveryMs);
+  } while (!signal.aborted);
+  agent.destroy();
+  return { ms, bad };
+}
+
+/** One mail after the other to somebody else: how long until each can be read on its thread. */
+async function watchMail({ world, instance, identity }: Innocent, signal: AbortSignal): Promise<number[]> {
+  const took: number[] = [];
+  do {
+    const sender = await openSender(instance.smtpPort, { localAddress: customer });
+    const id = `${randomUUID()}@soak.example`;
+    const began = performance.now();
+    const answer = await sender.send(mailOf({ id, to: identity.email_address }), identity.email_address);
+    if (!answer.startsWith("250")) throw new Error(`another's mail was refused: ${answer}`);
+    await filed(world, identity, `<${id}>`);
+    took.push(performance.now() - began);
+    sender.close();
+    await sleep(200);
+  } while (!signal.aborted);
+  return took;
+}
+
+/** Every mail gets an answer, and what was answered 250 is filed. */
+async function sendHostile(
+  instance: Instance,
+  { email_address }: Identity,
+  { size, report }: { size: number; report: Report },
+) {
+  let taken = 0;
+  let answered = 0;
+  const all = hostileMail(size);
+  await inParallel(all, 4, async ({ kind, raw, tags }, n) => {
+    const sender = await openSender(instance.smtpPort, { localAddress: stranger });
+    const to = Array.from({ length: tags }, (_, tag) => email_address.replace("@", `+${n}-${tag}@`));
+    const answer = await sender
+      .send(raw, to, "stranger@stranger.example")
+      .catch((error: Error) => `${kind}: ${error.message}`);
+    if (/^\d{3} /m.test(answer)) answered += 1;
+    else report.violation(`a mail got no answer: ${answer}`);
+    if (answer.startsWith("250")) taken += 1;
+    sender.close();
+    report.progress(answered, all.length, "hostile mails");
+  });
+  report.figure("hostile mails taken, the others told to come later", `${taken} of ${all.length}`);
+}
+
+/** Refused with an answer, before anything of it is read whole. */
+async function postLarge(
+  world: World,
+  instance: Instance,
+  { count, size, report }: { count: number; size: number; report: Report },
+): Promise<void> {
+  const megabytes = size < strangers.full ? 4 : 27;
+  const bodies = [
+    Buffer.from(`{"metadata":{${Array.from({ length: megabytes * 88_000 }, (_, n) => `"k${n}":1`).join(",")}}}`),
+    Buffer.from(`[${"0,".repeat(megabytes * 650_000)}0]`),
+    Buffer.from(`${"[".repeat(megabytes * 500_000)}${"]".repeat(megabytes * 500_000)}`),
+  ];
+  const { apiKey } = world.client(instance);
+  let refused = 0;
+  for (let n = 0; n < count; n++) {
+    const response = await fetch(`${instance.url}/v1/emails/send`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: bodies[n % bodies.length],
+    });
+    if ([413, 422].includes(response.status)) refused += 1;
+    else report.violation(`a body of ${bodies[n % bodies.length]!.length} bytes was answered ${response.status}`);
+    await response.arrayBuffer();
+    report.progress(n + 1, count, "large bodies");
+  }
+  allOf(report, "large bodies refused", { good: refused, of: count });
+}
+
+/** From many addresses: some say nothing, some a byte now and then. */
+async function holdConnections(instance: Instance, { size, report }: { size: number; report: Report }): Promise<void> {
+  const each = size < strangers.full ? 20 : 200;
+  const sockets: Socket[] = [];
+  for (let n = 0; n < 2 * each; n++) {
+    const socket = connect({ port: instance.smtpPort, host: "127.0.0.1", localAddress: `127.0.${1 + (n % 20)}.9` });
+    socket.on("error", () => {}).resume();
+    sockets.push(socket);
+  }
+  const trickling = setInterval(() => {
+    for (const socket of sockets.slice(each)) if (socket.writable) socket.write("N");
+  }, 500);
+  await sleep(size < strangers.full ? 2_000 : 20_000);
+  clearInterval(trickling);
+  report.figure("connections held at once", sockets.filter((socket) => !socket.closed).length);
+  for (const socket of sockets) socket.destroy();
+}

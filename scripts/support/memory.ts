@@ -1,0 +1,13 @@
+import { readFileSync } from "node:fs";
+
+/** A process's resident memory in megabytes, and the most it ever was; undefined where the system does not tell (only Linux does). */
+export function residentMegabytes(pid: number): { now: number; most: number } | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    const megabytes = (name: string): number =>
+      Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(status)![1]) / 1024;
+    return { now: megabytes("VmRSS"), most: megabytes("VmHWM") };
+  } catch {
+    return undefined;
+  }
+}

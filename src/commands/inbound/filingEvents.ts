@@ -1,0 +1,21 @@
+import { readEvents } from "#src/eventStore/eventStore.ts";
+import type { Recorded } from "#streams/event.ts";
+import { type FilingEvent, filingStream } from "#streams/filing/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** Decisions that name many mails are large: so many fit well into memory. */
+const pageSize = 200;
+
+/** What a filing stream holds from a revision on (inclusive), in pages, up to where it ends. */
+export async function* filingEvents(
+  { store }: Pick<Dependencies, "store">,
+  identityId: string,
+  fromRevision: number,
+): AsyncGenerator<Recorded<FilingEvent>[]> {
+  for (let from = fromRevision; ; ) {
+    const events = await readEvents<FilingEvent>(store, filingStream(identityId), { from, count: pageSize });
+    if (events.length > 0) yield events;
+    if (events.length < pageSize) return;
+    from = (events.at(-1) as Recorded).revision + 1;
+  }
+}

@@ -1,0 +1,72 @@
+import { domainOfAddress } from "#src/dns/names.ts";
+import type { Reception, Recipient } from "#src/mail/in/reception.ts";
+import { fold } from "#streams/decider.ts";
+import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
+import { type EmailAddressEvent, emailAddressStream } from "#streams/emailAddress/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadName } from "../domains/domainNames.ts";
+import { addressHash } from "../identities/identities.ts";
+
+/** How long an address that was found counts as there without being looked up again. */
+const knownMs = 30_000;
+/** How many of them are remembered: anybody can make up tags. */
+const maxKnown = 10_000;
+
+/**
+ * Says whose an envelope address is: the exact address first, then without its +tag, whatever the case. Streams are asked and no read
+ * model, which may not have been filled yet. Only those found are remembered: that there is no such recipient is always looked up.
+ */
+export function createRecipients(deps: Dependencies): Reception["resolve"] {
+  const known = new Map<string, { recipient: Recipient; until: number }>();
+
+  function remember(address: string, recipient: Recipient, now: number): void {
+    known.delete(address);
+    known.set(address, { recipient, until: now + knownMs });
+    if (known.size > maxKnown) known.delete(known.keys().next().value as string);
+  }
+
+  return async (address, { anew = false } = {}) => {
+    const exact = address.toLowerCase();
+    if (exact === deps.settings.approvalsFrom.toLowerCase()) return { kind: "approvals" };
+    const now = deps.clock.now().getTime();
+    const remembered = anew ? undefined : known.get(exact);
+    if (remembered && remembered.until > now) return remembered.recipient;
+    const recipient = (await ownerOf(deps, exact)) ?? (await ownerOfUntagged(deps, exact));
+    if (recipient) remember(exact, recipient, now);
+    else known.delete(exact);
+    return recipient;
+  };
+}
+
+const ownerOfUntagged = async (deps: Dependencies, address: string): Promise<Recipient | undefined> => {
+  const untagged = address.replace(/\+[^@]*(?=@)/, "");
+  return untagged === address ? undefined : ownerOf(deps, untagged);
+};
+
+/** The living identity that holds exactly this address. */
+async function ownerOf(deps: Dependencies, address: string): Promise<Recipient | undefined> {
+  const identityId = await holderOf(deps, address);
+  if (identityId === null) return undefined;
+  const { state } = await deps.identities.load(identityId);
+  const { exists, deleted, workspaceId } = state;
+  if (!exists || deleted || (await isDisplaced(deps, address, workspaceId))) return undefined;
+  return { kind: "identity", identityId, workspaceId };
+}
+
+/**
+ * The last event of its stream alone tells who holds an address. The cache of states is left out: strangers name as many addresses as they
+ * like, and those that nobody holds would push out the states that are needed.
+ */
+async function holderOf({ store }: Dependencies, address: string): Promise<string | null> {
+  const last = await store.readLast(emailAddressStream(addressHash(address)));
+  return fold(emailAddressDecider, last ? [last as Recorded<EmailAddressEvent>] : []).identityId;
+}
+
+/** A domain that changed hands takes its mail along: another workspace's earlier identities on it receive nothing any more. */
+async function isDisplaced(deps: Dependencies, address: string, workspaceId: string): Promise<boolean> {
+  const domain = domainOfAddress(address);
+  if (domain === deps.settings.sandboxDomain) return false;
+  const { verified } = await loadName(deps, domain);
+  return verified !== null && verified.workspaceId !== workspaceId;
+}

@@ -1,0 +1,49 @@
+import type { Clock } from "#src/clock.ts";
+import { categoryOf, type Event } from "#streams/event.ts";
+import { streams } from "#streams/index.ts";
+import type { SnapshotOptions } from "./snapshotKeeper.ts";
+import type { Kind, States } from "./states.ts";
+
+/** A start waits no longer than this for snapshots. */
+const defaultMs = 30_000;
+/** How often it says how far it is. */
+const progressMs = 5_000;
+const mostStreams = 10_000;
+
+const kinds: ReadonlyMap<string, Kind<unknown, Event>> = new Map(
+  Object.values(streams).map((kind) => [kind.decider.category, kind as unknown as Kind<unknown, Event>]),
+);
+
+/**
+ * Folds anew what other rules made snapshots of: after an upgrade, the longest streams first, before anybody waits for them. What is not
+ * done in `withinMs` is made again when the stream is next loaded. Where something fails, that is all that is lost.
+ */
+export async function remakeSnapshots(
+  states: Pick<States, "remake">,
+  { kept, rules, log }: SnapshotOptions,
+  { clock, withinMs = defaultMs }: { clock: Pick<Clock, "monotonic">; withinMs?: number },
+): Promise<void> {
+  const begun = clock.monotonic();
+  let saidAt = begun;
+  let remade = 0;
+  try {
+    const outdated = (await kept.outdated(rules, mostStreams)).filter((stream) => kinds.has(categoryOf(stream)));
+    if (outdated.length === 0) return;
+    log.info({ streams: outdated.length }, "the rules of long streams have changed: making their snapshots anew");
+    for (const stream of outdated) {
+      if (clock.monotonic() - begun >= withinMs) break;
+      await states.remake(kinds.get(categoryOf(stream))!, stream);
+      remade += 1;
+      if (clock.monotonic() - saidAt < progressMs) continue;
+      saidAt = clock.monotonic();
+      log.info({ remade, left: outdated.length - remade }, "making snapshots anew");
+    }
+    const left = outdated.length - remade;
+    log.info(
+      { remade, left },
+      left > 0 ? "the other snapshots are made when they are needed" : "all snapshots are made anew",
+    );
+  } catch (error) {
+    log.warn({ err: error, remade }, "cannot make snapshots anew: long streams are folded when they are needed");
+  }
+}

@@ -1,0 +1,41 @@
+import { createHash } from "node:crypto";
+import type { RequestHandler } from "express";
+import { errorReply } from "../framework/errors.ts";
+import type { Document } from "../framework/openapi/openapi.ts";
+import type { Strangers } from "../framework/rateLimits/strangers.ts";
+import { reply } from "../framework/reply.ts";
+import { send } from "../framework/send.ts";
+
+/** /openapi.json: the same bytes for everybody, made once, and none for those who have them. */
+export function serveDocument(document: Document): RequestHandler {
+  let made: { bytes: Buffer; headers: Record<string, string> } | undefined;
+
+  function make() {
+    const bytes = Buffer.from(JSON.stringify(document));
+    const ETag = `"${createHash("sha256").update(bytes).digest("base64url")}"`;
+    return { bytes, headers: { ETag, "Cache-Control": "no-cache", "Content-Type": "application/json; charset=utf-8" } };
+  }
+
+  return async (request, response) => {
+    made ??= make();
+    const { bytes, headers } = made;
+    response.set(headers);
+    if (isHad(request.headers["if-none-match"], headers.ETag as string)) return void response.status(304).end();
+    await send(response, reply({ bytes, headers }));
+  };
+}
+
+const isHad = (ifNoneMatch = "", etag: string): boolean =>
+  ifNoneMatch.split(",").some((each) => ["*", etag, `W/${etag}`].includes(each.trim()));
+
+/** Counts requests for documents by address. */
+export const limitDocuments =
+  (strangers: Strangers | undefined): RequestHandler =>
+  async (request, response, next) => {
+    try {
+      await strangers?.count("document", request);
+    } catch (error) {
+      return send(response, errorReply(error, { requestId: String(request.id) }));
+    }
+    next();
+  };

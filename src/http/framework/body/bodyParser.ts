@@ -1,0 +1,77 @@
+import { fileURLToPath } from "node:url";
+import { FixedQueue, Piscina } from "piscina";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { type DecodedFile, EncodedFile, type FilePath } from "./encodedFile.ts";
+import { parseJson } from "./parseJson.ts";
+import type { Parsed } from "./parserThread.ts";
+import { atOnceBytes } from "./readBody.ts";
+
+/** JSON bodies as plain data, the strings at `files` decoded. Throws invalid_request naming the field, and Unavailable. */
+export type BodyParser = {
+  parse(blocks: Uint8Array<ArrayBuffer>[], files: readonly FilePath[]): Promise<unknown>;
+  /** Ends the thread; what is under way throws Unavailable. */
+  close(): Promise<void>;
+};
+
+/** It, and parserThread.ts behind it, export `parseInThread`. */
+const entry = fileURLToPath(new URL("./parserWorker.mjs", import.meta.url));
+
+/** Milliseconds that a body may take, with those before it. */
+const timeoutMs = 15_000;
+/** Megabytes of heap a body may take: its text, and what is made of it. */
+const maxHeapMb = 256;
+
+/** Small bodies are parsed at once, larger ones in a thread of their own, which is started with the first of them. */
+export function createBodyParser(): BodyParser {
+  let pool: Piscina | undefined;
+
+  function start(): Piscina {
+    const started = new Piscina({
+      filename: entry,
+      name: "parseInThread",
+      // At least one: a thread that died is replaced at once, also when no further body comes.
+      minThreads: 1,
+      maxThreads: 1,
+      execArgv: [],
+      recordTiming: false,
+      taskQueue: new FixedQueue(),
+      resourceLimits: { maxOldGenerationSizeMb: maxHeapMb },
+    });
+    // A thread could not be started. Bodies that wait for it would wait forever; the next one starts a new one.
+    return started.on("error", () => {
+      if (pool === started) pool = undefined;
+      void started.destroy();
+    });
+  }
+
+  async function parseElsewhere(blocks: Uint8Array<ArrayBuffer>[], files: readonly FilePath[]): Promise<unknown> {
+    pool ??= start();
+    const transferList = blocks.map(({ buffer }) => buffer);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const parsed: Parsed = await pool.run({ blocks, files }, { transferList, signal }).catch((error: Error) => {
+      throw new Unavailable("the request body could not be parsed in time", { cause: error });
+    });
+    if ("refused" in parsed) throw new Rejected("invalid_request", parsed.refused.message, parsed.refused.details);
+    for (const { holder, name, encodedLength, decoded } of parsed.files) {
+      holder[name] = new EncodedFile(encodedLength, decoded && withBuffer(decoded));
+    }
+    return parsed.body;
+  }
+
+  return {
+    async parse(blocks, files) {
+      const size = blocks.reduce((sum, { length }) => sum + length, 0);
+      return size <= atOnceBytes ? parseJson(Buffer.concat(blocks), files) : parseElsewhere(blocks, files);
+    },
+    async close() {
+      await pool?.destroy();
+    },
+  };
+}
+
+/** Across threads a Buffer arrives as a plain Uint8Array. */
+const withBuffer = ({ bytes, sha256 }: DecodedFile): DecodedFile => ({
+  bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+  sha256,
+});

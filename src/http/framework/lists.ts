@@ -1,0 +1,97 @@
+import { createHmac, timingSafeEqual } from "node:crypto";
+import type { Static, TObject } from "typebox";
+import type { Page, Place, Window } from "#projections/page.ts";
+import type { KeyRing } from "#src/secrets/keyRing.ts";
+import { invalid } from "./errors.ts";
+import type { Scope } from "./keys/scopes.ts";
+import { type Call, type Caller, type Line, type ParamNames, type Route, type RouteOptions, route } from "./route.ts";
+
+/** What makes a cursor one list's: the route, the workspace, what the path names and the filters. */
+type ListName = { line: string; workspaceId: string; params: object; filters: object };
+
+/** Where a client goes on in a list, as text that it hands back as it got it. */
+export type Cursors = {
+  write(place: Place, list: ListName): string;
+  /** Throws invalid_request naming `cursor` unless `write` made it for the very same list. */
+  read(cursor: string, list: ListName): Place;
+};
+
+const markBytes = 16;
+
+/** Raised when a list changes its order: a place in the old one says nothing about the new one. */
+const ordersVersion = 1;
+
+/**
+ * Cursors that carry the place itself, under a mark that nobody else can make: so what comes back is a place of ours, in that list and order,
+ * and needs no other check. Nothing in them is secret. A mark of any of the ring's keys counts.
+ */
+export function createCursors(keyRing: Pick<KeyRing, "deriveKeys">): Cursors {
+  let keys: readonly Buffer[] | undefined;
+  const keysOfRing = (): readonly Buffer[] => (keys ??= keyRing.deriveKeys("list-cursor"));
+  const markOf = (place: string, list: string, key: Buffer): Buffer =>
+    createHmac("sha256", key).update(`${list}\n${place}`).digest().subarray(0, markBytes);
+
+  return {
+    write(place, list) {
+      const text = JSON.stringify(place);
+      const mark = markOf(text, nameOf(list), keysOfRing()[0] as Buffer);
+      return Buffer.concat([mark, Buffer.from(text)]).toString("base64url");
+    },
+    read(cursor, list) {
+      const bytes = Buffer.from(cursor, "base64url");
+      const [mark, text] = [bytes.subarray(0, markBytes), bytes.subarray(markBytes).toString()];
+      const ours = keysOfRing().some(
+        (key) => mark.length === markBytes && timingSafeEqual(mark, markOf(text, nameOf(list), key)),
+      );
+      if (!ours || bytes.toString("base64url") !== cursor) throw noCursor();
+      return JSON.parse(text);
+    },
+  };
+}
+
+const nameOf = ({ line, workspaceId, params, filters }: ListName): string =>
+  JSON.stringify([ordersVersion, line, workspaceId, inOrder(params), inOrder(filters)]);
+
+const inOrder = (fields: object): [string, unknown][] => Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+
+const noCursor = () =>
+  invalid(
+    "cursor",
+    "expected the next_cursor of a page of this list, with the same filters and order; leave it out to start from the first item",
+  );
+
+type ListOptions<Params, Q extends TObject, Loaded> = Omit<RouteOptions<Scope, Params, Q, TObject, Loaded>, "body"> & {
+  query: Q;
+  cursors: Cursors;
+};
+
+/** The call of a list: its filters, and the part that is asked for. */
+type ListCall<Params, Q extends TObject, Loaded> = Call<Params, Filters<Q> & Window, unknown, Loaded> & Caller;
+type Filters<Q extends TObject> = Omit<Static<Q>, "cursor" | "limit" | "offset">;
+
+/**
+ * A list: `query` is a ListQuery, `answers` an Envelope. The handler is given the part that is asked for, by offset or after a place, and answers
+ * one page; where to go on leaves as the cursor.
+ */
+export function listRoute<const L extends Line, Q extends TObject, Loaded = undefined>(
+  line: L,
+  { cursors, ...options }: ListOptions<Record<ParamNames<L>, string>, Q, Loaded>,
+  handler: (call: ListCall<Record<ParamNames<L>, string>, Q, Loaded>) => Promise<Page<unknown>>,
+): Route {
+  const made = route(line, options, async (call: any) => {
+    const { limit, offset, cursor, ...filters } = call.query;
+    const list: ListName = { line, workspaceId: call.workspaceId, params: call.params, filters };
+    const after = cursor === undefined ? undefined : cursors.read(cursor, list);
+    const { next, ...page } = await handler({ ...call, query: { ...filters, limit, offset, after } });
+    return { ...page, next_cursor: next && cursors.write(next, list) };
+  });
+  return { ...made, checkQuery: (query) => made.checkQuery(requireOneWay(query)) };
+}
+
+/** Asked before defaults are filled in: an offset is there only if it was given. */
+function requireOneWay(query: unknown): unknown {
+  const given = query as { cursor?: unknown; offset?: unknown };
+  if (given.cursor !== undefined && given.offset !== undefined)
+    throw invalid("offset", "expected either offset or cursor, not both: a cursor knows where it goes on");
+  return query;
+}

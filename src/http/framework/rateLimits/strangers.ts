@@ -1,0 +1,61 @@
+import type { Request } from "express";
+import { ipKeyGenerator } from "express-rate-limit";
+import type { Clock } from "#src/clock.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { HitCounter } from "./hitCounter.ts";
+
+/**
+ * What is counted of callers who have shown no right to anything: requests with a key that is missing, malformed or unknown, look-ups of approval
+ * links that there are not, and requests for documents.
+ */
+export type StrangerClass = "bad_key" | "bad_link" | "document";
+
+/** How often a minute one address may do each; a class that is off, or not named, is not limited. */
+export type StrangerRates = { readonly [Class in StrangerClass]?: number | "off" | undefined };
+
+export type Strangers = {
+  /**
+   * Counts one; throws rate_limited above the rate. Of keys and links only failures may be counted: a good one is never refused for what others
+   * do from the same address.
+   */
+  count(what: StrangerClass, request: Request): Promise<void>;
+};
+
+const maxRemembered = 10_000;
+
+export function createStrangers(deps: { counter: HitCounter; rates: StrangerRates; clock: Clock }): Strangers {
+  const { counter, rates, clock } = deps;
+  /** Addresses that are over a rate, until when by the monotonic clock: they cost no further statement. */
+  const over = new Map<string, number>();
+
+  function remember(key: string, forMs: number): void {
+    if (over.size >= maxRemembered) over.clear();
+    over.set(key, clock.monotonic() + forMs);
+  }
+
+  return {
+    async count(what, request) {
+      const rate = rates[what];
+      if (typeof rate !== "number") return;
+      const key = `${what} ip ${addressOf(request)}`;
+      const left = (over.get(key) ?? 0) - clock.monotonic();
+      if (left > 0) throw tooMany(what, { rate, waitMs: left });
+      over.delete(key);
+      // Without the database nothing is counted: what a stranger asks for then is answered as it is.
+      const hit = await counter.hit(key).catch(() => undefined);
+      if (!hit || hit.hits <= rate) return;
+      const waitMs = hit.resetsAt.getTime() - Date.now();
+      remember(key, waitMs);
+      throw tooMany(what, { rate, waitMs });
+    },
+  };
+}
+
+/** Who counts as one caller: an IPv4 address, or the /64 that a site of IPv6 has to itself. */
+export const addressOf = ({ ip = "" }: Request): string => ipKeyGenerator(ip, 64);
+
+function tooMany(what: StrangerClass, { rate, waitMs }: { rate: number; waitMs: number }): Rejected {
+  const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
+  const sentence = `rate limit reached: at most ${rate} such requests per minute from one address (class ${what}); wait ${retryAfter} s`;
+  return new Rejected("rate_limited", sentence, { retryAfter });
+}

@@ -1,0 +1,47 @@
+import type { Clock } from "#src/clock.ts";
+import { asciiName, registrableDomain } from "#src/dns/names.ts";
+import { eachOf, type Lookup, type Resolver } from "#src/dns/resolver.ts";
+
+/** Milliseconds a zone is not asked again. */
+const deadMs = 60_000;
+/** A failure that came quicker costs nobody anything. */
+const slowMs = 1_000;
+/** Of so many slow failures in a row it is the zone, and no lost packet. */
+const failures = 3;
+const maxZones = 10_000;
+
+/**
+ * The same resolver, which remembers for a minute where nobody answers: what a registered domain's servers keep silent about is not waited
+ * for again by each mail. One answer, whatever it says, brings the zone back.
+ */
+export function sparingDeadZones(resolver: Resolver, clock: Pick<Clock, "monotonic">): Resolver {
+  const silent = new Map<string, { failures: number; at: number }>();
+
+  const isOver = ({ at }: { at: number }): boolean => clock.monotonic() - at >= deadMs;
+
+  function isDead(zone: string): boolean {
+    const known = silent.get(zone);
+    return known !== undefined && known.failures >= failures && !isOver(known);
+  }
+
+  function noteSilence(zone: string): void {
+    const before = silent.get(zone);
+    const count = before && !isOver(before) ? before.failures : 0;
+    if (silent.size >= maxZones) for (const [name, known] of silent) if (isOver(known)) silent.delete(name);
+    if (silent.size < maxZones) silent.set(zone, { failures: count + 1, at: clock.monotonic() });
+  }
+
+  const sparing =
+    <T>(lookUp: (name: string) => Promise<Lookup<T>>) =>
+    async (name: string): Promise<Lookup<T>> => {
+      const zone = registrableDomain(asciiName(name)) ?? name;
+      if (isDead(zone)) return { outcome: "temporary_failure", reason: "its DNS did not answer a moment ago" };
+      const began = clock.monotonic();
+      const found = await lookUp(name);
+      if (found.outcome !== "temporary_failure") silent.delete(zone);
+      else if (clock.monotonic() - began >= slowMs) noteSilence(zone);
+      return found;
+    };
+
+  return eachOf(resolver, sparing);
+}

@@ -1,0 +1,83 @@
+/** What a parser is given of a mail. The mail itself stays as it came. */
+export type Capped = {
+  /** Of its own: nobody else sees these bytes. */
+  bytes: Uint8Array<ArrayBuffer>;
+  /** What was left out that people might miss, in words; null if nothing was. */
+  cut: string | null;
+};
+
+/** Lines cost a parser more than their bytes. Encoded attachments have long ones: a mail of 30 MB has 400,000 of them. */
+const maxLines = 500_000;
+const shortLineBytes = 60;
+const maxShortLines = 100_000;
+/** Lines that may begin a part. A mail with more than 100 attachments is not read anyway, but text may have rules of hyphens. */
+const maxHyphenLines = 5_000;
+/** Of the fields that say how the body is to be read. */
+const maxHeadBytes = 64 * 1024;
+const maxHeaderBytes = 2 * 1024 * 1024;
+
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const hyphen = 0x2d;
+const deciding = /^(?:content-[a-z-]{2,40}|mime-version)[ \t]*:/i;
+
+/**
+ * The mail as a parser of bodies needs it: of the header the fields that say how the body is to be read, all others are read elsewhere
+ * (headers.ts); of the body as many lines as a parser can take.
+ */
+export function cappedForParser(raw: Buffer): Capped {
+  const head = readHead(raw);
+  if (head === undefined) throw new Error("its header is longer than 2 MB");
+  const { end, cut } = cutBody(raw, head.bodyAt);
+  const bytes = new Uint8Array(head.fields.length + 2 + end - head.bodyAt);
+  bytes.set(head.fields);
+  bytes.set([carriageReturn, lineFeed], head.fields.length);
+  bytes.set(raw.subarray(head.bodyAt, end), head.fields.length + 2);
+  return { bytes, cut };
+}
+
+/** The end of the line that begins there, and of its text. */
+function lineAt(raw: Buffer, start: number): { textEnd: number; next: number } {
+  const newline = raw.indexOf(lineFeed, start);
+  const next = newline < 0 ? raw.length : newline + 1;
+  let textEnd = newline < 0 ? raw.length : newline;
+  while (textEnd > start && raw[textEnd - 1] === carriageReturn) textEnd -= 1;
+  return { textEnd, next };
+}
+
+function readHead(raw: Buffer): { fields: Buffer; bodyAt: number } | undefined {
+  const fields: Buffer[] = [];
+  let bytes = 0;
+  let isKept = false;
+  let at = 0;
+  while (at < raw.length) {
+    if (at > maxHeaderBytes) return undefined;
+    const { textEnd, next } = lineAt(raw, at);
+    if (textEnd === at) return { fields: Buffer.concat(fields), bodyAt: next };
+    const isFolded = raw[at] === 0x20 || raw[at] === 0x09;
+    if (!isFolded) isKept = deciding.test(raw.toString("latin1", at, Math.min(textEnd, at + 80)));
+    if (isKept && bytes + next - at <= maxHeadBytes) {
+      bytes += next - at;
+      fields.push(raw.subarray(at, next));
+    }
+    at = next;
+  }
+  return { fields: Buffer.concat(fields), bodyAt: raw.length };
+}
+
+/** Where the body is cut, if it has more lines than a parser can take. */
+function cutBody(raw: Buffer, bodyAt: number): { end: number; cut: string | null } {
+  let [lines, short, hyphens] = [0, 0, 0];
+  let at = bodyAt;
+  while (at < raw.length) {
+    const { textEnd, next } = lineAt(raw, at);
+    lines += 1;
+    if (textEnd - at < shortLineBytes) short += 1;
+    if (raw[at] === hyphen && raw[at + 1] === hyphen) hyphens += 1;
+    if (lines > maxLines || short > maxShortLines || hyphens > maxHyphenLines) {
+      return { end: at, cut: `only its first ${lines - 1} lines were read` };
+    }
+    at = next;
+  }
+  return { end: raw.length, cut: null };
+}

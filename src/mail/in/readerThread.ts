@@ -1,0 +1,67 @@
+import { parentPort } from "node:worker_threads";
+import { move, transferableSymbol, valueSymbol } from "piscina";
+import type { Answers, Sender } from "./authentication/findings.ts";
+import type { ParsedMail, ParseLimits } from "./parsedMail.ts";
+import { PlainBlob } from "./plainBlob.ts";
+import { storableLine } from "./storable.ts";
+
+/** What a thread is asked for; `job` is its number in the pool. */
+export type ReaderTask = { job: number; bytes: Uint8Array } & (
+  | { name: "headers"; envelopeFrom?: string }
+  | { name: "parse"; limits: ParseLimits }
+  | { name: "signers" }
+  | { name: "signatures"; answers: Answers }
+  | { name: "sender"; sender: Sender; answers: Answers }
+);
+
+Object.assign(globalThis, { Blob: PlainBlob });
+// A library prints what it meets in a mail.
+console.log = () => {};
+
+/** What it answers: what it was asked for, or what is wrong with the mail. */
+export type ReaderOutcome = { done: unknown } | { fault: string };
+
+/** Does one job at a time. Tells its number first, when it begins: the time to load what it needs is not the mail's. */
+export async function readInThread(task: ReaderTask): Promise<unknown> {
+  const work = await workOn(task);
+  parentPort!.postMessage(task.job);
+  try {
+    const done = await work();
+    return task.name === "parse" ? moved(done as ParsedMail) : { done };
+  } catch (error) {
+    return { fault: `reading it failed: ${storableLine(String((error as Error)?.message), 300)}` };
+  }
+}
+
+async function workOn(task: ReaderTask): Promise<() => unknown> {
+  const { buffer, byteOffset, byteLength } = task.bytes;
+  const bytes = Buffer.from(buffer, byteOffset, byteLength);
+  switch (task.name) {
+    case "headers": {
+      const { readMailStart } = await import("./headers.ts");
+      return () => readMailStart(bytes, task.envelopeFrom);
+    }
+    case "parse": {
+      const { parseMail } = await import("./parseMail.ts");
+      return () => parseMail(bytes, task.limits);
+    }
+    case "signers": {
+      const { signersOf } = await import("./authentication/verifyMail.ts");
+      return () => signersOf(bytes);
+    }
+    case "signatures": {
+      const { verifySignatures } = await import("./authentication/verifyMail.ts");
+      return () => verifySignatures(bytes, task.answers);
+    }
+    case "sender": {
+      const { verifySender } = await import("./authentication/verifyMail.ts");
+      return () => verifySender(task.sender, task.answers);
+    }
+  }
+}
+
+/** The attachments' bytes move to the caller. */
+function moved(mail: ParsedMail): unknown {
+  const buffers = mail.attachments.map((attachment) => attachment.bytes.buffer as ArrayBuffer);
+  return move({ [transferableSymbol]: [...new Set(buffers)], [valueSymbol]: { done: mail } } as never);
+}

@@ -1,0 +1,28 @@
+import type { SMTPServerSession } from "smtp-server";
+import type { Remote } from "../reception.ts";
+import { storableLine } from "../storable.ts";
+import { canonicalAddress, type Networks, senderKey } from "./addresses.ts";
+
+/** Who sends in a session, by whatever it was introduced: its own connection, a line of the PROXY protocol, or XCLIENT. */
+export type Clients = {
+  remoteOf(session: SMTPServerSession): Remote;
+  /** As the budget counts it; undefined for a relay of ours. */
+  senderOf(session: SMTPServerSession): string | undefined;
+};
+
+export function createClients(relays: Networks): Clients {
+  function remoteOf({ remoteAddress, hostNameAppearsAs, xClient }: SMTPServerSession): Remote {
+    const ip = canonicalAddress(remoteAddress);
+    const named = xClient?.get("HELO");
+    const helo = storableLine(typeof named === "string" ? named : hostNameAppearsAs || "", 255);
+    return { ip, helo, ...(relays.has(ip) && { relay: true }) };
+  }
+
+  return {
+    remoteOf,
+    senderOf(session) {
+      const { ip, relay } = remoteOf(session);
+      return relay ? undefined : senderKey(ip);
+    },
+  };
+}

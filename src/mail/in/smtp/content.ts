@@ -1,0 +1,67 @@
+import type { Logger } from "pino";
+import type { SMTPServerDataStream, SMTPServerSession } from "smtp-server";
+import type { MailRefusal } from "#src/metrics/metrics.ts";
+import type { MessageReader } from "../messageBody.ts";
+import type { Reception } from "../reception.ts";
+import type { Clients } from "./clients.ts";
+import type { Envelopes } from "./envelope.ts";
+import type { Guests } from "./guests.ts";
+import { type Pace, watchPace } from "./pace.ts";
+import { Reply } from "./reply.ts";
+
+/** Reads what comes after DATA and hands it on with its recipients. Resolves when the mail is durable; rejects with what its sender is told. */
+export function createReceive(options: {
+  reader: MessageReader;
+  envelopes: Envelopes;
+  clients: Clients;
+  guests: Guests;
+  pace: Pace;
+  accept: Reception["accept"];
+  requireDisk(): void;
+  onFlood(id: string): void;
+  onRefused(reason: MailRefusal): void;
+  logger: Logger;
+}): (stream: SMTPServerDataStream, session: SMTPServerSession) => Promise<void> {
+  const { reader, envelopes, clients, guests, pace, logger } = options;
+
+  async function store(raw: Buffer, session: SMTPServerSession): Promise<void> {
+    const { mailFrom, rcptTo } = session.envelope;
+    const from = mailFrom ? mailFrom.address : "";
+    const remote = clients.remoteOf(session);
+    const sender = clients.senderOf(session);
+    const recipients = await envelopes.lookAgain(rcptTo);
+    const giveBack = envelopes.charge(sender, recipients, raw.length);
+    try {
+      await options.accept({ recipients, from, raw, remote });
+    } catch (error) {
+      giveBack();
+      throw error;
+    }
+    logger.info({ remote: remote.ip, bytes: raw.length, recipients: recipients.length }, "mail received");
+  }
+
+  function noRoom(why: "too_large" | "no_room" | "no_room_for_holder"): Reply {
+    if (why !== "too_large") options.onRefused(why === "no_room" ? "bytes" : "bytes_of_address");
+    // smtp-server answers 552 itself to what is too large (rejectOversized), whatever it is told here.
+    return new Reply(451, "Too much mail at once, please try again later");
+  }
+
+  return async (stream, session) => {
+    const { id } = session;
+    const holder = guests.get(id)?.key;
+    const stop = holder === undefined ? () => {} : watchPace(stream, pace, () => guests.tooSlow(id));
+    const body = await reader
+      .read(stream, { holder, onFlood: () => options.onFlood(id) })
+      .catch(() => {
+        throw new Reply(451, "The mail did not come in whole, please try again");
+      })
+      .finally(stop);
+    try {
+      if ("refused" in body) throw noRoom(body.refused);
+      options.requireDisk();
+      await store(body.raw, session);
+    } finally {
+      reader.release(body);
+    }
+  };
+}

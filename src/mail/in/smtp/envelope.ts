@@ -1,0 +1,100 @@
+import type { MailRefusal } from "#src/metrics/metrics.ts";
+import type { MailTransaction, Reception, Recipient } from "../reception.ts";
+import type { Budget } from "./budget.ts";
+import { Reply } from "./reply.ts";
+
+/** A recipient as the SMTP library keeps it: one object from its RCPT to the end of the mail. */
+type Named = { address: string };
+
+/** Of a session: the recipients taken so far, and who sends as the budget counts it; undefined for a relay of ours. */
+export type Envelope = { taken: readonly Named[]; sender: string | undefined };
+
+export type Envelopes = {
+  /** At RCPT. Throws Reply 550 for nobody's address, 452 over the budget. */
+  add(recipient: Named, envelope: Envelope): Promise<void>;
+  /**
+   * After the final dot, when recipients may be gone: each identity is asked for once. One reply speaks for all, so if some are gone and
+   * others not, the sender is asked to try again and learns at RCPT who it was. Throws Reply 550, 451.
+   */
+  lookAgain(taken: readonly Named[]): Promise<MailTransaction["recipients"]>;
+  /** What a mail of so many bytes costs its sender with each identity. Throws Reply 452 over the budget. Returns how to give it back. */
+  charge(sender: string | undefined, recipients: MailTransaction["recipients"], bytes: number): () => void;
+};
+
+/** `patienceMs`: how long looking up a recipient may take; then the sender is asked to try again. */
+export function createEnvelopes(options: {
+  reception: Pick<Reception, "resolve">;
+  budget: Budget;
+  patienceMs: number;
+  onRefused(reason: MailRefusal): void;
+}): Envelopes {
+  const { reception, budget, patienceMs, onRefused } = options;
+  const recipients = new WeakMap<Named, Recipient>();
+
+  function overBudget(): Reply {
+    onRefused("budget");
+    return new Reply(452, "You have sent this recipient too much, please try again later");
+  }
+
+  return {
+    async add(named, { taken, sender }) {
+      const recipient = await within(patienceMs, reception.resolve(named.address));
+      if (!recipient) throw nobody();
+      const inbox = inboxOf(recipient);
+      const before = taken.filter((each) => inboxOf(recipients.get(each)) === inbox).length;
+      if (sender !== undefined && !budget.fits(sender, inbox, before + 1)) throw overBudget();
+      recipients.set(named, recipient);
+    },
+
+    async lookAgain(taken) {
+      const first = new Map<string, Named>();
+      for (const named of taken) {
+        const inbox = inboxOf(recipients.get(named));
+        if (!first.has(inbox)) first.set(inbox, named);
+      }
+      const found = new Map<string, Recipient | undefined>();
+      const lookUp = async ([inbox, { address }]: [string, Named]) => {
+        found.set(inbox, await reception.resolve(address, { anew: true }));
+      };
+      await within(patienceMs, Promise.all([...first].map(lookUp)));
+      if ([...found.values()].every((recipient) => recipient === undefined)) throw nobody();
+      return taken.map((named) => {
+        const inbox = inboxOf(recipients.get(named));
+        const recipient = found.get(inbox);
+        if (!recipient || inboxOf(recipient) !== inbox) throw new Reply(451, "A recipient is gone, please try again");
+        return { recipient, address: named.address };
+      });
+    },
+
+    charge(sender, all, bytes) {
+      const spent: (() => void)[] = [];
+      const giveBack = () => spent.forEach((each) => void each());
+      if (sender === undefined) return giveBack;
+      const copies = new Map<string, number>();
+      for (const { recipient } of all) copies.set(inboxOf(recipient), (copies.get(inboxOf(recipient)) ?? 0) + 1);
+      for (const [inbox, messages] of copies) {
+        const back = budget.spend(sender, inbox, { messages, bytes });
+        if (back) spent.push(back);
+        else {
+          giveBack();
+          throw overBudget();
+        }
+      }
+      return giveBack;
+    },
+  };
+}
+
+const nobody = (): Reply => new Reply(550, "No such recipient here");
+
+/** What mail to the same place has in common, however it was addressed. */
+const inboxOf = (recipient: Recipient | undefined): string =>
+  recipient?.kind === "identity" ? recipient.identityId : "approvals";
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`recipients could not be looked up within ${ms} ms`)), ms);
+  });
+  return Promise.race([work, tooLong]).finally(() => clearTimeout(timer));
+}

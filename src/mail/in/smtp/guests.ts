@@ -1,0 +1,84 @@
+import type { MailRefusal } from "#src/metrics/metrics.ts";
+import type { Visitor } from "./door.ts";
+import type { StrangerLimits } from "./limits.ts";
+
+/** Who holds a session, and what is held against it. */
+type Guest = Visitor & { unknownRecipients: number; receiving: boolean; overdue: boolean; left(): void };
+
+/** The sessions there are, by id, and when each is over. */
+export type Guests = {
+  /** `onLeft` is called once, when the session is over. */
+  enter(id: string, visitor: Visitor, onLeft: () => void): void;
+  leave(id: string): void;
+  get(id: string): Readonly<Visitor> | undefined;
+  /** While a mail is received or stored, its sender is not shown out for anything but that mail. */
+  whileReceiving<T>(id: string, work: () => Promise<T>): Promise<T>;
+  namedNobody(id: string): void;
+  tooSlow(id: string): void;
+  /** Shows everybody out, who is at a mail as soon as it is stored. */
+  close(): void;
+};
+
+export function createGuests(options: {
+  limits: StrangerLimits;
+  showOut(id: string, sentence: string): void;
+  onRefused(reason: MailRefusal): void;
+}): Guests {
+  const { limits, showOut, onRefused } = options;
+  const guests = new Map<string, Guest>();
+  let closing = false;
+
+  function overdue(id: string): void {
+    const guest = guests.get(id);
+    if (!guest) return;
+    guest.overdue = true;
+    if (!guest.receiving) showOut(id, "This session has lasted too long, please connect again");
+  }
+
+  return {
+    enter(id, visitor, onLeft) {
+      const deadline = visitor.key === undefined ? undefined : setTimeout(() => overdue(id), limits.sessionMs);
+      const left = (): void => {
+        clearTimeout(deadline);
+        onLeft();
+      };
+      guests.set(id, { ...visitor, unknownRecipients: 0, receiving: false, overdue: false, left });
+    },
+
+    leave(id) {
+      guests.get(id)?.left();
+      guests.delete(id);
+    },
+
+    get: (id) => guests.get(id),
+
+    async whileReceiving(id, work) {
+      const guest = guests.get(id);
+      if (guest) guest.receiving = true;
+      try {
+        return await work();
+      } finally {
+        if (guest) guest.receiving = false;
+        // When the answer is out.
+        if (closing || guest?.overdue) setImmediate(() => showOut(id, "Goodbye"));
+      }
+    },
+
+    namedNobody(id) {
+      const guest = guests.get(id);
+      if (guest?.key === undefined || ++guest.unknownRecipients < limits.unknownRecipients) return;
+      onRefused("unknown_recipients");
+      showOut(id, "Too many unknown recipients");
+    },
+
+    tooSlow(id) {
+      onRefused("too_slow");
+      showOut(id, "Too slow, please try again later");
+    },
+
+    close() {
+      closing = true;
+      for (const [id, { receiving }] of guests) if (!receiving) showOut(id, "Goodbye");
+    },
+  };
+}

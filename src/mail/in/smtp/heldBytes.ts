@@ -1,0 +1,30 @@
+/** Bytes held at one moment, by holder and in all. */
+export type HeldBytes = {
+  /** Takes so many more, or says which limit stands against it and takes none. */
+  take(holder: string | undefined, bytes: number): "taken" | "no_room" | "no_room_for_holder";
+  giveBack(holder: string | undefined, bytes: number): void;
+};
+
+/** Who has no name is limited by what all hold together alone. */
+export function createHeldBytes({ inAll, ofHolder }: { inAll: number; ofHolder: number }): HeldBytes {
+  const held = new Map<string, number>();
+  let all = 0;
+
+  function add(holder: string | undefined, bytes: number): void {
+    all += bytes;
+    if (holder === undefined) return;
+    const its = (held.get(holder) ?? 0) + bytes;
+    if (its === 0) held.delete(holder);
+    else held.set(holder, its);
+  }
+
+  return {
+    take(holder, bytes) {
+      if (holder !== undefined && (held.get(holder) ?? 0) + bytes > ofHolder) return "no_room_for_holder";
+      if (all + bytes > inAll) return "no_room";
+      add(holder, bytes);
+      return "taken";
+    },
+    giveBack: (holder, bytes) => add(holder, -bytes),
+  };
+}

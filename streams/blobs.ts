@@ -1,0 +1,60 @@
+import type { ApprovalReplyEvent } from "./approvalReply/events.ts";
+import type { DeliveryEvent } from "./delivery/events.ts";
+import type { DraftContent } from "./draft/content.ts";
+import type { DraftEvent, StoredContent } from "./draft/events.ts";
+import type { IdentityEvent } from "./identity/events.ts";
+import type { InboxEvent } from "./inbox/events.ts";
+import type { ThreadEvent } from "./thread/events.ts";
+
+/**
+ * Which events name what lies in the blob store. What no event names is removed from there: a new field with a hash of a blob belongs here, and
+ * test/streams/blobs.test.ts fails until it is.
+ */
+type Naming = InboxEvent | ApprovalReplyEvent | ThreadEvent | DraftEvent | DeliveryEvent | IdentityEvent;
+type DataOf<T extends Naming["type"]> = Extract<Naming, { type: T }>["data"];
+type Hashes = readonly (string | null)[];
+
+const named: { readonly [T in Naming["type"]]?: (data: DataOf<T>) => Hashes } = {
+  MailReceived: ({ rawSha256 }) => [rawSha256],
+  ApprovalReplyReceived: ({ rawSha256 }) => [rawSha256],
+  MessageReceived: ({ rawSha256, bodyBlob, attachments }) => [rawSha256, bodyBlob, ...hashesOf(attachments)],
+  DraftSubmitted: (data) => [...stored(data), ...hashesOf(data.pictures)],
+  DraftEdited: (data) => [...stored(data), ...hashesOf(data.pictures)],
+  DraftQueued: (data) => stored(data),
+  DeliveryStarted: ({ mimeSha256 }) => [mimeSha256],
+  IdentityCreated: ({ signatureHtml }) => shownIn(signatureHtml),
+  IdentityUpdated: ({ changes }) => shownIn(changes.signatureHtml),
+};
+
+/** The hashes of all blobs that an event itself names. */
+export function blobsOf(event: { type: string; data: object }): string[] {
+  const hashes = named[event.type as Naming["type"]] as ((data: object) => Hashes) | undefined;
+  return hashes ? hashes(event.data).filter((hash) => hash !== null) : [];
+}
+
+const bringsContent = ["DraftSubmitted", "DraftEdited"];
+
+/**
+ * The blob that holds a content as JSON, if an event brings one: it names further blobs (`blobsInContent`). A draft that is queued has one of
+ * those that it was given before.
+ */
+export const contentBlobOf = ({ type, data }: { type: string; data: object }): string | null =>
+  bringsContent.includes(type) ? ((data as StoredContent).contentBlob ?? null) : null;
+
+/** The hashes of all blobs that a content names: what is attached, and the pictures that its HTML shows. */
+export const blobsInContent = ({ attachments, body_html, signature_html }: DraftContent): string[] => [
+  ...hashesOf(attachments),
+  ...shownIn(body_html),
+  ...shownIn(signature_html),
+];
+
+const stored = ({ content, contentBlob }: StoredContent): Hashes => [
+  contentBlob,
+  ...(content === null ? [] : blobsInContent(content)),
+];
+
+const hashesOf = (files: readonly { sha256: string }[] = []): string[] => files.map(({ sha256 }) => sha256);
+
+/** Stored HTML shows a picture by the hash of its bytes. */
+const shownIn = (html: string | null | undefined): string[] =>
+  [...(html ?? "").matchAll(/cid:([0-9a-f]{64})/g)].map((match) => match[1] as string);

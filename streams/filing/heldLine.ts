@@ -1,0 +1,50 @@
+import type { FilingDecision } from "./events.ts";
+
+/**
+ * Held mail, oldest first, as a line of which only the ends are known: a list of it would be copied with every event. The markers themselves
+ * are in the stream, from revision `from` on, and released in the order of their numbers.
+ */
+export type HeldLine = {
+  /** How many stand in it. */
+  count: number;
+  /** The marker released last; 0 before the first. Those that stand in line have higher numbers. */
+  releasedUpTo: number;
+  /** No marker that stands in line lies before this revision of the stream. */
+  from: number;
+};
+
+export const nobodyHeld: HeldLine = { count: 0, releasedUpTo: 0, from: 0 };
+
+/** The line after a decision, which lies at this revision of the stream. */
+export function afterDecision(
+  line: HeldLine,
+  { decision, isHeld, revision }: { decision: FilingDecision; isHeld: boolean; revision: number },
+): HeldLine {
+  const { releases, releasesRevision } = decision;
+  if (releases === undefined) {
+    if (!isHeld) return line;
+    return { ...line, count: line.count + 1, from: line.count === 0 ? revision : line.from };
+  }
+  const count = Math.max(0, line.count - 1);
+  // One that an earlier version had left behind is no end of the line.
+  if (releases <= line.releasedUpTo) return { ...line, count };
+  return { count, releasedUpTo: releases, from: releasesRevision === undefined ? line.from : releasesRevision + 1 };
+}
+
+/**
+ * Whether these markers (numbers, undefined: none) may be released: each once, in their order. `after`: the marker behind which they were read;
+ * null: they were left behind, before the line's end.
+ */
+export function isNextInLine(
+  line: HeldLine,
+  { markers, after }: { markers: readonly (number | undefined)[]; after: number | null },
+): boolean {
+  if (markers.length > line.count || (after !== null && after !== line.releasedUpTo)) return false;
+  let previous = after ?? 0;
+  for (const marker of markers) {
+    if (marker === undefined || marker <= previous) return false;
+    if (after === null && marker > line.releasedUpTo) return false;
+    previous = marker;
+  }
+  return true;
+}

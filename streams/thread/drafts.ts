@@ -1,0 +1,105 @@
+import type { DraftOutcome } from "../draft/outcome.ts";
+import { entryOf, withEntry, withoutEntry } from "../idMap.ts";
+import type { NotedDraft, NotedDraftStatus, ThreadEvent, ThreadStatus } from "./events.ts";
+import type { DraftNote, Thread } from "./thread.ts";
+
+/** A draft's state is reported to its thread, whose status follows it. */
+export type ThreadDrafts = {
+  type: "NoteDraft";
+  draftId: string;
+  outcome: DraftOutcome;
+  /** The draft's own at that moment: an older note changes nothing. */
+  draftRevision: number;
+  /** The draft has ended since: then this is news only to a thread that has forgotten none of its drafts. */
+  hasEnded?: boolean;
+};
+
+/** So many of the drafts that closed are remembered. */
+export const maxClosedDrafts = 200;
+
+const isClosed = (status: NotedDraftStatus): boolean => status === "closed" || status === "sent";
+
+/** What the thread last heard of a draft; undefined where it never did, or has forgotten it. */
+export const notedDraft = ({ drafts, closedDrafts }: Thread, draftId: string): NotedDraft | undefined =>
+  entryOf(drafts, draftId) ?? closedDrafts.findLast((closed) => closed.draftId === draftId);
+
+/** Whether a draft that it does not know may be one that closed long ago. */
+export const mayHaveForgotten = ({ closedDrafts }: Thread): boolean => closedDrafts.length >= maxClosedDrafts;
+
+export function noteDraft(command: ThreadDrafts, thread: Thread): ThreadEvent[] {
+  const { draftId, outcome, draftRevision } = command;
+  const known = notedDraft(thread, draftId);
+  if (known ? known.status === "sent" || known.revision >= draftRevision : isOldNews(command, thread)) return [];
+  const events: ThreadEvent[] = [
+    { type: "DraftNoted", data: { draftId, status: statusOf(outcome), revision: draftRevision } },
+  ];
+  const status = statusAfter(outcome, known, thread);
+  if (status !== null && status !== thread.status) {
+    events.push({ type: "ThreadStatusChanged", data: { status, because: `draft ${outcome}` } });
+  }
+  return events;
+}
+
+const statusOf = (outcome: DraftOutcome): NotedDraftStatus =>
+  outcome === "pending" || outcome === "approved" || outcome === "sending" ? outcome : "closed";
+
+/** About a draft that the thread does not know: it closed so long ago that it is forgotten. */
+const isOldNews = ({ outcome, hasEnded = false }: ThreadDrafts, thread: Thread): boolean =>
+  mayHaveForgotten(thread) && (hasEnded || isClosed(statusOf(outcome)));
+
+/** `known`: what was known of the draft itself, which does not count among the others. */
+function statusAfter(outcome: DraftOutcome, known: NotedDraft | undefined, thread: Thread): ThreadStatus | null {
+  if (outcome === "pending") return "draft_pending";
+  if (outcome === "rejected") return "open";
+  if (outcome !== "stale" && outcome !== "failed") return null;
+  if (thread.sendingDrafts > one(known, "sending")) return null;
+  return thread.pendingDrafts > one(known, "pending") ? "draft_pending" : "open";
+}
+
+const one = (draft: NotedDraft | undefined, status: NotedDraftStatus): number => (draft?.status === status ? 1 : 0);
+
+/** The thread once it has heard this of a draft. */
+export function withNote(thread: Thread, { draftId, status, revision }: DraftNote): Thread {
+  const noted = { status, revision };
+  const others = withoutOpen(thread, draftId);
+  const closed =
+    others === thread ? thread.closedDrafts.filter((each) => each.draftId !== draftId) : thread.closedDrafts;
+  if (isClosed(status)) {
+    return { ...others, closedDrafts: [...closed, { draftId, ...noted }].slice(-maxClosedDrafts) };
+  }
+  return {
+    ...others,
+    drafts: withEntry(thread.drafts, draftId, noted),
+    pendingDrafts: others.pendingDrafts + one(noted, "pending"),
+    sendingDrafts: others.sendingDrafts + one(noted, "sending"),
+    closedDrafts: closed,
+  };
+}
+
+/** The thread once it has heard what another one knew of its drafts. Of those that closed, both keep their last ones. */
+export function withDraftsOf(thread: Thread, drafts: Readonly<Record<string, NotedDraft>>): Thread {
+  const all = Object.entries(drafts).map(([draftId, noted]) => ({ draftId, ...noted }));
+  const open = all.filter(({ status }) => !isClosed(status)).reduce(withNote, thread);
+  const closed = all.filter(({ status }) => isClosed(status));
+  if (closed.length === 0) return open;
+  const ids = new Set(closed.map(({ draftId }) => draftId));
+  const own = open.closedDrafts.filter(({ draftId }) => !ids.has(draftId));
+  const theirs = closed.slice(-Math.max(maxClosedDrafts / 2, maxClosedDrafts - own.length));
+  const room = maxClosedDrafts - theirs.length;
+  return {
+    ...closed.reduce((known, { draftId }) => withoutOpen(known, draftId), open),
+    closedDrafts: [...own.slice(Math.max(0, own.length - room)), ...theirs],
+  };
+}
+
+/** The same thread where the draft is not an open one. */
+function withoutOpen(thread: Thread, draftId: string): Thread {
+  const before = entryOf(thread.drafts, draftId);
+  if (before === undefined) return thread;
+  return {
+    ...thread,
+    drafts: withoutEntry(thread.drafts, draftId),
+    pendingDrafts: thread.pendingDrafts - one(before, "pending"),
+    sendingDrafts: thread.sendingDrafts - one(before, "sending"),
+  };
+}

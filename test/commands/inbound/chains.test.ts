@@ -1,0 +1,48 @@
+import { expect } from "chai";
+import { bringUpToDate, createChains, learn, survivor } from "#src/commands/inbound/chains.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Event } from "#streams/event.ts";
+import type { FilingDecision } from "#streams/filing/events.ts";
+import { cause, createSendWorld, identityId } from "#test/processes/sendWorld.ts";
+import { sized } from "#test/support/full.ts";
+
+const decision = (number: number, different: Partial<FilingDecision>): FilingDecision => ({
+  ...{ number, deliveryId: `d${number}`, inboxRevision: number - 1, inboxPosition: number, disposition: "threaded" },
+  ...{ reason: null, messageId: `m${number}`, threadId: `t${number}`, opensThread: true, absorbs: [], chainIds: [] },
+  ...{ rfcMessageId: `<${number}>`, contentDigest: `c${number}`, reviewReason: null, bouncedAttemptId: null },
+  ...different,
+});
+
+describe("what filing knows of threads", () => {
+  it("leads to the end of any number of merges, and shortens the way there", () => {
+    const count = sized(500, 20_000);
+    const chains = createChains();
+    let steps = 0;
+    const get = chains.mergedInto.get.bind(chains.mergedInto);
+    chains.mergedInto.get = (id) => {
+      steps += 1;
+      return get(id);
+    };
+    // The newest into the one before it, that into the one before it, and so on.
+    for (let n = count; n > 1; n--) {
+      learn(chains, decision(n, { threadId: `t${n - 1}`, opensThread: false, absorbs: [`t${n}`] }));
+    }
+    for (let n = count; n > 0; n--) expect(survivor(chains, `t${n}`)).to.equal("t1");
+    expect(steps).to.be.below(count * 6);
+  });
+
+  it("is no more than fits into memory: mail waits for an index that is far behind", async () => {
+    const { log, node } = await createSendWorld({ deliveries: 1 });
+    const metadata = { ...cause, at: "2026-01-01T00:00:00Z" };
+    const before = await log.read(`filing-${identityId}`);
+    const long = (n: number): Event => ({
+      type: "FilingDecided",
+      data: decision(n, { chainIds: [`<${n}${"x".repeat(500_000)}>`] }),
+    });
+    const events = Array.from({ length: 70 }, (_, n) => ({ ...long(n + 2), id: node.ids.uuid(), metadata }));
+    await log.append(`filing-${identityId}`, before.length - 1, events);
+    const asked = { identityId, ids: [], own: [], mails: [] };
+    const refused = await bringUpToDate(node, createChains(), asked).catch((error: unknown) => error);
+    expect(refused).to.be.instanceOf(Unavailable).with.property("message").that.includes("far behind");
+  });
+});

@@ -1,0 +1,184 @@
+import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import { remakeSnapshots } from "#src/commands/states/remake.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { streams } from "#streams/index.ts";
+import { isReserved } from "#streams/quota/decider.ts";
+import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
+import { append, cause, quota, reserveMany, until, type World, world } from "./support.ts";
+
+const { quotas, threads } = streams;
+
+describe("the states of streams with snapshots", () => {
+  /** Loads the stream where nothing is known of it. */
+  async function loaded({ instance }: Pick<World, "instance">) {
+    const fresh = instance();
+    const { state, revision, position } = await fresh.states.load(quotas, quota);
+    return {
+      used: state.used,
+      held: [...Array(800).keys()].filter((n) => isReserved(state, `${n}`)).length,
+      revision,
+      position,
+      read: fresh.counts.events,
+    };
+  }
+
+  /** A long stream with its snapshot, as the first load leaves them. */
+  async function withSnapshot(count = 700) {
+    const made = world();
+    await reserveMany(made.log, { to: count });
+    await loaded(made);
+    await until(() => made.kept.rows.has(quota));
+    return made;
+  }
+
+  it("are read from there on", async () => {
+    const made = await withSnapshot();
+    await reserveMany(made.log, { from: 700, to: 710 });
+    const { read, ...state } = await loaded(made);
+    expect(state).to.deep.equal({ used: 710, held: 710, revision: 709, position: 710 });
+    // The first page, the event of the snapshot, and what is new.
+    expect(read).to.equal(100 + 1 + 10);
+  });
+
+  it("count in the memory that is kept as those do that were folded", async () => {
+    const { instance } = await withSnapshot();
+    const { states, counts } = instance();
+    await states.load(quotas, quota);
+    expect(counts.events).to.equal(101);
+    // Its ids alone have some 2,700 characters.
+    expect(states.bytes()).to.be.greaterThan(2_700);
+  });
+
+  it("get one only where they are long, and another one when they have grown by as much", async () => {
+    const { log, kept, instance } = world();
+    const { quotas } = instance();
+    const reserve = (n: number) => ({ type: "ReserveQuota", reservationId: `${n}`, cap: null }) as const;
+    const revisions = new Set<number | undefined>();
+    for (let n = 0; n < 1_300; n++) {
+      await quotas.handle(quota, reserve(n), cause);
+      if (n % 20 === 0) await new Promise(setImmediate);
+      revisions.add(kept.rows.get(quota)?.revision);
+    }
+    expect(log.all).to.have.length(1_300);
+    const [none, first, ...more] = [...revisions];
+    expect([none, first]).to.deep.equal([undefined, 499]);
+    expect(more.length, "not after each event").to.be.within(1, 2);
+  });
+
+  it("need few events for one where these are large, and never less than 32", async () => {
+    const { log, kept, instance } = world();
+    const review = { type: "ThreadReviewSet", data: { needsReview: true, reason: "y".repeat(40_000) } };
+    for (const [stream, count] of [
+      ["thread-few", 31],
+      ["thread-more", 32],
+    ] as const) {
+      await append(log, stream, Array(count).fill(review));
+      await instance().states.load(threads, stream);
+    }
+    await until(() => kept.rows.size > 0);
+    expect([...kept.rows.keys()]).to.deep.equal(["thread-more"]);
+  });
+
+  it("of a log that was restored from before it, are folded from the start, and the snapshot goes", async () => {
+    const { log, kept, instance } = await withSnapshot();
+    const restored = createMemoryEventStore(log.all.slice(0, 600));
+    const { state, revision } = await instance({ store: restored }).states.load(quotas, quota);
+    expect([state.used, revision]).to.deep.equal([600, 599]);
+    await until(() => kept.rows.get(quota)?.revision !== 699);
+  });
+
+  it("of a log that was restored and went on differently, are folded from the start, and the snapshot goes", async () => {
+    const { log, kept, instance } = await withSnapshot();
+    const restored = createMemoryEventStore(log.all.slice(0, 600));
+    await reserveMany(restored, { from: 600, to: 800, text: "-anew" });
+    const { state } = await instance({ store: restored }).states.load(quotas, quota);
+    expect(state.used).to.equal(800);
+    expect([isReserved(state, "650-anew"), isReserved(state, "650")]).to.deep.equal([true, false]);
+    await until(() => kept.rows.get(quota)?.eventId !== log.all[699]!.id);
+  });
+
+  it("are folded from the start where their rules have changed", async () => {
+    const made = await withSnapshot();
+    made.upgrade("quota");
+    expect((await loaded(made)).read).to.equal(700);
+    await until(() => made.kept.rows.get(quota)?.rules === "other rules");
+    expect((await loaded(made)).read).to.equal(101);
+  });
+
+  it("are had without them where these fail, and say so once", async () => {
+    const { log, said, instance, kept } = world();
+    await reserveMany(log, { to: 700 });
+    let tried = 0;
+    const broken = async () => {
+      tried += 1;
+      throw new Unavailable("away");
+    };
+    const snapshots = { ...instance().snapshots, kept: { ...kept, read: broken, write: broken } };
+    const { quotas: service, states } = instance({ snapshots });
+    const { revision } = await service.handle(quota, { type: "ReleaseQuota", reservationId: "1" }, cause);
+    expect(revision).to.equal(700);
+    await until(() => tried === 2);
+    await reserveMany(log, { from: 700, to: 1_400 });
+    expect((await service.load(quota)).state.used).to.equal(1_399);
+    await until(() => tried === 3);
+    await states.close();
+    expect(said).to.deep.equal(["cannot write snapshots of long streams"]);
+  });
+
+  it("do not wait for one that does not come", async function () {
+    this.timeout(20_000);
+    const { instance, log, kept } = await withSnapshot();
+    const snapshots = { ...instance().snapshots, kept: { ...kept, read: () => new Promise<never>(() => {}) } };
+    await reserveMany(log, { from: 700, to: 701 });
+    expect((await instance({ snapshots }).states.load(quotas, quota)).state.used).to.equal(701);
+  });
+
+  it("are never held up by writing one", async () => {
+    const { log, instance, kept } = world();
+    await reserveMany(log, { to: 700 });
+    const snapshots = { ...instance().snapshots, kept: { ...kept, write: () => new Promise<never>(() => {}) } };
+    const { quotas } = instance({ snapshots });
+    await quotas.handle(quota, { type: "ReleaseQuota", reservationId: "1" }, cause);
+    const { revision } = await quotas.handle(quota, { type: "ReleaseQuota", reservationId: "2" }, cause);
+    expect(revision).to.equal(701);
+  });
+
+  describe("after an upgrade", () => {
+    it("have theirs made anew before anybody asks for them, and only those whose rules have changed", async () => {
+      const made = await withSnapshot();
+      const untouched = JSON.stringify(made.kept.rows.get(quota));
+      const before = made.instance();
+      await remakeSnapshots(before.states, before.snapshots, { clock: systemClock });
+      expect([before.counts.events, JSON.stringify(made.kept.rows.get(quota))]).to.deep.equal([0, untouched]);
+      made.upgrade("quota");
+      const { states, snapshots } = made.instance();
+      await remakeSnapshots(states, snapshots, { clock: systemClock });
+      expect(made.kept.rows.get(quota)).to.include({ rules: "other rules", revision: 699 });
+      expect(made.said).to.deep.equal([
+        "the rules of long streams have changed: making their snapshots anew",
+        "all snapshots are made anew",
+      ]);
+      expect((await loaded(made)).read).to.equal(101);
+    });
+
+    it("are waited for no longer than is allowed, and not at all where something fails", async () => {
+      const made = await withSnapshot();
+      made.upgrade("quota");
+      const { states, snapshots, counts } = made.instance();
+      await remakeSnapshots(states, snapshots, { clock: systemClock, withinMs: 0 });
+      expect([counts.events, made.said.at(-1)]).to.deep.equal([0, "the other snapshots are made when they are needed"]);
+      const away = { ...snapshots.kept, outdated: () => Promise.reject(new Unavailable("away")) };
+      await remakeSnapshots(states, { ...snapshots, kept: away }, { clock: systemClock });
+      expect(made.said.at(-1)).to.match(/^cannot make snapshots anew/);
+    });
+
+    it("lose one of a stream that the log no longer has", async () => {
+      const made = await withSnapshot();
+      made.upgrade("quota");
+      const { states, snapshots } = made.instance({ store: createMemoryEventStore() });
+      await remakeSnapshots(states, snapshots, { clock: systemClock });
+      expect(made.kept.rows.size).to.equal(0);
+    });
+  });
+});

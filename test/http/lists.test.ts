@@ -1,0 +1,266 @@
+import { randomUUID } from "node:crypto";
+import "#test/support/fewKeyPairs.ts";
+import { expect } from "chai";
+import {
+  type Order,
+  type Page,
+  type PageQuery,
+  type Place,
+  page,
+  pageOfFound,
+  type Window,
+} from "#projections/page.ts";
+import type { Tx } from "#projections/projection.ts";
+import type { Route } from "#src/http/framework/route.ts";
+import { sized } from "#test/support/full.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { realRoutes } from "#test/support/realRoutes.ts";
+
+type Json = Record<string, any>;
+
+const answerOf = ({ options }: Route): Json => (options.answers as Json).properties ?? {};
+const lists = realRoutes().filter((route) => route.method === "GET" && answerOf(route).data && answerOf(route).total);
+const lineOf = ({ method, path }: Route): string => `${method} ${path}`;
+
+/** Filters and orders that are walked beside the bare list; every value of a `sort` is. */
+const filters: Record<string, string[]> = {
+  "GET /v1/threads": ["q=order", "q=order&sort=priority", "contact=customer", "status=open", "from_date=2026-01-01"],
+  "GET /v1/contacts": ["q=customer", "domain=customer.example"],
+  "GET /v1/drafts": ["status=pending"],
+};
+
+describe("lists by cursor [d0 lists]", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let ours: Workspace;
+  let theirs: Workspace;
+  let identity: { id: string; address: string };
+  let thread: Json;
+  let draft: Json;
+  let rule: Json;
+  let webhook: Json;
+
+  const made = async (line: string, json: object = {}, { ask } = ours): Promise<Json> => {
+    const answer = await ask(line, { json });
+    expect(answer.status, `${line}: ${answer.text}`).to.be.below(300);
+    return answer.json;
+  };
+  const write = (headers: Partial<Parameters<typeof mail>[0]> = {}) =>
+    service.deliver(identity.address, mail({ id: `${randomUUID()}@customer.example`, ...headers }));
+  const stranger = () => {
+    const name = `c${randomUUID().slice(0, 8)}`;
+    return { from: `Customer ${name} <${name}@customer.example>` };
+  };
+  const submit = (): Promise<Json> =>
+    made("POST /v1/drafts", {
+      ...{ thread_id: thread.id, identity_id: identity.id, based_on_message_id: thread.messages[0].id },
+      body_text: "It comes tomorrow.",
+    });
+
+  /** How a list gets one more row. */
+  const more: Record<string, () => Promise<unknown>> = {
+    "GET /v1/api-keys": () => made("POST /v1/api-keys", { name: "Another" }),
+    "GET /v1/domains": () => made("POST /v1/domains", { domain_name: `d${randomUUID().slice(0, 8)}.example` }),
+    "GET /v1/identities": () => service.identity(ours.id),
+    "GET /v1/threads": () => write(stranger()),
+    "GET /v1/threads/:id/messages": () => write({ inReplyTo: "first@customer.example" }),
+    "GET /v1/drafts": submit,
+    "GET /v1/drafts/:id/versions": () => made(`PATCH /v1/drafts/${draft.id}`, { body_text: randomUUID() }),
+    "GET /v1/drafts/:id/history": () => made(`PATCH /v1/drafts/${draft.id}`, { body_text: randomUUID() }),
+    "GET /v1/inbound": () => write(),
+    "GET /v1/rules": () =>
+      made("POST /v1/rules", { name: "Rule", trigger_event: "draft.sent", status: "inactive", priority: 7 }),
+    "GET /v1/rules/:id/evaluations": async () => {
+      const path = `/v1/rules/${rule.id}/evaluations`;
+      const { total } = (await ours.ask(`GET ${path}`)).json;
+      await submit();
+      await until(async () => (await ours.ask(`GET ${path}`)).json.total > total);
+    },
+    "GET /v1/contacts": () => write(stranger()),
+    "GET /v1/assistants": () => made("POST /v1/assistants", { name: "Assistant" }),
+    "GET /v1/webhooks": () =>
+      made("POST /v1/webhooks", { url: "http://localhost:9/", events: ["draft.stale"], status: "disabled" }),
+    "GET /v1/webhooks/:webhook_id/deliveries": () => made(`POST /v1/webhooks/${webhook.id}/test`),
+  };
+  const pathOf = (route: Route): string =>
+    route.path
+      .replace("/threads/:id", `/threads/${thread.id}`)
+      .replace("/drafts/:id", `/drafts/${draft.id}`)
+      .replace("/rules/:id", `/rules/${rule.id}`)
+      .replace(":webhook_id", webhook.id);
+
+  const read = async (path: string, query: string, { ask } = ours): Promise<Json> => {
+    const { status, json, text } = await ask(`GET ${path}?${query}`);
+    expect(status, `${path}?${query}: ${text}`).to.equal(200);
+    return json;
+  };
+  const idsOf = ({ data }: Json): string[] => data.map(({ id }: Json) => id);
+
+  /** Page by page by cursor; `between` happens after each page that is not the last. */
+  async function walk(path: string, query: string, between: () => Promise<unknown> = async () => {}) {
+    const [ids, totals]: [string[], number[]] = [[], []];
+    for (let cursor: string | null = ""; cursor !== null; ) {
+      const at: string = cursor === "" ? "" : `&cursor=${cursor}`;
+      const answer: Json = await read(path, `limit=2&${query}${at}`);
+      ids.push(...idsOf(answer));
+      totals.push(answer.total);
+      expect([answer.limit, answer.offset, answer.data.length > 0]).to.deep.equal([2, 0, true]);
+      cursor = answer.next_cursor;
+      if (cursor !== null) await between();
+    }
+    return { ids, totals };
+  }
+
+  before(async () => {
+    service = await startInProcess({ WEBHOOK_ALLOWED_HOSTS: "localhost:9" });
+    [ours, theirs] = [await service.workspace(), await service.workspace()];
+    identity = await service.identity(ours.id);
+    await write({ id: "first@customer.example" });
+    const [{ id }] = (await read("/v1/threads", "")).data;
+    thread = await read(`/v1/threads/${id}`, "");
+    rule = await made("POST /v1/rules", { name: "Rule", trigger_event: "draft.created" });
+    draft = await submit();
+    webhook = await made("POST /v1/webhooks", { url: "http://localhost:9/", events: ["draft.rejected"] });
+  });
+  after(() => service?.stop());
+
+  it("are every list there is", () => {
+    expect(lists.length).to.be.above(10);
+    expect(lists.map(lineOf), "say in this file (more) how a list gets one more row").to.deep.equal(Object.keys(more));
+  });
+
+  for (const list of lists) {
+    const line = lineOf(list);
+    const { sort } = list.query.properties as Json;
+    const queries = ["", ...(sort?.enum ?? []).map((value: string) => `sort=${value}`), ...(filters[line] ?? [])];
+
+    it(`${line}: the same as by offset, and nothing twice while rows are added`, async () => {
+      const addOne = more[line]!;
+      const path = pathOf(list);
+      while ((await read(path, "limit=1")).total < sized(3, 7)) await addOne();
+      for (const query of queries) {
+        const byOffset = await read(path, `limit=100&${query}`);
+        expect(byOffset.next_cursor, query).to.equal(null);
+        const all = idsOf(byOffset);
+        expect(all.length, query).to.be.above(1).and.equal(byOffset.total);
+        const { ids, totals } = await walk(path, query);
+        expect(ids, query).to.deep.equal(all);
+        expect(new Set(totals), query).to.deep.equal(new Set([all.length]));
+        const { next_cursor } = await read(path, `limit=1&${query}`);
+        expect(idsOf(await read(path, `limit=100&cursor=${next_cursor}&${query}`)), query).to.deep.equal(all.slice(1));
+      }
+      const before = idsOf(await read(path, "limit=100"));
+      let added = 0;
+      const { ids } = await walk(path, "", async () => added++ < sized(1, 4) && addOne());
+      expect(added).to.be.above(0);
+      expect(new Set(ids).size, "none twice").to.equal(ids.length);
+      expect(
+        ids.filter((id) => before.includes(id)),
+        "all that were there",
+      ).to.deep.equal(before);
+    });
+  }
+
+  it("take no cursor of another list, filter, order or workspace, and none that was altered or made up", async () => {
+    const cursorOf = async (path: string, query = "") => (await read(path, `limit=1&${query}`)).next_cursor as string;
+    const threads = await cursorOf("/v1/threads");
+    const altered = Buffer.from(threads, "base64url");
+    altered[altered.length - 3]! ^= 1;
+    const theirCursor = async () => {
+      await service.identity(theirs.id);
+      await service.identity(theirs.id);
+      return (await read("/v1/identities", "limit=1", theirs)).next_cursor as string;
+    };
+    for (const [path, query] of [
+      ["/v1/threads", `cursor=${await cursorOf("/v1/drafts")}`],
+      [`/v1/drafts/${draft.id}/versions`, `cursor=${await cursorOf(`/v1/drafts/${draft.id}/history`)}`],
+      ["/v1/threads", `cursor=${threads}&status=open`],
+      ["/v1/threads", `cursor=${threads}&sort=priority`],
+      ["/v1/threads", `cursor=${await cursorOf("/v1/threads", "q=order")}&q=orders`],
+      ["/v1/identities", `cursor=${await theirCursor()}`],
+      ["/v1/threads", `cursor=${altered.toString("base64url")}`],
+      ["/v1/threads", `cursor=${threads}A`],
+      ["/v1/threads", `cursor=${threads}.`],
+      ["/v1/threads", "cursor="],
+      ["/v1/threads", "cursor=0"],
+      ["/v1/threads", `cursor=${Buffer.from(`["2026-01-01T00:00:00Z","${thread.id}"]`).toString("base64url")}`],
+      ["/v1/threads", `cursor=${"A".repeat(1001)}`],
+    ] as const) {
+      const { status, json } = await ours.ask(`GET ${path}?${query}`);
+      expect([status, json.error, json.field], query).to.deep.equal([422, "invalid_request", "cursor"]);
+      expect(Object.keys(json), query).to.deep.equal(["error", "message", "request_id", "field"]);
+    }
+  });
+
+  it("take a cursor or an offset, and no offset above 10,000", async () => {
+    const { next_cursor } = await read("/v1/threads", "limit=1");
+    for (const [query, sentence] of [
+      [`cursor=${next_cursor}&offset=1`, "offset: expected either offset or cursor, not both"],
+      [`cursor=${next_cursor}&offset=0`, "offset: expected either offset or cursor, not both"],
+      [
+        "offset=10001",
+        "offset: expected an integer from 0 to 10000; to go further, pass the next_cursor of a page as cursor",
+      ],
+    ] as const) {
+      const { status, json } = await ours.ask(`GET /v1/threads?${query}`);
+      expect([status, json.error, json.field], query).to.deep.equal([422, "invalid_request", "offset"]);
+      expect(json.message).to.contain(sentence);
+    }
+    expect((await read("/v1/threads", "offset=10000")).data).to.deep.equal([]);
+  });
+
+  describe("in SQL", () => {
+    type Row = { id: string };
+    const rows = Array.from({ length: 60 }, (_, index) => ({
+      id: randomUUID(),
+      rank: index % 3,
+      at: index % 7 === 0 ? "-infinity" : `2026-01-01T00:00:00.00000${index % 4}Z`,
+    }));
+
+    async function walked(tx: Tx, ask: typeof page, { order, limit }: { order: Order; limit: number }) {
+      const window = (after: Place | null): Window => ({ limit, offset: 0, after: after ?? undefined });
+      const ids: string[] = [];
+      let after: Place | null = null;
+      do {
+        const where = ["workspace_id = $1", "rank < $2"];
+        const list: PageQuery = {
+          select: "id, rank",
+          from: "items",
+          where,
+          values: ["w", 2],
+          order,
+          window: window(after),
+        };
+        const { data, next, total }: Page<Row> = await ask<Row>(tx, list);
+        expect([total, Object.keys(data[0]!)]).to.deep.equal([40, ["id", "rank"]]);
+        ids.push(...data.map(({ id }) => id));
+        after = next;
+      } while (after !== null);
+      return ids;
+    }
+
+    it("go on exactly after a row, however many are equal to it but for the id", async () => {
+      await service.database.transaction(async (tx) => {
+        await tx.query(
+          `create temporary table items (workspace_id text, id uuid, rank int, at timestamptz) on commit drop`,
+        );
+        await tx.query(
+          `insert into items select 'w', id, rank, at from json_to_recordset($1) as row (id uuid, rank int, at timestamptz)`,
+          [JSON.stringify(rows)],
+        );
+        await tx.query("set local timezone = 'Asia/Kathmandu'");
+        for (const direction of ["asc", "desc"] as const) {
+          const order: Order = { columns: ["rank", "at", "id"], direction };
+          const sorted = await tx.query<Row>(
+            `select id from items where rank < 2 order by rank ${direction}, at ${direction}, id ${direction}`,
+          );
+          const all = sorted.rows.map(({ id }) => id);
+          for (const limit of [1, 7, 40]) {
+            expect(await walked(tx, page, { order, limit }), `${direction} ${limit}`).to.deep.equal(all);
+            expect(await walked(tx, pageOfFound, { order, limit }), `found ${direction} ${limit}`).to.deep.equal(all);
+          }
+        }
+      });
+    });
+  });
+});

@@ -1,0 +1,30 @@
+import { createHash } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { createMailParser, type ParsedMail } from "#src/mail/in/parse.ts";
+import type { ParseLimits } from "#src/mail/in/parsedMail.ts";
+import { createReaderPool, type ReaderLimits, type ReaderPool } from "#src/mail/in/readerPool.ts";
+
+/** Does what the bytes say (obedientThread.mjs), in the place of the thread that reads mail. */
+export const obedientThread = fileURLToPath(new URL("./obedientThread.mjs", import.meta.url));
+
+/** A mail that has it do something. `size`: in bytes at least. */
+export const order = (what: { sleepMs?: number; allocate?: boolean; answer?: unknown }, size = 0): Buffer =>
+  Buffer.from(JSON.stringify(what).padEnd(size));
+
+export type TestParser = {
+  pool: ReaderPool;
+  parse(raw: Buffer, turn?: string): Promise<ParsedMail>;
+  close(): Promise<void>;
+};
+
+/** A parser with threads of its own. It has time: a busy machine says nothing about a mail. */
+export function startParser(limits: Partial<ReaderLimits & ParseLimits & { entry: string }> = {}): TestParser {
+  const pool = createReaderPool({ firstTryMs: 10_000, slowMs: 30_000, ...limits });
+  const parser = createMailParser(pool, limits);
+  return {
+    pool,
+    parse: (raw, turn = "somebody") =>
+      parser.parse(raw, { turn, sha256: createHash("sha256").update(raw).digest("hex") }),
+    close: () => pool.close(),
+  };
+}

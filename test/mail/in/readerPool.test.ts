@@ -1,0 +1,144 @@
+import { expect } from "chai";
+import { createHeaderReader } from "#src/mail/in/headerReader.ts";
+import { readHeaders } from "#src/mail/in/headers.ts";
+import { createReaderPool, type JobOptions, type ReaderPool, ReadingFault } from "#src/mail/in/readerPool.ts";
+import { createTurns } from "#src/mail/in/turns.ts";
+import { fixture, mail } from "./mails.ts";
+import { obedientThread, order } from "./parser.ts";
+
+describe("turns", () => {
+  const served = (turns: ReturnType<typeof createTurns<string>>, cost: number) => {
+    const all: string[] = [];
+    for (let item = turns.next(); item !== undefined; item = turns.next()) {
+      all.push(item);
+      turns.charge(item[0] as string, cost);
+    }
+    return all.join(" ");
+  };
+
+  it("go round, however much of one waits, and each one's stay in order", () => {
+    const turns = createTurns<string>();
+    for (const item of ["a1", "a2", "a3", "a4", "b1", "b2", "c1"]) turns.add(item[0] as string, item);
+    expect(served(turns, 1)).to.equal("a1 b1 c1 a2 b2 a3 a4");
+  });
+
+  it("come last to who has had most, and who was away saves none up", () => {
+    const turns = createTurns<string>();
+    turns.add("a", "a1");
+    turns.next();
+    turns.charge("a", 10);
+    for (const item of ["a2", "b1", "b2", "b3"]) turns.add(item[0] as string, item);
+    expect(served(turns, 4)).to.equal("b1 b2 b3 a2");
+    for (const item of ["b4", "b5", "c1", "c2"]) turns.add(item[0] as string, item);
+    expect(served(turns, 4).split(" ").slice(0, 3)).to.include.members(["c1"]);
+  });
+});
+
+describe("the threads that read mail", function () {
+  this.timeout(60_000);
+  const pools: ReaderPool[] = [];
+  const start = (limits: Parameters<typeof createReaderPool>[0] = {}) => {
+    const pool = createReaderPool({ entry: obedientThread, ...limits });
+    pools.push(pool);
+    return pool;
+  };
+  after(() => Promise.all(pools.map((pool) => pool.close())));
+
+  const limits = { maxHtmlBytes: 1, maxTextBytes: 1, maxAttachments: 1 };
+  const run = (pool: ReaderPool, bytes: Buffer, options: JobOptions): Promise<unknown> =>
+    pool.run({ name: "parse", bytes, limits }, options);
+  /** What the jobs answer, in the order in which they end. */
+  const ends = async (jobs: Promise<unknown>[]): Promise<unknown[]> => {
+    const ended: unknown[] = [];
+    await Promise.all(jobs.map((job) => job.then((answer) => ended.push(answer))));
+    return ended;
+  };
+
+  it("serve another's mail after a few of those who send many", async () => {
+    const pool = start({ threads: 1 });
+    const flood = Array.from({ length: 30 }, (_, n) => run(pool, order({ answer: n }), { turn: "flooded" }));
+    const other = run(pool, order({ answer: "other" }), { turn: "other" });
+    const ended = await ends([...flood, other]);
+    expect(ended.indexOf("other")).to.be.below(3);
+    expect(ended.filter((answer) => answer !== "other")).to.deep.equal(flood.map((_, n) => n));
+  });
+
+  it("have one place for what is slow: it is given up there, while the other thread reads on", async () => {
+    const pool = start({ firstTryMs: 100, slowMs: 2_000 });
+    const endless = Array.from({ length: 3 }, () =>
+      run(pool, order({ sleepMs: 60_000 }), { turn: "flooded" }).catch((error) => error),
+    );
+    const quick = Array.from({ length: 10 }, (_, n) => run(pool, order({ answer: n }), { turn: `other${n}` }));
+    const ended = await ends([...endless, ...quick]);
+    // The first of the slow ones ends last but two: nothing quick waited for its 2 s.
+    expect(ended.slice(0, 10)).to.have.members([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    for (const fault of ended.slice(10)) {
+      expect(fault).to.be.instanceOf(ReadingFault);
+      expect((fault as Error).message).to.equal("reading took more than 2000 ms");
+    }
+    const counts = pool.counts();
+    expect(counts).to.include({ slowAtOnce: 1, givenUp: 3 });
+    // The second was set back from its first try; the third waited behind it and had none, so that no thread was ended for it.
+    expect(counts.setBack).to.equal(1);
+  });
+
+  it("let a slow one go on where nothing else is slow, and read large ones one at a time", async () => {
+    const pool = start({ firstTryMs: 50, slowMs: 30_000, largeBytes: 1_000 });
+    expect(await run(pool, order({ sleepMs: 300, answer: "slow" }), { turn: "a" })).to.equal("slow");
+    const large = Array.from({ length: 4 }, (_, n) => run(pool, order({ answer: n }, 2_000), { turn: `${n}` }));
+    await Promise.all(large);
+    expect(pool.counts()).to.deep.equal({ begun: 5, setBack: 0, givenUp: 0, slowAtOnce: 1 });
+  });
+
+  it("put what somebody waits for before everything else, and drop it when it is too late", async () => {
+    const pool = start({ threads: 1 });
+    const before = [1, 2, 3].map((n) => run(pool, order({ answer: n }), { turn: "a" }));
+    const late = run(pool, order({ answer: "late" }), { turn: "a", urgent: true, signal: AbortSignal.abort() });
+    const urgent = run(pool, order({ answer: "urgent" }), { turn: "a", urgent: true });
+    const ended = await ends([...before, urgent, late.catch((error) => error.message)]);
+    expect(ended.filter((answer) => typeof answer === "number" || answer === "urgent")).to.deep.equal([
+      1,
+      "urgent",
+      2,
+      3,
+    ]);
+    expect(ended).to.include("there was no time to read it");
+    expect(pool.counts().begun).to.equal(4);
+  });
+});
+
+describe("reading the header of a mail that is being received", () => {
+  const told = { rawSha256: "0".repeat(64), envelopeFrom: "a@b.example", turn: "a" };
+  const stuck = { run: () => new Promise<never>(() => {}) };
+  const broken = { run: () => Promise.reject(new Error("no thread can be started")) };
+
+  it("says the same where no thread has time, or none can be had", async () => {
+    for (const name of ["question", "answer", "bounce", "newsletter", "two-senders"]) {
+      const raw = fixture(name);
+      for (const pool of [stuck, broken]) {
+        const read = await createHeaderReader(pool, { patienceMs: 1 }).read(raw, told);
+        expect(read, name).to.deep.equal(readHeaders(raw, told.envelopeFrom));
+      }
+    }
+  });
+
+  it("tells the same message again by the whole of a large body, wherever that is hashed", async () => {
+    const raw = mail(["From: a@b.example", "Message-ID: <1@b.example>"], "x".repeat(1_500_000));
+    const read = await createHeaderReader(stuck, { patienceMs: 1 }).read(raw, told);
+    expect(read.contentDigest).to.equal(readHeaders(raw).contentDigest);
+    raw[raw.length - 1] = 0;
+    const other = await createHeaderReader(stuck, { patienceMs: 1 }).read(raw, told);
+    expect(other.contentDigest).to.not.equal(read.contentDigest);
+  });
+
+  it("says where a header is too long to be read in a hurry", async () => {
+    const raw = mail([
+      "From: a@b.example",
+      "Message-ID: <1@b.example>",
+      ...Array.from({ length: 20_000 }, () => "X-A: b"),
+    ]);
+    const read = await createHeaderReader(stuck, { patienceMs: 1 }).read(raw, told);
+    expect(read).to.deep.include({ messageId: "<1@b.example>", cut: ["header"] });
+    expect(read.contentDigest, "and it is the same message").to.equal(readHeaders(raw).contentDigest);
+  });
+});

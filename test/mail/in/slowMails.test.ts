@@ -1,0 +1,84 @@
+import { createHash } from "node:crypto";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { expect } from "chai";
+import { systemClock } from "#src/clock.ts";
+import { eachOf } from "#src/dns/resolver.ts";
+import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import { createHeaderReader } from "#src/mail/in/headerReader.ts";
+import { createMailParser } from "#src/mail/in/parse.ts";
+import { createReaderPool, type ReaderPool } from "#src/mail/in/readerPool.ts";
+import { rotated } from "#test/support/rotated.ts";
+import { fixture } from "./mails.ts";
+import { emptyLines, headerMail, type SlowMail, slowMails } from "./slowMails.ts";
+
+/** Everything that is done with a mail of strangers, in the threads of one pool. */
+describe("mail that is made to keep its readers busy", function () {
+  this.timeout(600_000);
+  // As in the service, but for the time in the slow place: on a busy machine none of these may run out of it.
+  const slowMs = 120_000;
+  let pool: ReaderPool;
+  before(() => {
+    pool = createReaderPool({ slowMs });
+  });
+  after(() => pool.close());
+
+  const nobody = { outcome: "missing" } as const;
+  const resolver = eachOf({} as never, () => async () => nobody);
+  const hash = (raw: Buffer) => createHash("sha256").update(raw).digest("hex");
+
+  async function readAll(raw: Buffer, turn: string) {
+    const [rawSha256, envelopeFrom] = [hash(raw), "a@x.example"];
+    const headers = await createHeaderReader(pool, { patienceMs: slowMs }).read(raw, { rawSha256, envelopeFrom, turn });
+    const parsed = await createMailParser(pool).parse(raw, { turn, sha256: rawSha256 });
+    const authenticator = createMailAuthenticator({ resolver, clock: systemClock, pool });
+    const sender = { address: headers.from?.address ?? null, fromCount: headers.fromCount };
+    const remote = { ip: "192.0.2.1", helo: "x.example" };
+    const authentication = await authenticator.authenticate(
+      { withRaw: (work) => work(raw), envelopeFrom, remote, turn },
+      sender,
+    );
+    return { headers, parsed, authentication };
+  }
+
+  it("is read, holds nobody up and stands still nowhere", async () => {
+    const parsers = Object.values(slowMails);
+    const all = parsers.flatMap((mails, turn) => rotated<SlowMail>(mails(), turn, 1));
+    const loop = monitorEventLoopDelay({ resolution: 20 });
+    await readAll(fixture("question"), "first");
+    const served: string[] = [];
+    loop.enable();
+    const flood = all.map(async ({ name, raw }) => {
+      const read = await readAll(raw, "flooded").finally(() => served.push(name));
+      expect(read.parsed.unreadable ?? "", name).to.not.match(/took too much|took more|crashed|failed/);
+      expect(read.authentication.aligned, name).to.equal(false);
+    });
+    const other = readAll(fixture("answer"), "other").finally(() => served.push("other"));
+    await Promise.all([...flood, other]);
+    loop.disable();
+    // What another identity gets waits for those that had begun, however many there are.
+    expect(served.indexOf("other"), served.join(", ")).to.be.below(5);
+    expect(pool.counts()).to.include({ givenUp: 0, slowAtOnce: Math.min(1, pool.counts().slowAtOnce) });
+    expect(loop.max / 1e6, "milliseconds that the event loop was held").to.be.below(3_000);
+  });
+
+  it("is cut where it is more than anybody reads, which is said, and never in the middle of an address", async () => {
+    const { headers } = await readAll(headerMail(":"), "a");
+    expect(headers.cut).to.deep.equal(["from", "reply-to", "to", "cc"]);
+    const { headers: many, parsed } = await readAll(headerMail("ann@customer.example,"), "a");
+    expect(many.to).to.deep.equal(["ann@customer.example"]);
+    expect(many.cut).to.deep.equal(["from", "reply-to", "to", "cc"]);
+    expect(parsed).to.deep.include({ bodyText: "x\n", unreadable: null, cut: null });
+    const { parsed: lines } = await readAll(emptyLines(), "a");
+    expect(lines).to.deep.include({ unreadable: null, cut: "only its first 100000 lines were read" });
+  });
+
+  it("is parsed once for all who get it", async () => {
+    const parser = createMailParser(pool);
+    const raw = fixture("newsletter");
+    const before = pool.counts().begun;
+    const read = await Promise.all(["a", "b", "c"].map((turn) => parser.parse(raw, { turn, sha256: hash(raw) })));
+    await parser.parse(raw, { turn: "d", sha256: hash(raw) });
+    expect(pool.counts().begun - before).to.equal(1);
+    expect(new Set(read.map(({ bodyText }) => bodyText)).size).to.equal(1);
+  });
+});

@@ -1,0 +1,4 @@
+import { strangers } from "../../scripts/soak/strangers.ts";
+import { sampled } from "./sampled.ts";
+
+sampled(strangers);

@@ -1,0 +1,168 @@
+import { expect } from "chai";
+import { fold } from "#streams/decider.ts";
+import { filingDecider } from "#streams/filing/decider.ts";
+import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
+import { sized } from "#test/support/full.ts";
+import { given } from "#test/support/given.ts";
+
+const decision = (number: number, different: Partial<FilingDecision> = {}): FilingDecision => ({
+  number,
+  deliveryId: `d${number}`,
+  inboxRevision: number - 1,
+  inboxPosition: number,
+  disposition: "threaded",
+  reason: null,
+  messageId: `m${number}`,
+  threadId: "t",
+  opensThread: number === 1,
+  absorbs: [],
+  chainIds: [],
+  rfcMessageId: "<m>",
+  contentDigest: "c",
+  reviewReason: null,
+  bouncedAttemptId: null,
+  ...different,
+});
+const decided = (number: number, different: Partial<FilingDecision> = {}): FilingEvent => ({
+  type: "FilingDecided",
+  data: decision(number, different),
+});
+const filed = (number: number, inboxRevision = number - 1): FilingEvent => ({
+  type: "MailFiled",
+  data: { number, inboxRevision },
+});
+const heldBy = { disposition: "held_over_quota" } as const;
+/** Each held mail with its two events, so marker n lies at revision 2n - 2. */
+const held = (...numbers: number[]): FilingEvent[] =>
+  numbers.flatMap((number) => [decided(number, heldBy), filed(number)]);
+const releasing = (number: number, releases: number, releasesRevision?: number): FilingDecision =>
+  decision(number, { releases, ...(releasesRevision !== undefined && { releasesRevision }) });
+const released = (number: number, releases: number, releasesRevision?: number): FilingEvent[] => [
+  { type: "FilingDecided", data: releasing(number, releases, releasesRevision) },
+  filed(number, releases - 1),
+];
+
+describe("held mail, as its filing knows it", () => {
+  const release = (after: number | null, ...decisions: FilingDecision[]) =>
+    ({ type: "DecideRelease", decisions, after }) as const;
+
+  it("is released in its order, each once", () => {
+    const three = held(1, 2, 3);
+    const both = release(0, releasing(4, 1, 0), releasing(5, 2, 2));
+    given(filingDecider, ...three)
+      .when(both)
+      .then(decided(4, { releases: 1, releasesRevision: 0 }), decided(5, { releases: 2, releasesRevision: 2 }));
+    const after = [...three, ...released(4, 1, 0), ...released(5, 2, 2)];
+    given(filingDecider, ...after)
+      .when(release(2, releasing(6, 3, 4)))
+      .thenTypes("FilingDecided");
+    // Read before the two were released, by another one who releases.
+    given(filingDecider, ...after)
+      .when(release(0, releasing(6, 1, 0)))
+      .then();
+    given(filingDecider, ...after)
+      .when(release(2, releasing(6, 2, 2)))
+      .then();
+    given(filingDecider, ...three)
+      .when(release(0, releasing(4, 2, 2), releasing(5, 1, 0)))
+      .then();
+    given(filingDecider, ...three)
+      .when(release(0, releasing(4, 1, 0), releasing(5, 1, 0)))
+      .then();
+    given(filingDecider, ...three)
+      .when(release(0, decision(4)))
+      .then();
+  });
+
+  it("is not released where nothing is held, nor before everything decided is on its thread", () => {
+    given(filingDecider, decided(1), filed(1))
+      .when(release(0, releasing(2, 1)))
+      .then();
+    given(filingDecider, ...held(1), ...released(2, 1, 0))
+      .when(release(1, releasing(3, 2)))
+      .then();
+    given(filingDecider, ...held(1), decided(2))
+      .when(release(0, releasing(3, 1, 0)))
+      .then();
+    given(filingDecider, ...held(1), decided(2), filed(2))
+      .when(release(0, releasing(2, 1, 0)))
+      .then();
+  });
+
+  it("is looked for from the end of the line on", () => {
+    const line = (...events: FilingEvent[]) => fold(filingDecider, events).held;
+    expect(line(decided(1), filed(1), ...held(2, 3))).to.deep.equal({ count: 2, releasedUpTo: 0, from: 2 });
+    expect(line(...held(1, 2, 3), ...released(4, 1, 0))).to.deep.equal({ count: 2, releasedUpTo: 1, from: 1 });
+    const empty = [...held(1), ...released(2, 1, 0)];
+    expect(line(...empty, decided(3, heldBy))).to.deep.equal({ count: 1, releasedUpTo: 1, from: 4 });
+  });
+
+  it("is known as before where releases do not say where their markers lie", () => {
+    const before = [...held(1, 2, 3), ...released(4, 1), ...released(5, 2)];
+    expect(fold(filingDecider, before).held).to.deep.equal({ count: 1, releasedUpTo: 2, from: 0 });
+    // One was released before an older one, which is still held.
+    const leftBehind = [...held(1, 2), ...released(3, 2)];
+    expect(fold(filingDecider, leftBehind).held).to.include({ count: 1, releasedUpTo: 2 });
+    expect(fold(filingDecider, [...held(1, 2, 3), ...released(4, 2), ...released(5, 1, 0)]).held).to.deep.equal({
+      ...{ count: 1, releasedUpTo: 2, from: 0 },
+    });
+    given(filingDecider, ...leftBehind)
+      .when(release(null, releasing(4, 1, 0)))
+      .thenTypes("FilingDecided");
+    given(filingDecider, ...leftBehind, ...released(4, 1, 0))
+      .when(release(null, releasing(5, 1, 0)))
+      .then();
+    given(filingDecider, ...held(1, 2))
+      .when(release(null, releasing(3, 1, 0)))
+      .then();
+  });
+
+  it("makes the state no larger, however much of it there is, and survives JSON", () => {
+    const numbers = Array.from({ length: sized(500, 100_000) }, (_, n) => n + 1);
+    const state = fold(filingDecider, held(...numbers));
+    expect(state.held.count).to.equal(numbers.length);
+    expect(JSON.stringify(state).length).to.be.below(300);
+    expect(JSON.parse(JSON.stringify(state))).to.deep.equal(state);
+  });
+});
+
+describe("a mail that cannot be recorded", () => {
+  const quarantine = (number: number, threadId: string | null = null) =>
+    ({ type: "QuarantineMail", number, reason: "too large", threadId }) as const;
+  const quarantined = (number: number, threadId: string | null = null): FilingEvent => ({
+    type: "MailQuarantined",
+    data: { number, deliveryId: `d${number}`, reason: "too large", threadId },
+  });
+  const pending = (...events: FilingEvent[]) => fold(filingDecider, events).pending;
+
+  it("is quarantined in place, then apart, each once, while it is to be carried out", () => {
+    given(filingDecider, decided(1)).when(quarantine(1)).then(quarantined(1));
+    given(filingDecider, decided(1), quarantined(1)).when(quarantine(1)).then();
+    given(filingDecider, decided(1), quarantined(1)).when(quarantine(1, "own")).then(quarantined(1, "own"));
+    given(filingDecider, decided(1), quarantined(1), quarantined(1, "own")).when(quarantine(1, "other")).then();
+    given(filingDecider, decided(1), filed(1)).when(quarantine(1)).then();
+  });
+
+  it("keeps its thread and its merges in place, and has neither apart", () => {
+    const joining = decided(2, { absorbs: ["u"] });
+    expect(pending(decided(1), joining, quarantined(2))).to.deep.equal([
+      decision(1),
+      { ...decision(2, { absorbs: ["u"], disposition: "quarantined", reason: "too large" }), quarantined: "in place" },
+    ]);
+    const [apart] = pending(joining, quarantined(2), quarantined(2, "own"));
+    expect(apart).to.include({ threadId: "own", opensThread: true, quarantined: "apart" });
+    expect(apart?.absorbs).to.deep.equal([]);
+  });
+
+  it("stays held if it is", () => {
+    const events = [decided(1, heldBy), quarantined(1)];
+    expect(pending(...events)[0]).to.include({ disposition: "held_over_quota", quarantined: "in place" });
+    expect(fold(filingDecider, events).held.count).to.equal(1);
+  });
+
+  it("is decided together with its quarantine where its decision cannot be recorded", () => {
+    const smallest = { type: "DecideFiling" as const, decisions: [decision(1)], quarantine: "too large" };
+    given(filingDecider).when(smallest).then(decided(1), quarantined(1));
+    given(filingDecider, decided(1)).when(smallest).then();
+  });
+});
