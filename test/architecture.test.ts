@@ -177,6 +177,22 @@ describe("the architecture", () => {
     expect(violations, `\n${violations.join("\n")}\n`).to.deep.equal([]);
   });
 
+  it("names, for each noun, every read model that its routes ask", () => {
+    const index = textOf("src/http/index.ts");
+    const declared = [...index.matchAll(/answeredFrom\(deps, \[([^\]]*)\], (\w+)\)/g)];
+    const missing = declared.flatMap(([, names, routes]) => {
+      const [, file] = new RegExp(`\\b${routes}\\b[^;]*? from "\\./([^"]+)"`).exec(index)!;
+      const text = textOf(`src/http/${file}`);
+      const asked = [...text.matchAll(/^import \{.*from "#projections\/(\w+)\/queries\.ts"/gm)].map(
+        (match) => match[1]!,
+      );
+      const own = [...text.matchAll(/answersFrom: \[([^\]]*)\]/g)].map((match) => match[1]).join();
+      return asked.filter((name) => !`${names},${own}`.includes(`"${name}"`)).map((name) => `${file} asks ${name}`);
+    });
+    expect(declared).to.have.length(18);
+    expect(missing).to.deep.equal([]);
+  });
+
   it("knows every folder of src", () => {
     const unruled = files.filter((file) => !composition.test(file) && !rules.some((rule) => rule.files.test(file)));
     expect(unruled.filter((file) => file.split("/").length > 2)).to.deep.equal([]);

@@ -2,6 +2,9 @@ import type { Batch } from "#src/eventStore/eventStore.ts";
 import type { Database } from "#src/postgres/database.ts";
 import { concernedBy, type Place, writeBatch } from "./checkpoints.ts";
 
+/** Milliseconds for which a checkpoint that has only to be moved waits for the front's next batch to move it along. */
+const aloneAfterMs = 50;
+
 /** Events that may wait for a read model that is written beside the others; one that falls further behind reads by itself. */
 const mostWaiting = 2_000;
 
@@ -10,7 +13,7 @@ const mostWaiting = 2_000;
  * goes into the next together.
  */
 export type Beside = {
-  /** It is where the front is, and a batch has nothing for it: its checkpoint may move with the front's. */
+  /** Neither what waits for it nor a batch has anything for it: its checkpoint may move with the front's, which the caller does at once. */
   mayMoveWith(batch: Batch): boolean;
   /** Takes a batch that the front has written. */
   take(batch: Batch): void;
@@ -29,13 +32,16 @@ type Options = {
 
 /** Lets a read model follow the front. Its place is not behind the front's. */
 export function followBeside({ database, place, onMoved, onLost }: Options): Beside {
+  let state: "following" | "lost" | "left" = "following";
+  /** What the front has written and this one has not, with its own events alone. */
   let waiting: Batch[] = [];
   let events = 0;
-  let state: "following" | "lost" | "left" = "following";
   let writing: Promise<void> | undefined;
+  /** Running while what waits has nothing for it: then its checkpoint moves with the front's next batch, or alone if that does not come. */
+  let alone: NodeJS.Timeout | undefined;
 
   async function write(): Promise<void> {
-    while (state === "following" && waiting.length > 0) {
+    do {
       const batch = joined(waiting);
       waiting = [];
       events = 0;
@@ -47,23 +53,49 @@ export function followBeside({ database, place, onMoved, onLost }: Options): Bes
         break;
       }
       onMoved();
-    }
+    } while (state === "following" && events > 0);
     writing = undefined;
     if (state === "lost") onLost();
+    else writeWhenAlone();
+  }
+
+  function writeWhenAlone(): void {
+    if (state !== "following" || waiting.length === 0) return;
+    alone ??= setTimeout(writeNow, aloneAfterMs);
+  }
+
+  function writeNow(): void {
+    stopTimer();
+    writing ??= write();
+  }
+
+  function stopTimer(): void {
+    clearTimeout(alone);
+    alone = undefined;
   }
 
   return {
-    mayMoveWith: (batch) => state === "following" && !writing && !concernedBy(place, batch),
+    mayMoveWith(batch) {
+      if (state !== "following" || writing || events > 0 || concernedBy(place, batch)) return false;
+      stopTimer();
+      return true;
+    },
     take(batch) {
-      if (state !== "following" || batch.position <= place.position) return;
+      if (state !== "following") return;
+      if (batch.position <= place.position) {
+        waiting = [];
+        return;
+      }
       const own = batch.events.filter(({ type }) => place.projection.handles.includes(type));
       waiting.push({ ...batch, events: own });
       events += own.length;
       if (events > mostWaiting) state = "lost";
-      writing ??= write();
+      if (events > 0) writeNow();
+      else if (!writing) writeWhenAlone();
     },
     async leave() {
       if (state === "following") state = "left";
+      stopTimer();
       await writing;
     },
   };

@@ -30,6 +30,12 @@ describe("the projection runner", () => {
   let database: Database;
   let store: EventStore;
   const running: ProjectionRunner[] = [];
+  /** What a test holds back is let go at its end, however it ends: nothing can be stopped before. */
+  let letGo = (): void => {};
+  const held = () =>
+    new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
   const signal = new AbortController().signal;
 
   beforeEach(async () => {
@@ -38,6 +44,7 @@ describe("the projection runner", () => {
     store = createPostgresEventStore({ connectionString: test.serviceUrl, logger: quietLog() });
   });
   afterEach(async () => {
+    letGo();
     await Promise.all(running.splice(0).map((runner) => runner.stop()));
     await store.close();
     await database.close();
@@ -204,7 +211,6 @@ describe("the projection runner", () => {
 
   it("goes on without one that is written apart and slow, which takes in together what came meanwhile", async () => {
     const batches: number[] = [];
-    let open = (): void => {};
     let gate = Promise.resolve();
     const slow: Projection = {
       ...counts,
@@ -222,9 +228,7 @@ describe("the projection runner", () => {
     const nothing = await append(store, "other-1", newEvent("OfNoInterest"));
     expect(await waitFor.projected(nothing, { of: ["counts"] })).to.equal(true);
     expect(batches).to.deep.equal([]);
-    gate = new Promise((resolve) => {
-      open = resolve;
-    });
+    gate = held();
     for (let times = 0; times < 5; times++) {
       const position = await append(store, "account-1", newEvent("Added", { amount: 1 }));
       expect(await waitFor.projected(position)).to.equal(true);
@@ -232,7 +236,7 @@ describe("the projection runner", () => {
     expect(await rows("select entries from account_totals")).to.deep.equal([{ entries: 5 }]);
     expect(await rows("select * from type_counts")).to.deep.equal([]);
     expect(await waitFor.projected(await store.head(), { of: ["counts"], timeoutMs: 20 })).to.equal(false);
-    open();
+    letGo();
     expect(await waitFor.projected(await store.head(), { of: ["counts"] })).to.equal(true);
     expect(batches).to.deep.equal([1, 4]);
     expect(runner.trouble()).to.equal(undefined);
@@ -241,10 +245,7 @@ describe("the projection runner", () => {
   });
 
   it("one that is written apart falls behind, reads by itself and comes back", async () => {
-    let open = (): void => {};
-    const gate = new Promise<void>((resolve) => {
-      open = resolve;
-    });
+    const gate = held();
     let isSlow = false;
     const slow: Projection = {
       ...counts,
@@ -260,7 +261,7 @@ describe("the projection runner", () => {
     // More than what may wait for it, and more than the log keeps for those who follow it.
     for (let times = 0; times < 5; times++) await addMany(store, 600, 100);
     await eventually(() => runner.status()[0]!.position > 2_500);
-    open();
+    letGo();
     await runner.caughtUp();
     await eventually(() => runner.status().every(({ state }) => state === "following"));
     await append(store, "account-1", newEvent("Added", { amount: 1 }));
@@ -273,10 +274,7 @@ describe("the projection runner", () => {
     const making = { projection, ddl, serviceRole: (await rows("select current_user as role"))[0]!.role as string };
     expect(await ensureTables(database, making)).to.equal("created");
     await database.owner.query("delete from work.checkpoints");
-    let close = (): void => {};
-    const reading = new Promise<void>((resolve) => {
-      close = resolve;
-    });
+    const reading = held();
     const reader = database.transaction(async (tx) => {
       await tx.query("select 1 from account_totals");
       await reading;
@@ -289,7 +287,7 @@ describe("the projection runner", () => {
     await append(store, "account-1", newEvent("Added", { amount: 1 }));
     expect(await waits(), "until it has given way once").to.equal(true);
     await eventually(async () => !(await waits()));
-    close();
+    letGo();
     await reader;
     expect(await made).to.equal("created");
   });

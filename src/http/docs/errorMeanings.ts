@@ -33,5 +33,5 @@ export const errorMeanings: Record<ErrorCode, string> = {
   internal_error: "Our fault. Report the request_id.",
   stripe_error: "The payment processor failed. Try again.",
   unavailable:
-    "A part of the service is away. Wait `Retry-After` seconds. With `recorded: true` the write has happened: read, do not write again.",
+    "A part of the service is away, or it is catching up with its event log after a start; then the message says how far it is. Wait `Retry-After` seconds. With `recorded: true` the write has happened: read, do not write again.",
 };
