@@ -59,4 +59,22 @@ describe("a room for large things", () => {
     await Promise.all(all);
     expect(begun.slice(3), "more than its half alone").to.deep.equal(["a4", "a20"]);
   });
+
+  it("says at once where there is none", async () => {
+    const room = createRoom(10);
+    let end = (): void => {};
+    const first = room.takeNow(4, () => new Promise<void>((resolve) => (end = resolve)), "a");
+    expect(
+      room.takeNow(4, async () => "a", "a"),
+      "more than half",
+    ).to.equal(undefined);
+    expect(
+      room.takeNow(7, async () => "b", "b"),
+      "more than there is",
+    ).to.equal(undefined);
+    expect(await room.takeNow(5, async () => "b", "b")).to.equal("b");
+    end();
+    await first;
+    expect(await room.takeNow(4, async () => "a", "a")).to.equal("a");
+  });
 });
