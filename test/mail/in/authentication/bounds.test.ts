@@ -17,7 +17,7 @@ describe("DNS that does not answer", () => {
     let now = 0;
     const asked: string[] = [];
     let answer: () => Lookup<never> = () => {
-      now += 1_500;
+      now += 4_000;
       return silence;
     };
     const resolver = asking(async (name) => {
@@ -48,7 +48,7 @@ describe("DNS that does not answer", () => {
   it("is asked on where a packet was lost, or the failure came at once", async () => {
     const { resolver, asked, answers, pass } = zones();
     const slowly = () => {
-      pass(1_500);
+      pass(4_000);
       return silence;
     };
     for (const found of [slowly, slowly, () => ({ outcome: "missing" }) as const, slowly, slowly]) {
