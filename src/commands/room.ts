@@ -5,6 +5,8 @@ export type Room = {
    * they are, if that matters. One of them takes half of the room at most (more only alone), and what waits for that lets others pass.
    */
   take<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T>;
+  /** The same at once; undefined if it would have to wait. */
+  takeNow<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T> | undefined;
 };
 
 type Taken = { bytes: number; share: string | undefined };
@@ -15,16 +17,18 @@ export function createRoom(totalBytes: number): Room {
   const usedBy = new Map<string, number>();
   let used = 0;
 
-  function hasShare({ bytes, share }: Waiting): boolean {
+  function hasShare({ bytes, share }: Taken): boolean {
     if (share === undefined) return true;
     const own = usedBy.get(share) ?? 0;
     return own === 0 || own + bytes <= totalBytes / 2;
   }
 
+  const fits = ({ bytes }: Taken): boolean => used === 0 || used + bytes <= totalBytes;
+
   function letIn(): void {
     for (;;) {
       const next = waiting.find(hasShare);
-      if (!next || (used > 0 && used + next.bytes > totalBytes)) return;
+      if (!next || !fits(next)) return;
       waiting.splice(waiting.indexOf(next), 1);
       use(next, next.bytes);
       next.begin();
@@ -39,6 +43,15 @@ export function createRoom(totalBytes: number): Room {
     else usedBy.delete(share);
   }
 
+  async function giveBack<T>(taken: Taken, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } finally {
+      use(taken, -taken.bytes);
+      letIn();
+    }
+  }
+
   return {
     async take(bytes, work, share) {
       const taken = { bytes, share };
@@ -46,12 +59,13 @@ export function createRoom(totalBytes: number): Room {
         waiting.push({ ...taken, begin });
         letIn();
       });
-      try {
-        return await work();
-      } finally {
-        use(taken, -bytes);
-        letIn();
-      }
+      return giveBack(taken, work);
+    },
+    takeNow(bytes, work, share) {
+      const taken = { bytes, share };
+      if (waiting.length > 0 || !hasShare(taken) || !fits(taken)) return undefined;
+      use(taken, bytes);
+      return giveBack(taken, work);
     },
   };
 }

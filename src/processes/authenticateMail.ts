@@ -7,6 +7,9 @@ import type { Process } from "./process.ts";
 /** A sender whose DNS does not answer holds a place for 10 s: there have to be more of them than one could fill by the way. */
 const atOnce = 256;
 
+/** A large mail for which there is no room yet gives its place back for so long. */
+const pauseMs = 1_000;
+
 /**
  * What a mail proves about its sender is found out after its filing, in order per thread, and becomes an event of its own: filing and sending
  * never wait for it. Never given up: what is wrong with a mail is a result, so only infrastructure can be in the way.
@@ -16,10 +19,11 @@ export const authenticateMail = (deps: Dependencies): Process => ({
   categories: ["thread"],
   keyOf: (event) => idOf(event.stream),
   on: {
-    MessageReceived: (event, { cause }) => {
+    MessageReceived: async (event, { cause }) => {
       const workspaceId = event.metadata.workspaceId as string;
       const message = event.data as InboundMessage;
-      return authenticateMessage(deps, { workspaceId, threadId: idOf(event.stream), message }, cause);
+      const isDone = await authenticateMessage(deps, { workspaceId, threadId: idOf(event.stream), message }, cause);
+      return isDone ? undefined : { againInMs: pauseMs };
     },
   },
   concurrency: atOnce,

@@ -1,11 +1,14 @@
+import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect } from "chai";
 import { pino } from "pino";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "#src/mail/in/smtpReceiver.ts";
 import { corpus, hasCorpus, seeded } from "#test/mail/in/mails.ts";
+import { emptyLines, headerMail, type SlowMail, slowMails } from "#test/mail/in/slowMails.ts";
 import { startMail } from "#test/mail/in/smtpSender.ts";
 import { inFull } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { rotated } from "#test/support/rotated.ts";
 
 /** Mail as strangers may make it, over SMTP: each is told 250, filed, shown without harm, and can be answered. */
 describe("attacks by mail", function () {
@@ -30,8 +33,8 @@ describe("attacks by mail", function () {
     await service.stop();
   });
 
-  async function hand(raw: string | Buffer, to = identity.address) {
-    const sender = await startMail(smtp.port, [to]);
+  async function hand(raw: string | Buffer, ...to: string[]) {
+    const sender = await startMail(smtp.port, to.length > 0 ? to : [identity.address]);
     const stuffed = Buffer.from(raw)
       .toString("latin1")
       .replace(/\r?\n|\r/g, "\r\n")
@@ -44,7 +47,12 @@ describe("attacks by mail", function () {
   const inbound = async () => {
     await service.caughtUp();
     const { rows } = await service.database.reads.ofAll.query("select * from inbound order by position");
-    return rows as { disposition: string; filed_position: number | null; message_id: string | null }[];
+    return rows as {
+      disposition: string;
+      filed_position: number | null;
+      message_id: string | null;
+      reason: string | null;
+    }[];
   };
   const filed = () =>
     until(
@@ -115,6 +123,49 @@ describe("attacks by mail", function () {
       await until(async () => ["sent", "failed"].includes((await tenant.ask(`GET /v1/drafts/${id}`)).json.status));
     });
   }
+
+  it("reads one mail once, however many of an identity's addresses it names, and says what it left out", async () => {
+    const { headerReader, parser } = service.deps;
+    const { read } = headerReader;
+    const { parse } = parser;
+    let [headersRead, parsed] = [0, 0];
+    headerReader.read = (...asked) => {
+      headersRead += 1;
+      return read(...asked);
+    };
+    parser.parse = (...asked) => {
+      parsed += 1;
+      return parse(...asked);
+    };
+    const tagged = Array.from({ length: 20 }, (_, n) => identity.address.replace("@", `+${n}@`));
+    await hand(headerMail(), ...tagged);
+    await filed();
+    Object.assign(headerReader, { read });
+    Object.assign(parser, { parse });
+    const [first, ...others] = (await inbound()).slice(-20);
+    expect([headersRead, parsed]).to.deep.equal([1, 1]);
+    expect(first!.disposition).to.equal("threaded");
+    // Where no thread had time it is less that was read.
+    expect(first!.reason).to.match(/^only the first part was read of: from, reply-to, (to, cc|header)$/);
+    expect(new Set(others.map(({ disposition }) => disposition))).to.deep.equal(new Set(["duplicate"]));
+    const { thread_id } = await stored(first!.message_id);
+    expect((await tenant.ask(`GET /v1/threads/${thread_id}`)).json.needs_review).to.equal(true);
+  });
+
+  it("files another's mail and answers meanwhile, whatever one identity is sent", async () => {
+    const other = await service.identity(tenant.id);
+    const all = Object.values(slowMails).flatMap((mails, turn) => rotated<SlowMail>(mails(), turn, 1));
+    const loop = monitorEventLoopDelay({ resolution: 20 });
+    loop.enable();
+    for (const { raw } of [...all, { raw: emptyLines() }]) await hand(raw);
+    await hand(mail({ id: "innocent@customer.example", to: other.address }), other.address);
+    expect((await fetch(`${service.url}/healthz`)).status).to.equal(200);
+    await filed();
+    loop.disable();
+    expect(loop.max / 1e6, "milliseconds that the event loop was held").to.be.below(3_000);
+    const { reason } = (await inbound()).find(({ reason }) => reason?.includes("lines were read"))!;
+    expect(reason).to.match(/^only its first \d+ lines were read$/);
+  });
 
   it("believes no Message-ID of ours that we did not make, or made for somebody else", async () => {
     await hand(mail({ id: "real@customer.example" }));

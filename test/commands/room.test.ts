@@ -34,4 +34,47 @@ describe("a room for large things", () => {
     expect(failure).to.equal("x");
     expect(await room.take(1, async () => "y")).to.equal("y");
   });
+
+  it("gives one of those who share it half at most, and lets others pass", async () => {
+    const room = createRoom(10);
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const all = [4, 4, 1, 20].map((bytes) =>
+      room.take(
+        bytes,
+        () => {
+          begun.push(`a${bytes}`);
+          return new Promise<void>((resolve) => ends.push(resolve));
+        },
+        "a",
+      ),
+    );
+    const other = room.take(5, async () => void begun.push("b5"), "b");
+    await other;
+    expect(begun).to.deep.equal(["a4", "a1", "b5"]);
+    for (let next = ends.shift(); next; next = ends.shift()) {
+      next();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(all);
+    expect(begun.slice(3), "more than its half alone").to.deep.equal(["a4", "a20"]);
+  });
+
+  it("says at once where there is none", async () => {
+    const room = createRoom(10);
+    let end = (): void => {};
+    const first = room.takeNow(4, () => new Promise<void>((resolve) => (end = resolve)), "a");
+    expect(
+      room.takeNow(4, async () => "a", "a"),
+      "more than half",
+    ).to.equal(undefined);
+    expect(
+      room.takeNow(7, async () => "b", "b"),
+      "more than there is",
+    ).to.equal(undefined);
+    expect(await room.takeNow(5, async () => "b", "b")).to.equal("b");
+    end();
+    await first;
+    expect(await room.takeNow(4, async () => "a", "a")).to.equal("a");
+  });
 });

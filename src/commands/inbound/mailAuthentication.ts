@@ -12,16 +12,20 @@ import { contactId } from "../ids.ts";
 import { createRoom } from "../room.ts";
 import { onThread } from "../threads/threads.ts";
 
-/** Finds out what a filed mail proves about its sender, and says so on its thread, or on the one that was merged into. Repeating it changes nothing. */
+/**
+ * Finds out what a filed mail proves about its sender, and says so on its thread, or on the one that was merged into. Repeating it changes
+ * nothing. False if it is to be asked again soon: so many large mails are under way that this one would be in others' way.
+ */
 export async function authenticateMessage(
   deps: Dependencies,
   { workspaceId, threadId, message }: { workspaceId: string; threadId: string; message: InboundMessage },
   cause: Cause,
-): Promise<void> {
+): Promise<boolean> {
   const { number, messageId, identityId, classification, subject } = message;
   const { state: thread } = await deps.threads.load(threadId);
-  if (!awaitsAuthentication(thread, number)) return;
+  if (!awaitsAuthentication(thread, number)) return true;
   const authentication = await authenticationOf(deps, message);
+  if (authentication === "no room") return false;
   const fromEmail = message.from?.address ?? null;
   const contact = fromEmail === null ? undefined : await contactOf(deps, workspaceId, fromEmail);
   const authenticated = {
@@ -36,9 +40,10 @@ export async function authenticateMessage(
     authentication,
   };
   await onThread(deps, { threadId, command: { type: "AuthenticateMessage", message: authenticated } }, cause);
+  return true;
 }
 
-async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication> {
+async function authenticationOf(deps: Dependencies, message: InboundMessage): Promise<Authentication | "no room"> {
   const received = await receptionOf(deps, message);
   if (!received) return unproven;
   const { envelope, remote, headers, sizeBytes } = received.data;
@@ -47,15 +52,20 @@ async function authenticationOf(deps: Dependencies, message: InboundMessage): Pr
     const raw = await rawOf(deps, message.rawSha256);
     return raw && work(raw);
   };
+  const isLarge = sizeBytes > largeBytes;
+  const { workspaceId } = received.data;
   const withRaw = <T>(work: (raw: Buffer) => Promise<T>): Promise<T | undefined> =>
-    sizeBytes > largeBytes ? room.take(sizeBytes, () => asItCame(work), received.data.workspaceId) : asItCame(work);
+    isLarge ? room.take(sizeBytes, () => asItCame(work), workspaceId) : asItCame(work);
   const mail = { withRaw, envelopeFrom: envelope.from, remote, turn: message.identityId };
-  return deps.authenticator.authenticate(mail, sender);
+  const authenticate = () => deps.authenticator.authenticate(mail, sender);
+  return isLarge ? (largeAtOnce.takeNow(1, authenticate, workspaceId) ?? "no room") : authenticate();
 }
 
 /** Mails above this size wait for room in memory. None is held while DNS is asked: then the sender would decide for how long. */
 const largeBytes = 256 * 1024;
 const room = createRoom(64 * 1024 * 1024);
+/** They are slow, and have a part of the places alone: half of it at most for one workspace. */
+const largeAtOnce = createRoom(64);
 
 async function rawOf(deps: Dependencies, sha256: string): Promise<Buffer | undefined> {
   try {

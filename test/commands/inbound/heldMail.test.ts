@@ -57,6 +57,21 @@ describe("held mail", () => {
     expect((await world.state.thread()).newestWord?.number).to.equal(3);
   });
 
+  it("is not read before it is released, nor is a repetition ever", async () => {
+    const world = await createSendWorld({ inboundCap: 2 });
+    const { parser } = world.node;
+    const { parse } = parser;
+    const read: string[] = [];
+    parser.parse = (raw, about) => {
+      read.push(about.turn);
+      return parse(raw, about);
+    };
+    for (const number of [2, 3, 3, 2]) await receive(world, [{ number, names: [1] }]);
+    await fileInbox(world.node, identityId, cause);
+    expect(dataOf(world, "FilingDecided")).to.have.length(5);
+    expect(read, "the one that is shown").to.deep.equal([identityId]);
+  });
+
   it("of a machine makes nothing stale", async () => {
     const world = await createSendWorld();
     const draftId = await world.submit();

@@ -5,7 +5,7 @@ import { eachOf, type Lookup, type Resolver } from "#src/dns/resolver.ts";
 /** Milliseconds a zone is not asked again. */
 const deadMs = 60_000;
 /** A failure that came quicker costs nobody anything. */
-const slowMs = 1_000;
+const slowMs = 3_000;
 /** Of so many slow failures in a row it is the zone, and no lost packet. */
 const failures = 3;
 const maxZones = 10_000;

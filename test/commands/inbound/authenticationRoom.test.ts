@@ -1,0 +1,69 @@
+import { expect } from "chai";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { authenticateMail } from "#src/processes/authenticateMail.ts";
+import { mailReceived } from "#test/support/examples/index.ts";
+
+describe("authenticating large mails", () => {
+  /** Mails whose senders' DNS is silent until `stop`. */
+  function world(sizeBytes: number) {
+    let stop = (): void => {};
+    const silence = new Promise<never>((_, reject) => (stop = () => reject(new Error("stopped"))));
+    const begun: string[] = [];
+    const received = (workspaceId: string) => {
+      const mail = { number: 1, references: [], identityId: workspaceId, workspaceId, rawSha256: "" };
+      return { ...mailReceived(mail), sizeBytes };
+    };
+    const deps = {
+      threads: { load: async () => ({ state: { unauthenticated: [1] } }) },
+      store: { read: async (stream: string) => [{ data: received(stream.slice("inbox-".length)) }] },
+      authenticator: {
+        authenticate: ({ turn }: { turn: string }) => {
+          begun.push(turn);
+          return silence;
+        },
+      },
+    } as unknown as Dependencies;
+    const { MessageReceived } = authenticateMail(deps).on;
+    const ended: unknown[] = [];
+    const come = (workspaceId: string) => {
+      const data = {
+        number: 1,
+        identityId: workspaceId,
+        inboxRevision: 0,
+        from: null,
+        deliveryId: received(workspaceId).deliveryId,
+      };
+      const event = { stream: "thread-1", metadata: { workspaceId }, data } as any;
+      return Promise.resolve(MessageReceived!(event, { cause: {} } as any)).then(
+        (answer) => ended.push(answer),
+        () => {},
+      );
+    };
+    return { come, begun, ended, stop };
+  }
+  const settle = async () => {
+    for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  it("leaves places to others: what finds no room gives its own back at once", async () => {
+    const { come, begun, ended, stop } = world(300_000);
+    const all = Array.from({ length: 40 }, () => come("flooded"));
+    await settle();
+    expect(begun, "half of those that may be large").to.have.length(32);
+    expect(ended).to.deep.equal(Array(8).fill({ againInMs: 1_000 }));
+    all.push(come("other"));
+    await settle();
+    expect(begun.at(-1)).to.equal("other");
+    stop();
+    await Promise.all(all);
+  });
+
+  it("is about large ones alone", async () => {
+    const { come, begun, stop } = world(2_000);
+    const all = Array.from({ length: 100 }, () => come("flooded"));
+    await settle();
+    expect(begun).to.have.length(100);
+    stop();
+    await Promise.all(all);
+  });
+});

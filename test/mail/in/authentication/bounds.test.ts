@@ -1,0 +1,140 @@
+import { expect } from "chai";
+import type { Lookup, Resolver } from "#src/dns/resolver.ts";
+import { eachOf } from "#src/dns/resolver.ts";
+import { createMailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
+import { fewSignatures } from "#src/mail/in/authentication/signatureLimits.ts";
+import { sparingDeadZones } from "#src/mail/in/authentication/sparingDeadZones.ts";
+import { signersOf } from "#src/mail/in/authentication/verifyMail.ts";
+import { mail } from "../mails.ts";
+
+const asking = (lookUp: (name: string) => Promise<Lookup<never>>): Resolver =>
+  eachOf({} as never, () => lookUp as never);
+
+describe("DNS that does not answer", () => {
+  const silence = { outcome: "temporary_failure", reason: "no answer" } as const;
+
+  function zones() {
+    let now = 0;
+    const asked: string[] = [];
+    let answer: () => Lookup<never> = () => {
+      now += 4_000;
+      return silence;
+    };
+    const resolver = asking(async (name) => {
+      asked.push(name);
+      return answer();
+    });
+    return {
+      resolver: sparingDeadZones(resolver, { monotonic: () => now }),
+      asked,
+      pass: (ms: number) => (now += ms),
+      answers: (found: () => Lookup<never>) => (answer = found),
+    };
+  }
+
+  it("is not waited for again for a minute, by any name of its zone, once it failed three times in a row", async () => {
+    const { resolver, asked, pass, answers } = zones();
+    for (const name of ["dead.example", "_dmarc.dead.example", "s._domainkey.mail.dead.example"])
+      await resolver.txt(name);
+    expect(asked).to.have.length(3);
+    expect(await resolver.mx("other.dead.example")).to.include({ outcome: "temporary_failure" });
+    expect(asked, "nobody was asked").to.have.length(3);
+    answers(() => ({ outcome: "missing" }));
+    expect(await resolver.txt("living.example"), "another zone").to.deep.equal({ outcome: "missing" });
+    pass(60_000);
+    expect(await resolver.txt("dead.example"), "a minute later").to.deep.equal({ outcome: "missing" });
+  });
+
+  it("is asked on where a packet was lost, or the failure came at once", async () => {
+    const { resolver, asked, answers, pass } = zones();
+    const slowly = () => {
+      pass(4_000);
+      return silence;
+    };
+    for (const found of [slowly, slowly, () => ({ outcome: "missing" }) as const, slowly, slowly]) {
+      answers(found);
+      await resolver.txt("flaky.example");
+    }
+    answers(() => silence);
+    for (let n = 0; n < 5; n++) await resolver.txt("failing.example");
+    answers(() => ({ outcome: "missing" }));
+    expect(await resolver.txt("flaky.example")).to.deep.equal({ outcome: "missing" });
+    expect(await resolver.txt("failing.example")).to.deep.equal({ outcome: "missing" });
+    expect(asked).to.have.length(12);
+  });
+
+  it("keeps no mail in memory while it is waited for", async () => {
+    let held = 0;
+    let [asks, heldWhileAsking] = [0, 0];
+    const raw = mail([
+      "From: a@silent.example",
+      "DKIM-Signature: v=1; a=rsa-sha256; d=silent.example; s=s; h=from; bh=x; b=x",
+    ]);
+    const resolver = asking(async (name) => {
+      if (!name.includes("_domainkey")) return silence;
+      asks += 1;
+      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+      heldWhileAsking = Math.max(heldWhileAsking, held);
+      return silence;
+    });
+    // The sums are done at once: a thread would do the same.
+    const { verifySender, verifySignatures } = await import("#src/mail/in/authentication/verifyMail.ts");
+    const pool = {
+      run: async (job: any): Promise<any> => {
+        if (job.name === "signers") return signersOf(job.bytes);
+        return job.name === "sender" ? verifySender(job.sender, job.answers) : verifySignatures(job.bytes, job.answers);
+      },
+    };
+    const authenticator = createMailAuthenticator({ resolver, clock: { monotonic: () => 0 }, pool });
+    const withRaw = async <T>(work: (bytes: Buffer) => Promise<T>): Promise<T> => {
+      held += 1;
+      return work(raw).finally(() => (held -= 1));
+    };
+    const remote = { ip: "192.0.2.1", helo: "x.example" };
+    const from = { address: "a@silent.example", fromCount: 1 };
+    const found = await authenticator.authenticate(
+      { withRaw, envelopeFrom: "a@silent.example", remote, turn: "a" },
+      from,
+    );
+    // Its body hash is wrong, whatever its key is.
+    expect(found).to.include({ spf: "temperror", dkim: "fail", dmarc: "temperror", aligned: false });
+    expect([asks, heldWhileAsking]).to.deep.equal([1, 0]);
+  });
+});
+
+describe("the signatures that are looked at", () => {
+  const signature = (n: number) => `DKIM-Signature: v=1; d=x${n}.example; s=s; b=x`;
+  const names = (raw: Buffer) => signersOf(raw).asks;
+
+  it("are the five lowest, and the mail stays as it came for all else", () => {
+    const raw = mail([...[1, 2, 3, 4, 5, 6, 7].map(signature), "From: a@x.example"], signature(8));
+    expect(names(raw)).to.deep.equal([3, 4, 5, 6, 7].map((n) => `TXT s._domainkey.x${n}.example`));
+    const few = fewSignatures(raw);
+    expect(few.length).to.equal(raw.length);
+    expect(few.toString().replaceAll("xKIM", "DKIM")).to.equal(raw.toString());
+    expect(few.toString().match(/xKIM/g), "two, and none in the body").to.have.length(2);
+  });
+
+  it("are counted as the library finds them: a name that is folded before its colon is one", () => {
+    const folded = [1, 2, 3, 4, 5, 6].map((n) => signature(n).replace(":", "\r\n :"));
+    expect(
+      fewSignatures(mail([...folded, "From: a@x.example"]))
+        .toString()
+        .match(/xKIM/g),
+    ).to.have.length(1);
+  });
+
+  it("are all of a mail that has no more, which is not copied", () => {
+    const raw = mail([...[1, 2, 3, 4, 5].map(signature), "From: a@x.example"]);
+    expect(fewSignatures(raw)).to.equal(raw);
+  });
+
+  it("are none of a header as no mail needs it", () => {
+    for (const header of [
+      [signature(1), `From: ${"a@x.example, ".repeat(2_000)}`],
+      [signature(1), ...Array.from({ length: 5_000 }, () => "X-A: b")],
+      [` ${signature(1)}`],
+    ])
+      expect(signersOf(mail(header))).to.deep.equal({ overloaded: true, asks: [] });
+  });
+});
