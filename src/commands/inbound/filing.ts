@@ -13,6 +13,7 @@ import {
   type ReadMail,
   type Received,
   readMail,
+  readMails,
   readTogether,
   receivedAt,
   receivedFrom,
@@ -71,7 +72,7 @@ async function filePage(
   const shown = new Set(decided.filter(isShown).map(({ inboxRevision }) => inboxRevision));
   const toRead = page.filter(({ revision }) => shown.has(revision));
   return withRoom(toRead, async () => {
-    const read = await Promise.all(toRead.map((event) => readMail(deps, event)));
+    const read = await readMails(deps, toRead);
     const mails = new Map(read.map((mail) => [mail.event.revision, mail]));
     const decisions = decided.map((decision) => {
       const mail = mails.get(decision.inboxRevision);
@@ -136,12 +137,15 @@ export async function finishFilings(
   { identityId, decisions, mails }: Decided,
   cause: Cause,
 ): Promise<void> {
-  const mailOf = async (decision: FilingDecision): Promise<ReadMail> => {
+  const mailOf = async (decision: PendingFiling): Promise<ReadMail> => {
     const { inboxRevision } = decision;
     const known = mails.get(inboxRevision);
     if (known) return known;
     const event = await receivedAt(deps, identityId, inboxRevision);
-    const mail = isHeld(decision) ? { event, parsed: noContent } : await readMail(deps, event);
+    const mail =
+      isHeld(decision) || decision.quarantined !== undefined
+        ? { event, parsed: noContent }
+        : await readMail(deps, event);
     mails.set(inboxRevision, mail);
     return mail;
   };

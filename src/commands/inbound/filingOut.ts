@@ -11,7 +11,7 @@ import { contactId, derivedId } from "../ids.ts";
 import { absorbThread, onItself } from "../threads/threads.ts";
 import { noContent, shortened } from "./quarantined.ts";
 import type { ReadMail } from "./readMail.ts";
-import { type Failure, isInfrastructure } from "./unrecordable.ts";
+import { type Failure, isInfrastructure, NoLongerReadable } from "./unrecordable.ts";
 
 /** Bodies up to this many bytes of JSON are stored in the event; larger ones in the blob store. */
 const inlineBodyBytes = 48 * 1024;
@@ -21,11 +21,11 @@ const searchedCharacters = 8_000;
 /** What became of decisions: those that could not be carried out, and those that wait behind one of these. */
 export type CarriedOut = { failures: Failure[]; waiting: PendingFiling[] };
 
-type Carrying = { decisions: readonly PendingFiling[]; mailOf(decision: FilingDecision): Promise<ReadMail> };
+type Carrying = { decisions: readonly PendingFiling[]; mailOf(decision: PendingFiling): Promise<ReadMail> };
 
 /**
  * Does what filing decisions say, in the order of their numbers on each thread, several threads at once. Every step may have been done
- * before: threads refuse numbers not above their newest. Throws if a mail cannot be read, which is never the mail's fault.
+ * before: threads refuse numbers not above their newest. Throws if a mail cannot be read for now.
  */
 export async function carryOut(deps: Dependencies, { decisions, mailOf }: Carrying, cause: Cause): Promise<CarriedOut> {
   const failures: Failure[] = [];
@@ -99,6 +99,10 @@ async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: 
 type Filing = { decision: PendingFiling; mail: ReadMail };
 
 async function file(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {
+  const { unreadable } = mail.parsed;
+  // It was shown to be readable, or it would have been decided otherwise: nobody is shown an empty mail for it.
+  const isLost = unreadable !== null && decision.disposition === "threaded" && decision.quarantined === undefined;
+  if (isLost) throw new NoLongerReadable(unreadable);
   const shown = decision.quarantined === undefined ? mail : { event: shortened(mail.event), parsed: noContent };
   const filing = { decision, mail: shown };
   return isHeld(decision) ? holdMessage(deps, filing, cause) : fileMessage(deps, filing, cause);

@@ -5,6 +5,7 @@ import type { Recorded } from "#streams/event.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { createRoom, type Room } from "../room.ts";
+import { untilGivenUp } from "./unreadable.ts";
 
 /** A received mail with what could be read of it. */
 export type ReadMail = { event: Recorded<InboxEvent>; parsed: ParsedMail };
@@ -58,8 +59,18 @@ export async function receivedAt(
   return received;
 }
 
-/** A mail and what could be read of it. Throws Unavailable if storage is away. */
-export async function readMail(deps: Dependencies, event: Received): Promise<ReadMail> {
+/** A mail and what could be read of it. Throws Unavailable if storage is away, and a few times whatever else fails (unreadable.ts). */
+export const readMail = (deps: Dependencies, event: Received): Promise<ReadMail> =>
+  untilGivenUp(deps, event, () => readStored(deps, event));
+
+/** Several; rejects if one does, but not before all have ended: each counts its own failures. */
+export async function readMails(deps: Dependencies, received: readonly Received[]): Promise<ReadMail[]> {
+  const reading = received.map((event) => readMail(deps, event));
+  await Promise.allSettled(reading);
+  return Promise.all(reading);
+}
+
+async function readStored(deps: Dependencies, event: Received): Promise<ReadMail> {
   const raw = await rawOf(deps, event);
   if (!raw) return { event, parsed: unreadableMail("the stored mail is missing or damaged") };
   const { identityId, rawSha256 } = event.data;

@@ -4,13 +4,8 @@ import { Rejected } from "#streams/decider.ts";
 import type { PendingFiling } from "#streams/filing/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { countFailure, forgetFailures } from "./failures.ts";
 
-/** So often an error that may pass is waited out, with the pauses of the runner some 9 s; one that cannot pass is believed at once. */
-const maxTries = 4;
-/** Sends that wait at the barrier file too: tries that follow closer than this count as one, in milliseconds. */
-const triesApartMs = 450;
-/** Counts of tries kept; the oldest go. A mail whose count is gone is tried a few times more. */
-const maxCounted = 1_000;
 const maxReasonLength = 500;
 
 /** What went wrong with something outside: the log, the database, a disk. It says nothing about a mail, and is waited for. */
@@ -22,34 +17,29 @@ export function isInfrastructure(error: unknown): boolean {
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) && !/^(22|54)/.test(code);
 }
 
+/** A mail that was read when it was decided about, and cannot be any more. */
+export class NoLongerReadable extends Error {
+  override readonly name = "NoLongerReadable";
+}
+
 /** True for an error that another try cannot cure. */
-export const isForGood = (error: unknown): boolean => error instanceof InvalidAppend || error instanceof Rejected;
+export const isForGood = (error: unknown): boolean =>
+  error instanceof InvalidAppend || error instanceof Rejected || error instanceof NoLongerReadable;
 
 /** What the ledger shows; the error itself is the log's. */
 export function reasonOf(error: unknown): string {
   if (error instanceof InvalidAppend) return "it could not be recorded: it does not fit into an event";
+  if (error instanceof NoLongerReadable) return storableLine(error.message, maxReasonLength);
   if (error instanceof Rejected) return storableLine(`it could not be recorded: ${error.message}`, maxReasonLength);
   return "it could not be recorded";
 }
 
-/** How often carrying a decision out has failed for reasons of its own, and when it did last, in milliseconds of the monotonic clock. */
-type Tries = { failed: number; at: number };
-
-const triesOf = new WeakMap<object, Map<string, Tries>>();
-
 /** True once it has failed often enough to be the mail's fault. */
-function isEnough({ filings, clock }: Pick<Dependencies, "filings" | "clock">, what: string, error: unknown): boolean {
-  const tries = triesOf.get(filings) ?? new Map<string, Tries>();
-  triesOf.set(filings, tries);
-  const now = clock.monotonic();
-  const before = tries.get(what) ?? { failed: 0, at: Number.NEGATIVE_INFINITY };
-  const counts = now - before.at >= triesApartMs;
-  const failed = before.failed + (counts ? 1 : 0);
-  tries.delete(what);
-  if (isForGood(error) || failed >= maxTries) return true;
-  tries.set(what, { failed, at: counts ? now : before.at });
-  if (tries.size > maxCounted) tries.delete(tries.keys().next().value as string);
-  return false;
+function isEnough(deps: Pick<Dependencies, "filings" | "clock">, what: string, error: unknown): boolean {
+  const { isTheLast, isOver } = countFailure(deps, what);
+  if (!isForGood(error) && !isTheLast && !isOver) return false;
+  forgetFailures(deps, what);
+  return true;
 }
 
 /** A decision, and why it could not be carried out. */

@@ -51,6 +51,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "a mail cannot be read, quarantining it",
+    todo: "Reading its stored bytes failed several times, for a reason that nothing else has. It is filed by its headers, without its content, and its thread asks for review; mail behind it goes on. `err` says why: damage in the database (SQLSTATE `XX…`: see 'Restore'), or a bug to report.",
+  },
+  {
+    level: "error",
     says: "the embedded PostgreSQL has stopped, restarting it",
     todo: "It crashed or was killed. If it happens again, look for a lack of memory or of disk.",
   },

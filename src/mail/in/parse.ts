@@ -6,8 +6,8 @@ export type { ParsedAttachment, ParsedMail } from "./parsedMail.ts";
 
 export type MailParser = {
   /**
-   * Never fails because of what a mail contains: then `unreadable` says why. Rejects if no thread can be started, or after the pool was
-   * closed: then nothing is known of the mail. `turn`: the identity it is for. `sha256`: of the bytes; the same ones are parsed once, for
+   * Never fails because of what a mail contains: then `unreadable` says why. Rejects with ReadersAway if no thread can be started, or
+   * after the pool was closed: then nothing is known of the mail. `turn`: the identity it is for. `sha256`: of the bytes; the same ones are parsed once, for
    * all who ask at about the same time.
    */
   parse(raw: Buffer, about: { turn: string; sha256: string }): Promise<ParsedMail>;

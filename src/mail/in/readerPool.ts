@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { FixedQueue, Piscina } from "piscina";
+import { ReadersAway } from "./readersAway.ts";
 import type { ReaderOutcome, ReaderTask } from "./readerThread.ts";
 import { createTurns } from "./turns.ts";
 
@@ -13,8 +14,8 @@ export type JobOptions = {
 
 export type ReaderPool = {
   /**
-   * Has a thread do the job. Throws ReadingFault for what the mail did to the reader or took too long for; any other error says nothing of
-   * the mail: no thread can be started, or the pool is closed.
+   * Has a thread do the job. Throws ReadingFault for what the mail did to the reader or took too long for, and ReadersAway where no thread
+   * can be started, or the pool is closed.
    */
   run<T>(job: Job, options: JobOptions): Promise<T>;
   /** What it has done since it was made. */
@@ -183,7 +184,8 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
       task.reject(closedError());
     } else if (!stop.signal.aborted) {
       const reason = faultOf(error);
-      task.reject(timer === undefined || reason === undefined ? error : new ReadingFault(reason));
+      if (timer !== undefined && reason !== undefined) task.reject(new ReadingFault(reason));
+      else task.reject(new ReadersAway(`mail cannot be read now: ${error.message}`, { cause: error }));
     } else if (inSlowPlace) {
       counts.givenUp += 1;
       task.reject(new ReadingFault(`reading took more than ${slowMs} ms`));
@@ -214,7 +216,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   };
 }
 
-const closedError = () => new Error("the readers of mail are closed");
+const closedError = () => new ReadersAway("the readers of mail are closed");
 
 /** What the mail did to its thread, or how reading it failed; undefined if the thread was ended by us. */
 function faultOf(error: NodeJS.ErrnoException): string | undefined {

@@ -5,6 +5,7 @@ import { fileInbox } from "#src/commands/inbound/filing.ts";
 import { releaseHeld } from "#src/commands/inbound/releaseHeldMail.ts";
 import { queueSend } from "#src/commands/sends/queueSend.ts";
 import { type EventStore, InvalidAppend, type NewEvent, Unavailable } from "#src/eventStore/eventStore.ts";
+import { ReadersAway } from "#src/mail/in/readersAway.ts";
 import { idOf } from "#streams/event.ts";
 import { cause, createSendWorld, identityId, refusal, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { Crashed, type Fault } from "#test/support/faultyEventStore.ts";
@@ -241,5 +242,124 @@ describe("a mail that cannot be recorded", () => {
       [3, false],
     ]);
     expect((await deps.filings.load(identityId)).state.held.count).to.equal(0);
+  });
+});
+
+describe("a mail that cannot be read", () => {
+  const damaged = Object.assign(new Error("invalid page in block 7"), { code: "XX001" });
+  const bug = new TypeError("cannot read it");
+  /** An instance whose blobs or parser fail for the mails of these numbers. */
+  function failing(world: SendWorld, fails: (number: number) => Error | undefined, where: "blobs" | "parser") {
+    const { deps, alarms } = refusing(world, () => undefined);
+    const failure = (raw: Buffer | undefined) => fails(Number(/^mail (\d+)/.exec(String(raw))?.[1]));
+    const { blobs, parser } = deps;
+    const get = async (sha256: string) => {
+      const raw = await blobs.get(sha256);
+      const error = failure(raw);
+      if (error) throw error;
+      return raw;
+    };
+    const parse: typeof parser.parse = async (raw, about) => {
+      const error = failure(raw);
+      if (error) throw error;
+      return parser.parse(raw, about);
+    };
+    return { alarms, deps: where === "blobs" ? { ...deps, blobs: { ...blobs, get } } : { ...deps, parser: { parse } } };
+  }
+  /** Files until everything is filed; answers in how many runs. */
+  async function fileAll(world: SendWorld, deps: Parameters<typeof fileInbox>[0], most = 50): Promise<number> {
+    for (let runs = 1; runs <= most; runs++, world.sleepThrough(500)) {
+      if (
+        await file(deps).then(
+          () => true,
+          () => false,
+        )
+      )
+        return runs;
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  for (const [what, where, error] of [
+    ["whose bytes are damaged", "blobs", damaged],
+    ["that its parser fails on", "parser", bug],
+  ] as const) {
+    it(`is filed by its headers, ${what}, and those behind it go on`, async () => {
+      const world = await createSendWorld({ deliveries: 1 });
+      const draftId = await world.submit();
+      const { deps, alarms } = failing(world, (number) => (number === 3 ? error : undefined), where);
+      await receive(world, [
+        { number: 2, names: [] },
+        { number: 3, names: [1] },
+        { number: 4, names: [] },
+      ]);
+      expect(await fileAll(world, deps)).to.equal(4);
+      expect(messages(world).map(({ number, quarantined }) => [number, quarantined])).to.deep.equal([
+        [1, false],
+        [2, false],
+        [3, true],
+        [4, false],
+      ]);
+      expect(threadOf(world, 3)).to.equal(world.threadId());
+      const decided = eventsOf(world, "FilingDecided").find(({ data }) => data.rfcMessageId === id(3))!;
+      expect(decided.data).to.deep.include({ disposition: "quarantined", reason: "it could not be read" });
+      expect((await world.state.thread()).needsReview).to.equal(true);
+      expect(alarms).to.have.length(1);
+      expect(await refusal(queueSend(deps, { draftId, kind: "api_key" }, cause))).to.equal("stale_draft");
+    });
+  }
+
+  it("is given up by itself, however many fail with it and whenever they began", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    let isLate = false;
+    const { deps, alarms } = failing(
+      world,
+      (number) => (number === 2 || (number === 3 && isLate) ? bug : undefined),
+      "parser",
+    );
+    await receive(
+      world,
+      [2, 3, 4].map((number) => ({ number, names: [1] })),
+    );
+    expect(await fileAll(world, deps, 2)).to.equal(Number.POSITIVE_INFINITY);
+    isLate = true;
+    expect(await fileAll(world, deps)).to.be.below(10);
+    expect(messages(world).map(({ quarantined }) => quarantined)).to.deep.equal([false, true, true, false]);
+    expect(alarms).to.have.length(2);
+  });
+
+  it("is a marker where it had been read before a crash", async () => {
+    const world = await createSendWorld({ deliveries: 1 });
+    await receive(world, [
+      { number: 2, names: [1] },
+      { number: 3, names: [1] },
+    ]);
+    const crashing = refusing(world, ({ type }) => (type === "MessageReceived" ? new Crashed("now") : undefined));
+    await file(crashing.deps).catch(() => {});
+    expect((await world.createNode().filings.load(identityId)).state.pending).to.have.length(2);
+    const { deps, alarms } = failing(world, (number) => (number === 2 ? damaged : undefined), "blobs");
+    expect(await fileAll(world, deps)).to.be.below(10);
+    expect(messages(world).map(({ number, quarantined }) => [number, quarantined])).to.deep.equal([
+      [1, false],
+      [2, true],
+      [3, false],
+    ]);
+    expect(quarantines(world).map(({ reason }) => reason)).to.deep.equal(["it could not be read"]);
+    expect(alarms).to.have.length(2);
+  });
+
+  it("is waited for as long as something else may be the cause, and read then", async () => {
+    for (const error of [new Unavailable("away"), new ReadersAway("no thread"), damaged]) {
+      const world = await createSendWorld({ deliveries: 1 });
+      let isAway = true;
+      const { deps, alarms } = failing(world, () => (isAway ? error : undefined), "parser");
+      await receive(world, [{ number: 2, names: [1] }]);
+      const tries = error === damaged ? 3 : 20;
+      expect(await fileAll(world, deps, tries)).to.equal(Number.POSITIVE_INFINITY);
+      isAway = false;
+      await file(deps);
+      expect(messages(world).at(-1)).to.include({ number: 2, quarantined: false });
+      expect(alarms).to.deep.equal([]);
+    }
   });
 });
