@@ -2,7 +2,8 @@
 export type Room = {
   /**
    * Does the work once the bytes fit beside those of the work under way, in order; more than there is, when nothing else is. `share`: whose
-   * they are, if that matters. One of them takes half of the room at most (more only alone), and what waits for that lets others pass.
+   * they are, if that matters. One of them takes half of the room at most (more only alone), and who holds least comes first: who fills the
+   * room goes behind those who hold nothing, however much of theirs waits.
    */
   take<T>(bytes: number, work: () => Promise<T>, share?: string): Promise<T>;
   /** The same at once; undefined if it would have to wait. */
@@ -17,17 +18,27 @@ export function createRoom(totalBytes: number): Room {
   const usedBy = new Map<string, number>();
   let used = 0;
 
-  function hasShare({ bytes, share }: Taken): boolean {
+  const ownOf = ({ share }: Taken): number => (share === undefined ? 0 : (usedBy.get(share) ?? 0));
+
+  function hasShare(taken: Taken): boolean {
+    const { bytes, share } = taken;
     if (share === undefined) return true;
-    const own = usedBy.get(share) ?? 0;
+    const own = ownOf(taken);
     return own === 0 || own + bytes <= totalBytes / 2;
   }
 
   const fits = ({ bytes }: Taken): boolean => used === 0 || used + bytes <= totalBytes;
 
+  /** The longest waiting of those who hold least. */
+  function nextIn(): Waiting | undefined {
+    let next: Waiting | undefined;
+    for (const each of waiting) if (hasShare(each) && (!next || ownOf(each) < ownOf(next))) next = each;
+    return next;
+  }
+
   function letIn(): void {
     for (;;) {
-      const next = waiting.find(hasShare);
+      const next = nextIn();
       if (!next || !fits(next)) return;
       waiting.splice(waiting.indexOf(next), 1);
       use(next, next.bytes);

@@ -60,6 +60,29 @@ describe("a room for large things", () => {
     expect(begun.slice(3), "more than its half alone").to.deep.equal(["a4", "a20"]);
   });
 
+  it("lets in first who holds least, however many others wait before", async () => {
+    const room = createRoom(10);
+    const [begun, ends]: [string[], (() => void)[]] = [[], []];
+    const take = (share: string, bytes: number) =>
+      room.take(
+        bytes,
+        () => {
+          begun.push(share);
+          return new Promise<void>((resolve) => ends.push(resolve));
+        },
+        share,
+      );
+    const all = ["a", "a", "b", "b", "a", "b", "a", "c"].map((share) => take(share, 2.5));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(begun).to.deep.equal(["a", "a", "b", "b"]);
+    for (let next = ends.shift(); next; next = ends.shift()) {
+      next();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await Promise.all(all);
+    expect(begun.slice(4)).to.deep.equal(["c", "a", "b", "a"]);
+  });
+
   it("says at once where there is none", async () => {
     const room = createRoom(10);
     let end = (): void => {};

@@ -31,6 +31,7 @@ const pageSize = 50;
  */
 export async function fileInbox(deps: Dependencies, identityId: string, cause: Cause): Promise<void> {
   let chains = createChains();
+  let received: Received[] = [];
   for (;;) {
     const { state: filing } = await deps.filings.load(identityId);
     if (filing.pending.length > 0) {
@@ -39,7 +40,9 @@ export async function fileInbox(deps: Dependencies, identityId: string, cause: C
       await withRoom(left, () => finishFilings(deps, { identityId, decisions: pending, mails: new Map() }, cause));
       continue;
     }
-    const received = await receivedFrom(deps, identityId, { from: filing.decidedUpTo + 1, count: pageSize });
+    const from = filing.decidedUpTo + 1;
+    received = received.filter(({ revision }) => revision >= from);
+    if (received.length === 0) received = await receivedFrom(deps, identityId, { from, count: pageSize });
     if (received.length === 0) return;
     const page = readTogether(received);
     const { lastNumber } = filing;

@@ -15,12 +15,9 @@ const blobPatienceMs = 10 * 60_000;
 
 export type Received = Recorded<InboxEvent>;
 
-/** Mails that are read together take at most so many bytes as they came, unless it is a single one: read, they take some times as many. */
-const togetherBytes = 16 * 1024 * 1024;
-
-/** What mails under way in this process take together, as they came. Anybody may send large ones, and all at once. */
-const mailRoom: Room = createRoom(4 * togetherBytes);
-/** Mails that take no more together do not wait for room behind others. */
+/** What mails under way in this process take together, as they came: read, they take some times as many. Anybody may send large ones. */
+const mailRoom: Room = createRoom(64 * 1024 * 1024);
+/** Mails that take no more together are read together, and do not wait for room. A larger one is read alone. */
 const smallBytes = 256 * 1024;
 
 /** Does the work once there is room for these mails, all of one workspace: beside one that floods us there is room for others. */
@@ -31,12 +28,12 @@ export function withRoom<T>(received: readonly Received[], work: () => Promise<T
 
 const bytesOf = (received: readonly Received[]): number => received.reduce((sum, { data }) => sum + data.sizeBytes, 0);
 
-/** As many as may be read together, from the first. */
+/** As many as are read together, from the first: small ones, or one large one, so that nobody holds room while others of his are read. */
 export function readTogether(received: readonly Received[]): Received[] {
   let bytes = 0;
   const end = received.findIndex(({ data }, index) => {
     bytes += data.sizeBytes;
-    return index > 0 && bytes > togetherBytes;
+    return index > 0 && bytes > smallBytes;
   });
   return received.slice(0, end < 0 ? undefined : end);
 }

@@ -1,0 +1,45 @@
+import { expect } from "chai";
+import { type Received, readTogether, withRoom } from "#src/commands/inbound/readMail.ts";
+
+const kilobytes = 1024;
+const mailsOf = (workspaceId: string, sizes: readonly number[]): Received[] =>
+  sizes.map((size) => ({ data: { workspaceId, sizeBytes: size * kilobytes } }) as Received);
+const sizesOf = (received: readonly Received[]) => received.map(({ data }) => data.sizeBytes / kilobytes);
+
+describe("mails that are read together", () => {
+  it("are small ones, as many as need no room, or a single large one", () => {
+    const together = (...sizes: number[]) => sizesOf(readTogether(mailsOf("a", sizes)));
+    expect(together(100, 100, 56, 1)).to.deep.equal([100, 100, 56]);
+    expect(together(10, 300, 10)).to.deep.equal([10]);
+    expect(together(300, 10)).to.deep.equal([300]);
+    expect(together(40_000, 300)).to.deep.equal([40_000]);
+  });
+
+  it("wait for one mail of those that fill the room, not for all that wait there", async () => {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const read = (workspaceId: string, sizes: readonly number[]) => {
+      const page = readTogether(mailsOf(workspaceId, sizes));
+      const work = () => {
+        begun.push(...page.map(({ data }) => data.workspaceId));
+        return new Promise<void>((resolve) => ends.push(resolve));
+      };
+      return withRoom(page, work);
+    };
+    const later = () => new Promise((resolve) => setImmediate(resolve));
+    const flood = Array.from({ length: 12 }, (_, n) => read(n % 2 ? "flooded" : "flooded too", Array(20).fill(8_192)));
+    await later();
+    expect(begun, "each of two its half").to.have.length(8);
+    const other = read("other", [300]);
+    await later();
+    expect(begun).to.have.length(8);
+    ends.shift()?.();
+    await later();
+    expect(begun[8]).to.equal("other");
+    for (let end = ends.shift(); end; end = ends.shift()) {
+      end();
+      await later();
+    }
+    await Promise.all([...flood, other]);
+  });
+});
