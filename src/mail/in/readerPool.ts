@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import { FixedQueue, Piscina } from "piscina";
 import { ReadersAway } from "./readersAway.ts";
 import type { ReaderOutcome, ReaderTask } from "./readerThread.ts";
+import { createSlowTime } from "./slowTime.ts";
 import { createTurns } from "./turns.ts";
 
 /** A task for a thread: what readerThread.ts does under that name. `bytes` are copied for each try; the caller's are left alone. */
@@ -29,7 +30,7 @@ export type ReaderCounts = {
   begun: number;
   /** First tries that were ended to wait for the slow place. */
   setBack: number;
-  /** Jobs that were given up in the slow place. */
+  /** Jobs that were given up: in the slow place, or after the first try where their identity had had its time there. */
   givenUp: number;
   /** The most that were in the slow place at once. */
   slowAtOnce: number;
@@ -43,6 +44,8 @@ export type ReaderLimits = {
   firstTryMs: number;
   /** Milliseconds in the slow place (default 10,000). */
   slowMs: number;
+  /** Milliseconds beyond the first tries that slow mail of one identity may take in a minute (default 20,000). */
+  slowPerMinuteMs: number;
   /** A mail above this goes to the slow place at once (default 4 MB): so one large mail is read at a time. */
   largeBytes: number;
   /** Megabytes of heap of a thread, the mail's own bytes not counted (default 256). */
@@ -53,6 +56,7 @@ const usual: ReaderLimits = {
   threads: 2,
   firstTryMs: 300,
   slowMs: 10_000,
+  slowPerMinuteMs: 20_000,
   largeBytes: 4 * 1024 * 1024,
   maxHeapMb: 256,
 };
@@ -69,20 +73,30 @@ type Task = {
   reject(error: unknown): void;
 };
 
-type Run = { task: Task; slow: boolean; begunAt: number; timer?: NodeJS.Timeout; stop: AbortController };
+type Run = {
+  task: Task;
+  slow: boolean;
+  begunAt: number;
+  timer?: NodeJS.Timeout;
+  stop: AbortController;
+  /** Set where nothing follows when it is ended: after how many milliseconds that is. */
+  lastsMs?: number;
+};
 
 /** It, and readerThread.ts behind it, export `readInThread`. */
 const entry = fileURLToPath(new URL("./readerWorker.mjs", import.meta.url));
 
 /**
  * Threads that read mail, in turns by identity. A job has a short first try. If that is over, it goes on in the slow place, or waits for it
- * if another one is there: so one thread is always free for what is quick. A thread that hangs or dies costs the job it held, and is
+ * if another one is there: so one thread is always free for what is quick. An identity whose mail has had its time in the slow place waits
+ * for no more of it this minute: a stranger cannot hold up for long whom he writes to. A thread that hangs or dies costs the job it held, and is
  * replaced.
  */
 export function createReaderPool(limits: Partial<ReaderLimits & { entry: string }> = {}): ReaderPool {
-  const { threads, firstTryMs, slowMs, largeBytes, maxHeapMb } = { ...usual, ...limits };
+  const { threads, firstTryMs, slowMs, slowPerMinuteMs, largeBytes, maxHeapMb } = { ...usual, ...limits };
   const quick = createTurns<Task>();
   const slow = createTurns<Task>();
+  const slowTime = createSlowTime(slowPerMinuteMs);
   const runs = new Map<number, Run>();
   const counts: ReaderCounts = { begun: 0, setBack: 0, givenUp: 0, slowAtOnce: 0 };
   let pool: Piscina | undefined;
@@ -116,15 +130,28 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     const run = runs.get(job);
     if (!run) return;
     run.begunAt = performance.now();
-    run.timer = run.slow ? setTimeout(() => run.stop.abort(), slowMs) : setTimeout(() => endFirstTry(run), firstTryMs);
+    if (run.slow) endAfter(run, isSpent(run) ? shortMs(run.task.job) : slowMs);
+    else run.timer = setTimeout(() => endFirstTry(run), firstTryMs);
+  }
+
+  const isSpent = ({ task }: Run): boolean => slowTime.isSpent(task.options.turn);
+
+  /** What a mail has whose identity has had its time in the slow place: a large one takes longer than others without being slow. */
+  const shortMs = ({ bytes }: Job): number => firstTryMs * (1 + Math.floor(bytes.length / largeBytes));
+
+  function endAfter(run: Run, lastsMs: number): void {
+    run.lastsMs = lastsMs;
+    run.timer = setTimeout(() => run.stop.abort(), lastsMs - (performance.now() - run.begunAt));
   }
 
   function endFirstTry(run: Run): void {
-    if (slowRuns() > 0) {
+    if (isSpent(run)) {
+      endAfter(run, firstTryMs);
+    } else if (slowRuns() > 0) {
       run.stop.abort();
     } else {
       enterSlowPlace(run);
-      run.timer = setTimeout(() => run.stop.abort(), slowMs - firstTryMs);
+      endAfter(run, slowMs);
     }
   }
 
@@ -171,7 +198,9 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     } finally {
       clearTimeout(run.timer);
       runs.delete(job);
-      queueOf(run).charge(task.options.turn, performance.now() - run.begunAt);
+      const took = performance.now() - run.begunAt;
+      queueOf(run).charge(task.options.turn, took);
+      if (run.slow) slowTime.charge(task.options.turn, took - firstTryMs);
       dispatch();
     }
   }
@@ -179,16 +208,16 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   const queueOf = ({ slow: inSlowPlace }: Run) => (inSlowPlace ? slow : quick);
 
   /** What becomes of a job that was ended: it waits for the slow place, or it is given up. */
-  function fail({ task, slow: inSlowPlace, stop, timer }: Run, error: NodeJS.ErrnoException): void {
+  function fail({ task, lastsMs, stop, timer }: Run, error: NodeJS.ErrnoException): void {
     if (closed) {
       task.reject(closedError());
     } else if (!stop.signal.aborted) {
       const reason = faultOf(error);
       if (timer !== undefined && reason !== undefined) task.reject(new ReadingFault(reason));
       else task.reject(new ReadersAway(`mail cannot be read now: ${error.message}`, { cause: error }));
-    } else if (inSlowPlace) {
+    } else if (lastsMs !== undefined) {
       counts.givenUp += 1;
-      task.reject(new ReadingFault(`reading took more than ${slowMs} ms`));
+      task.reject(new ReadingFault(`reading took more than ${lastsMs} ms`));
     } else {
       counts.setBack += 1;
       slow.add(task.options.turn, task);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { createReaderPool, type JobOptions, type ReaderPool, ReadingFault } from "#src/mail/in/readerPool.ts";
+import { createSlowTime } from "#src/mail/in/slowTime.ts";
 import { createTurns } from "#src/mail/in/turns.ts";
 import { obedientThread, order } from "./parser.ts";
 
@@ -85,5 +86,38 @@ describe("the threads that read mail", function () {
     const large = Array.from({ length: 4 }, (_, n) => run(pool, order({ answer: n }, 2_000), { turn: `${n}` }));
     await Promise.all(large);
     expect(pool.counts()).to.deep.equal({ begun: 5, setBack: 0, givenUp: 0, slowAtOnce: 1 });
+  });
+
+  it("wait for no more slow mail of one identity than it may have in a minute, and read its quick and others' slow mail", async () => {
+    const pool = start({ firstTryMs: 100, slowMs: 600, slowPerMinuteMs: 300, largeBytes: 100_000 });
+    const slow = (turn: string, sleepMs = 60_000) =>
+      run(pool, order({ sleepMs, answer: "read" }), { turn }).catch((error: Error) => error.message);
+    const flood = Array.from({ length: 6 }, () => slow("flooded"));
+    const quick = run(pool, order({ answer: "quick" }), { turn: "flooded" });
+    expect(await Promise.all(flood)).to.deep.equal([
+      "reading took more than 600 ms",
+      ...Array(5).fill("reading took more than 100 ms"),
+    ]);
+    expect(await quick).to.equal("quick");
+    expect(pool.counts().givenUp).to.equal(6);
+    expect(await slow("other", 250)).to.equal("read");
+    const large = await run(pool, order({ sleepMs: 60_000 }, 250_000), { turn: "flooded" }).catch(String);
+    expect(large).to.include("reading took more than 300 ms");
+  });
+});
+
+describe("the time of slow mail", () => {
+  it("is an identity's own, and there again after a minute", () => {
+    let now = 0;
+    const time = createSlowTime(20, () => now);
+    time.charge("a", 15);
+    expect(time.isSpent("a")).to.equal(false);
+    now = 59_999;
+    time.charge("a", 5);
+    expect([time.isSpent("a"), time.isSpent("b")]).to.deep.equal([true, false]);
+    now = 60_000;
+    expect(time.isSpent("a")).to.equal(false);
+    time.charge("a", 5);
+    expect(time.isSpent("a")).to.equal(false);
   });
 });
