@@ -166,6 +166,25 @@ describe("attacks by mail", function () {
     expect(reason).to.match(/^only its first \d+ lines were read$/);
   });
 
+  it("hears the customer behind 100 KB of recipients, and while slow mail is being read", async () => {
+    const recipients = Array.from({ length: 1_700 }, (_, n) => `somebody.number.${n}@a-long-name.customer.example`);
+    const padding = `To: ${recipients.join(",\r\n ")}\r\n`;
+    await hand(mail({ id: "asked@customer.example" }));
+    const { draft, message } = await answered();
+    expect(draft.status).to.equal(201);
+    for (const { raw } of slowMails.htmls().slice(0, 5)) await hand(raw);
+    const word = mail({ id: "word@customer.example", inReplyTo: "asked@customer.example" });
+    await hand(padding + word);
+    // The same message again, by another way.
+    await hand(`Received: from elsewhere.example\r\n${padding}${word}`);
+    const sent = await tenant.ask(`POST /v1/drafts/${draft.json.id}/send`);
+    expect([sent.status, sent.json.error]).to.deep.equal([409, "stale_draft"]);
+    await filed();
+    const [first, again] = (await inbound()).slice(-2);
+    expect((await stored(first!.message_id)).thread_id).to.equal(message.thread_id);
+    expect(again!.disposition).to.equal("duplicate");
+  });
+
   it("believes no Message-ID of ours that we did not make, or made for somebody else", async () => {
     await hand(mail({ id: "real@customer.example" }));
     const { message } = await answered();
