@@ -38,8 +38,14 @@ describe("what filing knows of threads", () => {
     const opened = { type: "FilingDecided", data: decision(60, {}) } as const;
     await log.append(`filing-${identityId}`, before.length - 1, [{ ...opened, id: node.ids.uuid(), metadata }]);
     const chains = createChains();
+    // What the index says of a thread that it has not seen.
+    const unseen = (threadId: string) => ({ thread_id: threadId, survivor_id: threadId, opened_number: 0 });
+    const query = async (sql: string, [ids]: unknown[] = []) => ({
+      rows: sql.includes("unnest($1::uuid[])") ? (ids as string[]).map(unseen) : [],
+    });
+    const reads = { ...node.reads, ofNone: { query } } as unknown as typeof node.reads;
     for (const page of [1, 2]) {
-      await bringUpToDate(node, chains, { identityId, ids: [], own: ["t60"], mails: [] });
+      await bringUpToDate({ ...node, reads }, chains, { identityId, ids: [], own: ["t60"], mails: [] });
       expect(chains.openedNumber.get("t60"), `page ${page}`).to.equal(60);
     }
   });
