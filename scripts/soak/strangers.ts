@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { Agent, get } from "node:http";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { composeBeside } from "#test/support/besideService.ts";
 import { cpuSecondsOf } from "../support/cpuSeconds.ts";
 import type { Instance } from "../support/instance.ts";
@@ -95,22 +96,13 @@ async function watch(
 }
 
 async function watchHealth({ url }: Instance, signal: AbortSignal): Promise<{ ms: number[]; bad: number }> {
-  const agent = new Agent({ keepAlive: true });
-  const ms: number[] = [];
-  let bad = 0;
-  do {
-    const began = performance.now();
-    const status = await new Promise<number>((resolve) => {
-      get(`${url}/healthz`, { agent }, (response) => {
-        response.resume().on("end", () => resolve(response.statusCode ?? 0));
-      }).on("error", () => resolve(0));
-    });
-    ms.push(performance.now() - began);
-    if (status !== 200) bad += 1;
-    await sleep(lookEveryMs);
-  } while (!signal.aborted);
-  agent.destroy();
-  return { ms, bad };
+  const watcher = new Worker(new URL("./healthWatcherThread.mjs", import.meta.url), {
+    workerData: { url, everyMs: lookEveryMs },
+  });
+  const seen = once(watcher, "message");
+  signal.addEventListener("abort", () => watcher.postMessage("over"));
+  const [answers] = await seen;
+  return answers;
 }
 
 /** One mail after the other to somebody else: how long until each can be read on its thread. */
