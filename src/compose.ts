@@ -105,7 +105,7 @@ export function compose(
     blobs: postgresBlobs(database),
     reads: database.reads,
     projected: waitFor.projected,
-    headerReader: createHeaderReader(readers),
+    headerReader: createHeaderReader(),
     parser: createMailParser(readers),
     resolver,
     authenticator,

@@ -22,7 +22,7 @@ export type MailHeaders = {
   contentDigest: string;
   /** In a bounce: the Message-IDs of the mail it reports. */
   reportedMessageIds: string[];
-  /** Fields with more addresses than are read, of which only the first part was; "header" if that is true of the header. Absent: none. */
+  /** Fields with more addresses than are read, of which only the first part was; in old events also "header", for all of it. Absent: none. */
   cut?: string[];
 };
 

@@ -15,15 +15,11 @@ export const reception = (deps: Dependencies): Reception => ({
 async function receive(deps: Dependencies, { recipients, from, raw, remote }: MailTransaction): Promise<void> {
   const rawSha256 = await deps.blobs.put(raw);
   crashPoint("inbound:blob-stored");
-  const headers = await deps.headerReader.read(raw, { rawSha256, envelopeFrom: from, turn: turnOf(recipients) });
+  const headers = await deps.headerReader.read(raw, { rawSha256, envelopeFrom: from });
   const mail = { remote, rawSha256, sizeBytes: raw.length, headers };
   for (const { recipient, address } of recipients)
     await deliver(deps, recipient, { ...mail, deliveryId: deps.ids.uuid(), envelope: { from, to: address } });
 }
-
-/** One reading for all: in the turn of the first of them. */
-const turnOf = ([first]: MailTransaction["recipients"]): string =>
-  first?.recipient.kind === "identity" ? first.recipient.identityId : "approvals";
 
 type Copy = Omit<InboxEvent["data"], "workspaceId" | "identityId">;
 

@@ -20,44 +20,46 @@ const maxNameBytes = 76;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 const colon = 0x3a;
-const fieldName = /^[!-9;-~]+[ \t]*$/;
-const windows1252 = new TextDecoder("windows-1252");
 
-type Span = { start: number; end: number };
+type Span = { start: number; end: number; text?: string };
 
-/** Reads the fields of these (lower-case) names from any bytes at all, in the first `maxBytes` of them; never throws. */
+/** A field that is looked for, and where it was found: the first few times. */
+type Wanted = { name: string; count: number; spans: Span[] };
+
+/**
+ * Reads the fields of these (lower-case) names from any bytes at all, in the first `maxBytes` of them; never throws. Two megabytes take a
+ * few milliseconds, however many lines they are: the bytes are looked at once, and only what is asked for becomes text.
+ */
 export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>, maxBytes = maxHeaderBytes): HeaderFields {
-  const spans = new Map<string, Span[]>();
-  const counts = new Map<string, number>();
   const header = raw.subarray(0, maxBytes);
+  const wanted = new Map([...names].map((name): [string, Wanted] => [name, { name, count: 0, spans: [] }]));
+  const byLength = groupedByLength(wanted.values());
   let current: Span | undefined;
   let at = 0;
   while (at < header.length) {
-    const newline = header.indexOf(lineFeed, at);
-    const end = newline < 0 ? header.length : newline;
+    const end = endOfLine(header, at);
     const next = end + 1;
     if (isEmptyLine(header, at, end)) {
       at = next;
       break;
     }
-    if (isFolded(header, at)) {
+    if (isBlank(header[at]!)) {
       if (current) current.end = end;
     } else {
-      current = undefined;
-      const field = fieldAt(header, at, end);
-      if (field && names.has(field.name)) {
-        current = { start: field.valueStart, end };
-        counts.set(field.name, (counts.get(field.name) ?? 0) + 1);
-        keep(spans, field.name, current);
-      }
+      const field = fieldAt(header, { start: at, end }, byLength);
+      current = field && { start: field.valueStart, end };
+      if (field && current) keep(field.wanted, current);
     }
     at = next;
   }
-  const all = (name: string): string[] => (spans.get(name) ?? []).map((span) => fieldValue(header, span));
+  const textOf = (span: Span): string => {
+    span.text ??= fieldValue(header, span);
+    return span.text;
+  };
   return {
-    count: (name) => counts.get(name) ?? 0,
-    first: (name) => all(name)[0] ?? "",
-    all,
+    count: (name) => wanted.get(name)?.count ?? 0,
+    first: (name) => wanted.get(name)?.spans.slice(0, 1).map(textOf)[0] ?? "",
+    all: (name) => (wanted.get(name)?.spans ?? []).map(textOf),
     body: raw.subarray(Math.min(at, raw.length)),
   };
 }
@@ -71,27 +73,70 @@ export function startOfBody(raw: Buffer): number {
   return first ? first.at + first.end.length : header.length;
 }
 
+function groupedByLength(all: Iterable<Wanted>): Wanted[][] {
+  const groups: Wanted[][] = Array.from({ length: maxNameBytes }, () => []);
+  for (const wanted of all) groups[wanted.name.length]?.push(wanted);
+  return groups;
+}
+
+/** Lines are short: a search that is called for each costs more than this. */
+function endOfLine(bytes: Buffer, start: number): number {
+  let at = start;
+  while (at < bytes.length && bytes[at] !== lineFeed) at += 1;
+  return at;
+}
+
 const isEmptyLine = (bytes: Buffer, start: number, end: number): boolean =>
   end === start || (end === start + 1 && bytes[start] === carriageReturn);
 
-const isFolded = (bytes: Buffer, at: number): boolean => bytes[at] === 0x20 || bytes[at] === 0x09;
+const isBlank = (byte: number): boolean => byte === 0x20 || byte === 0x09;
+const isOfName = (byte: number): boolean => byte > 0x20 && byte < 0x7f && byte !== colon;
 
-function fieldAt(bytes: Buffer, start: number, end: number): { name: string; valueStart: number } | undefined {
-  const separator = bytes.subarray(start, Math.min(end, start + maxNameBytes)).indexOf(colon);
-  if (separator < 1) return undefined;
-  const name = bytes.toString("latin1", start, start + separator);
-  if (!fieldName.test(name)) return undefined;
-  return { name: name.trimEnd().toLowerCase(), valueStart: start + separator + 1 };
+/** The wanted field that begins with this line: its name is visible ASCII, with blanks at most before the colon. */
+function fieldAt(
+  bytes: Buffer,
+  { start, end }: Span,
+  byLength: readonly (readonly Wanted[])[],
+): { wanted: Wanted; valueStart: number } | undefined {
+  const limit = Math.min(end, start + maxNameBytes);
+  let at = start;
+  while (at < limit && isOfName(bytes[at]!)) at += 1;
+  const nameEnd = at;
+  while (at < limit && isBlank(bytes[at]!)) at += 1;
+  if (at === limit || bytes[at] !== colon) return undefined;
+  const wanted = byLength[nameEnd - start]?.find(({ name }) => isNamed(bytes, start, name));
+  return wanted && { wanted, valueStart: at + 1 };
 }
 
-function keep(spans: Map<string, Span[]>, name: string, span: Span): void {
-  const kept = spans.get(name);
-  if (!kept) spans.set(name, [span]);
-  else if (kept.length < maxOccurrences) kept.push(span);
+/** Names are letters, digits and hyphens: of these the case is one bit. */
+function isNamed(bytes: Buffer, start: number, name: string): boolean {
+  for (let index = 0; index < name.length; index++) {
+    if ((bytes[start + index]! | 0x20) !== name.charCodeAt(index)) return false;
+  }
+  return true;
+}
+
+function keep(wanted: Wanted, span: Span): void {
+  wanted.count += 1;
+  if (wanted.spans.length < maxOccurrences) wanted.spans.push(span);
 }
 
 function fieldValue(bytes: Buffer, { start, end }: Span): string {
   const value = bytes.subarray(start, Math.min(end, start + maxValueBytes));
-  const text = isUtf8(value) ? value.toString() : windows1252.decode(value);
-  return text.replace(/\r?\n/g, "").trim();
+  const line = unfolded(value);
+  // Windows' letters among the control characters are put right where text is made storable: so all versions of Node read the same.
+  return line.toString(isUtf8(value) ? "utf8" : "latin1").trim();
+}
+
+/** Without its line ends. */
+function unfolded(value: Buffer): Buffer {
+  if (!value.includes(lineFeed)) return value;
+  const line = Buffer.allocUnsafe(value.length);
+  let length = 0;
+  for (let at = 0; at < value.length; at++) {
+    const byte = value[at]!;
+    const isLineEnd = byte === lineFeed || (byte === carriageReturn && value[at + 1] === lineFeed);
+    if (!isLineEnd) line[length++] = byte;
+  }
+  return line.subarray(0, length);
 }

@@ -3,7 +3,7 @@ import { addressParser, decodeWords } from "postal-mime";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import { reportedIds } from "./bounces.ts";
 import { classify, classifyingFields } from "./classify.ts";
-import { readHeaderFields, startOfBody } from "./headerFields.ts";
+import { readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
 import { boundedIds, derivedMessageId, messageIdsIn, ownMessageId } from "./messageIds.ts";
 import { storableLine } from "./storable.ts";
@@ -25,36 +25,22 @@ const maxNameLength = 256;
 /** Of a field with addresses, over all its occurrences: in characters as it came, and in bytes of what is kept. */
 const maxAddressField = 32 * 1024;
 const maxAddresses = 200;
+/** Of what a field lists, whether or not it is an address: each costs the parser as much. */
+const maxListed = maxAddresses + 50;
 /** Nobody nests groups, and each level costs the parser as much as the whole field. */
 const maxGroups = 10;
 const maxAddressBytes = 320;
 const address = /^[^\s@<>,;:"()]{1,64}@[^\s@<>,;:"()]{1,255}$/;
 
-/** How much of the body is looked at, in bytes: of a report. */
-const maxBodyStartBytes = 256 * 1024;
-
-/** What is read where there is no time for more: a few milliseconds, whatever the bytes. */
-const hurriedHeaderBytes = 64 * 1024;
-const hurriedBodyBytes = 16 * 1024;
-
-/** What the first part of a mail says; the rest is needed to tell it from others. */
+/** What a mail says, but for what tells it from all others. */
 export type MailStart = {
   headers: Omit<MailHeaders, "messageId" | "messageIdDerived" | "contentDigest">;
   /** Its own Message-ID, if it has a usable one. */
   ownId: string | undefined;
   /** What of the header has to be the same in "the same message again". */
   told: string;
+  body: Buffer;
 };
-
-/** The first part of a mail: the header, and of the body what `readMailStart` looks at. */
-export const startOf = (raw: Buffer): Buffer => raw.subarray(0, startOfBody(raw) + maxBodyStartBytes);
-
-/** The same where there is no time. Of a header beyond 64 KB the rest is not read, which `cut` says. */
-export function hurriedStartOf(raw: Buffer): { start: Buffer; isCut: boolean } {
-  const bodyAt = startOfBody(raw);
-  if (bodyAt <= hurriedHeaderBytes) return { start: raw.subarray(0, bodyAt + hurriedBodyBytes), isCut: false };
-  return { start: raw.subarray(0, hurriedHeaderBytes), isCut: true };
-}
 
 /**
  * What a mail says about itself, read from any bytes at all: synchronous, bounded in time and size, never throws.
@@ -63,11 +49,8 @@ export function hurriedStartOf(raw: Buffer): { start: Buffer; isCut: boolean } {
  */
 export function readHeaders(raw: Buffer, envelopeFrom?: string): MailHeaders {
   const rawSha256 = createHash("sha256").update(raw).digest("hex");
-  const start = readMailStart(startOf(raw), envelopeFrom);
-  const digest = createHash("sha256")
-    .update(start.told)
-    .update(raw.subarray(startOfBody(raw)))
-    .digest("hex");
+  const start = readMailStart(raw, envelopeFrom);
+  const digest = createHash("sha256").update(start.told).update(start.body).digest("hex");
   return withDigest(start, { rawSha256, digest });
 }
 
@@ -82,9 +65,12 @@ export const withDigest = (
   contentDigest: ownId ? digest : rawSha256,
 });
 
-/** `isCut`: the header goes on where the bytes end. */
-export function readMailStart(start: Buffer, envelopeFrom?: string, isCut = false): MailStart {
-  const fields = readHeaderFields(start, names);
+/**
+ * Reads a mail's header, and of its body what a report says. What it costs is bounded by sizes alone, never by time: the same bytes are read
+ * the same way on a busy machine, whatever was put before what counts.
+ */
+export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
+  const fields = readHeaderFields(raw, names);
   const references = boundedIds(messageIdsIn(fields.first("references")));
   const inReplyTo = messageIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
   const classification = classify(fields, envelopeFrom);
@@ -96,11 +82,11 @@ export function readMailStart(start: Buffer, envelopeFrom?: string, isCut = fals
     addressesIn("to", fields.first("to")),
     addressesIn("cc", fields.first("cc")),
   ];
-  const cut = [from, replyTo, to, cc].flatMap(({ field, isCut: fieldIsCut }) => (fieldIsCut ? [field] : []));
-  if (isCut) cut.push("header");
+  const cut = [from, replyTo, to, cc].flatMap(({ field, isCut }) => (isCut ? [field] : []));
   return {
     ownId: ownMessageId(fields.first("message-id")),
     told: JSON.stringify(["date", "from", "subject"].map((name) => fields.all(name))),
+    body: fields.body,
     headers: {
       // Old clients put a person's address before the id into In-Reply-To: its last <…> is the id.
       threadIds: references.length > 0 ? references : inReplyTo ? [inReplyTo] : [],
@@ -142,22 +128,19 @@ function addressesIn(field: string, ...values: string[]): AddressField {
   return { field, mailboxes, isCut: false };
 }
 
-/** So much of a field that its parser is done soon. It ends at a comma: half an address might be another one. */
+/** So much of a field that its parser is done soon. It ends at a comma outside quotes: half an address might be another one. */
 function readablePart(value: string, maxLength: number): string {
-  let groups = 0;
-  let end = value.length;
-  for (const { 0: found, index } of value.slice(0, maxLength).matchAll(quotedOrColon)) {
-    if (found === ":" && ++groups > maxGroups) {
-      end = index;
-      break;
-    }
+  let [groups, listed, lastComma] = [0, 0, 0];
+  const isWithin = (found: string): boolean =>
+    found === ":" ? ++groups <= maxGroups : found.startsWith('"') || ++listed <= maxListed;
+  for (const { 0: found, index } of value.slice(0, maxLength).matchAll(quotedOrMark)) {
+    if (!isWithin(found)) return value.slice(0, lastComma);
+    if (found === ",") lastComma = index;
   }
-  if (end === value.length && end <= maxLength) return value;
-  const part = value.slice(0, Math.min(end, maxLength));
-  return part.slice(0, Math.max(0, part.lastIndexOf(",")));
+  return value.length <= maxLength ? value : value.slice(0, lastComma);
 }
 
-const quotedOrColon = /"(?:[^"\\]|\\.)*(?:"|\\?$)|:/gs;
+const quotedOrMark = /"(?:[^"\\]|\\.)*(?:"|\\?$)|[:,;]/gs;
 
 const addressesOf = ({ mailboxes }: AddressField): string[] => [
   ...new Set(mailboxes.map((mailbox) => storableLine(mailbox.address, maxAddressBytes))),

@@ -9,10 +9,6 @@ export type Job = ReaderTask extends infer Task ? (Task extends unknown ? Omit<T
 export type JobOptions = {
   /** Whose mail it is: identities take turns. */
   turn: string;
-  /** Goes before all others, and does not wait for the slow place: somebody waits on a connection for it. */
-  urgent?: boolean;
-  /** Drops it if it has not begun by then. */
-  signal?: AbortSignal;
 };
 
 export type ReaderPool = {
@@ -38,7 +34,7 @@ export type ReaderCounts = {
   slowAtOnce: number;
 };
 
-/** The limits of everything that reads strangers' mail: headers, bodies and signatures. */
+/** The limits of what reads strangers' mail in threads: bodies and signatures. */
 export type ReaderLimits = {
   /** Started with the first job (default 2). */
   threads: number;
@@ -84,7 +80,6 @@ const entry = fileURLToPath(new URL("./readerWorker.mjs", import.meta.url));
  */
 export function createReaderPool(limits: Partial<ReaderLimits & { entry: string }> = {}): ReaderPool {
   const { threads, firstTryMs, slowMs, largeBytes, maxHeapMb } = { ...usual, ...limits };
-  const urgent = createTurns<Task>();
   const quick = createTurns<Task>();
   const slow = createTurns<Task>();
   const runs = new Map<number, Run>();
@@ -139,8 +134,6 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
 
   /** The slow place is filled first: the other thread is left for what is quick. */
   function next(): { task: Task; inSlowPlace: boolean } | undefined {
-    const hurried = urgent.next();
-    if (hurried) return { task: hurried, inSlowPlace: false };
     const forSlowPlace = slowRuns() > 0 ? undefined : slow.next();
     if (forSlowPlace) return { task: forSlowPlace, inSlowPlace: true };
     for (let task = quick.next(); task; task = quick.next()) {
@@ -155,8 +148,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     while (runs.size < threads && !closed) {
       const found = next();
       if (!found) return;
-      if (found.task.options.signal?.aborted) found.task.reject(new ReadingFault("there was no time to read it"));
-      else void carryOut(found.task, found.inSlowPlace);
+      void carryOut(found.task, found.inSlowPlace);
     }
   }
 
@@ -183,27 +175,26 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     }
   }
 
-  const queueOf = ({ task, slow: inSlowPlace }: Run) => (task.options.urgent ? urgent : inSlowPlace ? slow : quick);
+  const queueOf = ({ slow: inSlowPlace }: Run) => (inSlowPlace ? slow : quick);
 
   /** What becomes of a job that was ended: it waits for the slow place, or it is given up. */
   function fail({ task, slow: inSlowPlace, stop, timer }: Run, error: NodeJS.ErrnoException): void {
-    const { urgent: isUrgent, turn } = task.options;
     if (closed) {
       task.reject(closedError());
     } else if (!stop.signal.aborted) {
       const reason = faultOf(error);
       task.reject(timer === undefined || reason === undefined ? error : new ReadingFault(reason));
-    } else if (inSlowPlace || isUrgent) {
-      if (inSlowPlace) counts.givenUp += 1;
-      task.reject(new ReadingFault(`reading took more than ${inSlowPlace ? slowMs : firstTryMs} ms`));
+    } else if (inSlowPlace) {
+      counts.givenUp += 1;
+      task.reject(new ReadingFault(`reading took more than ${slowMs} ms`));
     } else {
       counts.setBack += 1;
-      slow.add(turn, task);
+      slow.add(task.options.turn, task);
     }
   }
 
   function enqueue(task: Task): void {
-    const queue = task.options.urgent ? urgent : task.job.bytes.length > largeBytes ? slow : quick;
+    const queue = task.job.bytes.length > largeBytes ? slow : quick;
     queue.add(task.options.turn, task);
     dispatch();
   }
@@ -217,7 +208,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
     counts: () => ({ ...counts }),
     async close() {
       closed = true;
-      for (const queue of [urgent, quick, slow]) for (const task of queue.takeAll()) task.reject(closedError());
+      for (const queue of [quick, slow]) for (const task of queue.takeAll()) task.reject(closedError());
       await pool?.destroy();
     },
   };

@@ -7,7 +7,6 @@ import { storableLine } from "./storable.ts";
 
 /** What a thread is asked for; `job` is its number in the pool. */
 export type ReaderTask = { job: number; bytes: Uint8Array } & (
-  | { name: "headers"; envelopeFrom?: string }
   | { name: "parse"; limits: ParseLimits }
   | { name: "signers" }
   | { name: "signatures"; answers: Answers }
@@ -37,10 +36,6 @@ async function workOn(task: ReaderTask): Promise<() => unknown> {
   const { buffer, byteOffset, byteLength } = task.bytes;
   const bytes = Buffer.from(buffer, byteOffset, byteLength);
   switch (task.name) {
-    case "headers": {
-      const { readMailStart } = await import("./headers.ts");
-      return () => readMailStart(bytes, task.envelopeFrom);
-    }
     case "parse": {
       const { parseMail } = await import("./parseMail.ts");
       return () => parseMail(bytes, task.limits);

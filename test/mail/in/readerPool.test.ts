@@ -1,9 +1,6 @@
 import { expect } from "chai";
-import { createHeaderReader } from "#src/mail/in/headerReader.ts";
-import { readHeaders } from "#src/mail/in/headers.ts";
 import { createReaderPool, type JobOptions, type ReaderPool, ReadingFault } from "#src/mail/in/readerPool.ts";
 import { createTurns } from "#src/mail/in/turns.ts";
-import { fixture, mail } from "./mails.ts";
 import { obedientThread, order } from "./parser.ts";
 
 describe("turns", () => {
@@ -88,57 +85,5 @@ describe("the threads that read mail", function () {
     const large = Array.from({ length: 4 }, (_, n) => run(pool, order({ answer: n }, 2_000), { turn: `${n}` }));
     await Promise.all(large);
     expect(pool.counts()).to.deep.equal({ begun: 5, setBack: 0, givenUp: 0, slowAtOnce: 1 });
-  });
-
-  it("put what somebody waits for before everything else, and drop it when it is too late", async () => {
-    const pool = start({ threads: 1 });
-    const before = [1, 2, 3].map((n) => run(pool, order({ answer: n }), { turn: "a" }));
-    const late = run(pool, order({ answer: "late" }), { turn: "a", urgent: true, signal: AbortSignal.abort() });
-    const urgent = run(pool, order({ answer: "urgent" }), { turn: "a", urgent: true });
-    const ended = await ends([...before, urgent, late.catch((error) => error.message)]);
-    expect(ended.filter((answer) => typeof answer === "number" || answer === "urgent")).to.deep.equal([
-      1,
-      "urgent",
-      2,
-      3,
-    ]);
-    expect(ended).to.include("there was no time to read it");
-    expect(pool.counts().begun).to.equal(4);
-  });
-});
-
-describe("reading the header of a mail that is being received", () => {
-  const told = { rawSha256: "0".repeat(64), envelopeFrom: "a@b.example", turn: "a" };
-  const stuck = { run: () => new Promise<never>(() => {}) };
-  const broken = { run: () => Promise.reject(new Error("no thread can be started")) };
-
-  it("says the same where no thread has time, or none can be had", async () => {
-    for (const name of ["question", "answer", "bounce", "newsletter", "two-senders"]) {
-      const raw = fixture(name);
-      for (const pool of [stuck, broken]) {
-        const read = await createHeaderReader(pool, { patienceMs: 1 }).read(raw, told);
-        expect(read, name).to.deep.equal(readHeaders(raw, told.envelopeFrom));
-      }
-    }
-  });
-
-  it("tells the same message again by the whole of a large body, wherever that is hashed", async () => {
-    const raw = mail(["From: a@b.example", "Message-ID: <1@b.example>"], "x".repeat(1_500_000));
-    const read = await createHeaderReader(stuck, { patienceMs: 1 }).read(raw, told);
-    expect(read.contentDigest).to.equal(readHeaders(raw).contentDigest);
-    raw[raw.length - 1] = 0;
-    const other = await createHeaderReader(stuck, { patienceMs: 1 }).read(raw, told);
-    expect(other.contentDigest).to.not.equal(read.contentDigest);
-  });
-
-  it("says where a header is too long to be read in a hurry", async () => {
-    const raw = mail([
-      "From: a@b.example",
-      "Message-ID: <1@b.example>",
-      ...Array.from({ length: 20_000 }, () => "X-A: b"),
-    ]);
-    const read = await createHeaderReader(stuck, { patienceMs: 1 }).read(raw, told);
-    expect(read).to.deep.include({ messageId: "<1@b.example>", cut: ["header"] });
-    expect(read.contentDigest, "and it is the same message").to.equal(readHeaders(raw).contentDigest);
   });
 });
