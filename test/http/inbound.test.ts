@@ -66,7 +66,6 @@ describe("the inbound ledger over HTTP", function () {
     const own = await service.workspace();
     const { ask } = own;
     const agent = await service.identity(own.id);
-    // Its bytes do not arrive: they are another mail's.
     const parse = service.deps.parser.parse;
     service.deps.parser.parse = async (...given) => ({
       ...(await parse(...given)),
