@@ -1,8 +1,7 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { expireMail as expirePage, type Retention } from "#src/commands/inbound/expireMail.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
-import { isHeld } from "#streams/filing/decider.ts";
-import type { FilingDecision } from "#streams/filing/events.ts";
+import type { Disposition, FilingDecision } from "#streams/filing/events.ts";
 import type { Acting, NotYet, Process, ProcessContext } from "./process.ts";
 
 const dayMs = 86_400_000;
@@ -51,7 +50,8 @@ export function expireMail(deps: Dependencies, retention: Retention): Process {
   };
 }
 
-const isKept = (decision: FilingDecision): boolean => isHeld(decision) || decision.disposition === "quarantined";
+const keptBy: readonly Disposition[] = ["held_over_quota", "held_identity_disabled", "quarantined"];
+const isKept = ({ disposition }: FilingDecision): boolean => keptBy.includes(disposition);
 
 /** Each identity has its minute of the day (UTC), so that they do not come all at once. */
 function nextLook(identityId: string, after: Date): Date {

@@ -9,7 +9,7 @@ export type Job = ReaderTask extends infer Task ? (Task extends unknown ? Omit<T
 export type JobOptions = {
   /** Whose mail it is: identities take turns. */
   turn: string;
-  /** Goes before all others, and has the first try alone: somebody waits on a connection for it. */
+  /** Goes before all others, and does not wait for the slow place: somebody waits on a connection for it. */
   urgent?: boolean;
   /** Drops it if it has not begun by then. */
   signal?: AbortSignal;
@@ -124,7 +124,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
   }
 
   function endFirstTry(run: Run): void {
-    if (run.task.options.urgent || slowRuns() > 0) {
+    if (slowRuns() > 0) {
       run.stop.abort();
     } else {
       enterSlowPlace(run);
@@ -194,7 +194,7 @@ export function createReaderPool(limits: Partial<ReaderLimits & { entry: string 
       const reason = faultOf(error);
       task.reject(timer === undefined || reason === undefined ? error : new ReadingFault(reason));
     } else if (inSlowPlace || isUrgent) {
-      counts.givenUp += 1;
+      if (inSlowPlace) counts.givenUp += 1;
       task.reject(new ReadingFault(`reading took more than ${inSlowPlace ? slowMs : firstTryMs} ms`));
     } else {
       counts.setBack += 1;

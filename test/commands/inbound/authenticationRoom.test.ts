@@ -14,7 +14,7 @@ describe("authenticating large mails", () => {
       return { ...mailReceived(mail), sizeBytes };
     };
     const deps = {
-      threads: { load: async () => ({ state: { unauthenticated: [1] } }) },
+      threads: { load: async () => ({ state: { unauthenticated: { 1: true } } }) },
       store: { read: async (stream: string) => [{ data: received(stream.slice("inbox-".length)) }] },
       authenticator: {
         authenticate: ({ turn }: { turn: string }) => {

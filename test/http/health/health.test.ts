@@ -131,7 +131,7 @@ describe("/readyz", function () {
     const database = connectDatabase(without);
     const planner = (expires: string) =>
       database.query(
-        `insert into work.leases (name, holder, epoch, expires_at) values ('planner', 'gone', 1, now() + interval '${expires}')
+        `insert into work.leases (name, holder, epoch, expires_at) values ('planning', 'gone', 1, now() + interval '${expires}')
          on conflict (name) do update set expires_at = excluded.expires_at`,
       );
     await planner("-1 second");
