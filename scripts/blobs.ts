@@ -8,7 +8,8 @@ import { progressBar } from "./support/progress.ts";
 
 const usage = `The blob store: raw mail, attachments, long bodies, sent mail. Works beside a running service.
 
-  npm run blobs -- sweep [--dry-run]    removes what no event names and nobody stored within the last 24 hours; reads the whole log for that.
+  npm run blobs -- sweep [--dry-run]    removes what no event names (or those of expired mail alone) and nobody stored within the last 24 hours; reads the whole
+                                        log for that.
                                         With --dry-run it only says how much that is.`;
 
 async function sweep({ store, database, deps }: Composition, dryRun: boolean): Promise<Swept> {

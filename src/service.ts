@@ -48,7 +48,10 @@ export async function startService(
 ): Promise<Service> {
   const { deps, database, store, provider } = composition;
   if (config.startPaused) await startPaused(deps, logger);
-  const standing = createStanding({ database, store, projections, log: logger });
+  const standing = createStanding({
+    ...{ database, store, projections, log: logger },
+    failing: () => projectionRunner?.failing() ?? [],
+  });
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
   let projectionRunner: ProjectionRunner | undefined;

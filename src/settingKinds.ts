@@ -6,7 +6,7 @@ export type Meaning<Default> = {
   /** Its meaning, in one sentence. */
   description?: string;
   /** What a number counts. */
-  unit?: "seconds" | "hours" | "megabytes" | "requests a minute";
+  unit?: "seconds" | "hours" | "days" | "megabytes" | "requests a minute";
   /** Its value when it is not set. */
   default?: Default;
   /** The default in words, when it follows from something else. */
@@ -41,6 +41,14 @@ export const Rate = (meaning: Meaning<number | "off"> = {}) =>
   Type.Union([Type.Integer({ minimum: 1, maximum: 1_000_000 }), Type.Literal("off")], {
     expected: "a number of requests per minute, or off",
     unit: "requests a minute",
+    ...meaning,
+  });
+
+/** Whole days; "never" is no end. */
+export const Days = (meaning: Meaning<number | "never"> = {}) =>
+  Type.Union([Type.Integer({ minimum: 1, maximum: 36_500 }), Type.Literal("never")], {
+    expected: "a whole number from 1 to 36500, or never",
+    unit: "days",
     ...meaning,
   });
 

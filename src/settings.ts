@@ -2,6 +2,7 @@ import Type from "typebox";
 import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { crashPoints } from "./crashPoints.ts";
 import {
+  Days,
   Directory,
   DnsServer,
   DomainName,
@@ -215,6 +216,15 @@ export const settings = Type.Object({
     default: 24,
     unit: "hours",
     description: "How long the response of a POST with an Idempotency-Key is kept for repetitions.",
+  }),
+  RETENTION_DAYS_HELD: Days({
+    default: "never",
+    description:
+      "After how many days the content of a held mail is removed if nothing releases it; it is not released any more.",
+  }),
+  RETENTION_DAYS_QUARANTINED: Days({
+    default: "never",
+    description: "After how many days the content of a quarantined mail is removed; its headers stay on its thread.",
   }),
   WEBHOOK_RETRY_SECONDS: ListOf(Whole(0, 30 * day), {
     default: [...usualRetrySeconds],

@@ -2,6 +2,7 @@ import type { ApprovalReplyEvent } from "./approvalReply/events.ts";
 import type { DeliveryEvent } from "./delivery/events.ts";
 import type { DraftContent } from "./draft/content.ts";
 import type { DraftEvent, StoredContent } from "./draft/events.ts";
+import type { MailExpiry } from "./filing/events.ts";
 import type { IdentityEvent } from "./identity/events.ts";
 import type { InboxEvent } from "./inbox/events.ts";
 import type { ThreadEvent } from "./thread/events.ts";
@@ -31,6 +32,14 @@ export function blobsOf(event: { type: string; data: object }): string[] {
   const hashes = named[event.type as Naming["type"]] as ((data: object) => Hashes) | undefined;
   return hashes ? hashes(event.data).filter((hash) => hash !== null) : [];
 }
+
+/** The delivery whose mail an event names blobs of; undefined if it is about no received mail. Once its content is expired they are no longer kept for it. */
+export const deliveryOf = ({ type, data }: { type: string; data: object }): string | undefined =>
+  type === "MailReceived" || type === "MessageReceived" ? (data as { deliveryId: string }).deliveryId : undefined;
+
+/** The deliveries whose content an event ends. */
+export const expiredBy = ({ type, data }: { type: string; data: object }): readonly string[] =>
+  type === "HeldMailExpired" || type === "QuarantinedMailExpired" ? (data as MailExpiry).deliveryIds : [];
 
 const bringsContent = ["DraftSubmitted", "DraftEdited"];
 

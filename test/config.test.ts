@@ -56,6 +56,8 @@ describe("the configuration", () => {
       smtpRetrySeconds: [60, 300, 900, 3600],
       webhookRetrySeconds: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
       domainCheckSeconds: [30, 600, 86_400],
+      retentionDaysHeld: "never",
+      retentionDaysQuarantined: "never",
       logLevel: "info",
     });
     expect([...config.roles]).to.deep.equal(["api", "projections", "processes", "smtp"]);
@@ -150,6 +152,8 @@ describe("the configuration", () => {
       RATE_LIMIT_SEND: "-1",
       SMTP_RETRY_SECONDS: "60,soon",
       DOMAIN_CHECK_SECONDS: "30,600",
+      RETENTION_DAYS_HELD: "0",
+      RETENTION_DAYS_QUARANTINED: "1.5",
       DNS_SERVERS: "127.0.0.1:5353,dns.example",
       SPF_INCLUDE: "spf example",
       CRASH_AT: "send:nowhere",
@@ -169,6 +173,8 @@ describe("the configuration", () => {
       "RATE_LIMIT_SEND",
       "SMTP_RETRY_SECONDS",
       "DOMAIN_CHECK_SECONDS",
+      "RETENTION_DAYS_HELD",
+      "RETENTION_DAYS_QUARANTINED",
       "DNS_SERVERS",
       "SPF_INCLUDE",
       "CRASH_AT",

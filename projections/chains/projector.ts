@@ -15,7 +15,7 @@ export const chains: Projection<FilingEvent> = {
   name: "chains",
   version: 2,
   tables: ["chain_ids", "chain_messages", "chain_merged", "chain_groups", "chain_threads", "chain_progress"],
-  handles: ["FilingDecided", "MailFiled", "MailQuarantined"],
+  handles: ["FilingDecided", "MailFiled", "MailQuarantined", "HeldMailExpired", "QuarantinedMailExpired"],
   async project(tx, events) {
     const decisions = events
       .filter((event) => event.type === "FilingDecided")

@@ -22,15 +22,15 @@ const columns = [
 
 const decidedSql = `
 update inbound set disposition = d.disposition, message_id = d.message_id, reason = d.reason, filing_number = d.number,
-  filed_position = null
+  filing_revision = d.revision, filed_position = null
 from json_to_recordset($1::json)
-  as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int)
+  as d (delivery_id uuid, disposition text, message_id uuid, reason text, number int, revision int)
 where inbound.id = d.delivery_id`;
 
 /** What is held, or was received before, stays so. One that was decided anew since, by a release, is another filing. */
 const quarantinedSql = `
-update inbound set disposition = 'quarantined', reason = q.reason
-from json_to_recordset($1::json) as q (delivery_id uuid, number int, reason text)
+update inbound set disposition = 'quarantined', reason = q.reason, filing_revision = q.revision
+from json_to_recordset($1::json) as q (delivery_id uuid, number int, reason text, revision int)
 where inbound.id = q.delivery_id and inbound.filing_number = q.number and inbound.disposition in ('threaded', 'quarantined')`;
 
 const filedSql = `
@@ -38,16 +38,25 @@ update inbound set filed_position = f.position
 from json_to_recordset($1::json) as f (delivery_id uuid, position bigint)
 where inbound.id = f.delivery_id`;
 
+/** The reason that it was held, or could not be read, stays in front. */
+const expiredSql = `
+update inbound set expired_after_days = e.days,
+  reason = concat_ws('; ', reason, 'its content was removed after ' || e.days || case e.days when 1 then ' day' else ' days' end)
+from json_to_recordset($1::json) as e (delivery_id uuid, days int)
+where inbound.id = e.delivery_id and inbound.expired_after_days is null`;
+
 /** The ledger of everything received: one row per delivery, whatever became of it. */
 export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 3,
+  version: 4,
   tables: ["inbound"],
   handles: [
     "MailReceived",
     "ApprovalReplyReceived",
     "FilingDecided",
     "MailQuarantined",
+    "HeldMailExpired",
+    "QuarantinedMailExpired",
     "MessageHeld",
     "MessageReceived",
   ],
@@ -56,6 +65,7 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent |
     // A mail may be held and released within one batch: what is newest of each delivery counts.
     const decided = new Map<string, Record<string, unknown>>();
     const quarantined = new Map<string, Record<string, unknown>>();
+    const expired = new Map<string, Record<string, unknown>>();
     const filed = new Map<string, Record<string, unknown>>();
     for (const event of events) {
       const { type, data } = event;
@@ -77,11 +87,14 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent |
         });
       } else if (type === "FilingDecided") {
         const { deliveryId, disposition, messageId, reason, number } = data;
-        decided.set(deliveryId, { delivery_id: deliveryId, disposition, message_id: messageId, reason, number });
+        const place = { number, revision: event.revision };
+        decided.set(deliveryId, { delivery_id: deliveryId, disposition, message_id: messageId, reason, ...place });
         filed.delete(deliveryId);
       } else if (type === "MailQuarantined") {
         const { deliveryId, number, reason } = data;
-        quarantined.set(deliveryId, { delivery_id: deliveryId, number, reason });
+        quarantined.set(deliveryId, { delivery_id: deliveryId, number, reason, revision: event.revision });
+      } else if (type === "HeldMailExpired" || type === "QuarantinedMailExpired") {
+        for (const id of data.deliveryIds) expired.set(id, { delivery_id: id, days: data.afterDays });
       } else if (type === "MessageReceived" || type === "MessageHeld") {
         filed.set(data.deliveryId, { delivery_id: data.deliveryId, position: event.position });
       }
@@ -89,6 +102,7 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent |
     await upsertRows(tx, { table: "inbound", columns }, received);
     if (decided.size > 0) await tx.query(decidedSql, [jsonRows([...decided.values()])]);
     if (quarantined.size > 0) await tx.query(quarantinedSql, [jsonRows([...quarantined.values()])]);
+    if (expired.size > 0) await tx.query(expiredSql, [jsonRows([...expired.values()])]);
     if (filed.size > 0) await tx.query(filedSql, [jsonRows([...filed.values()])]);
   },
 };

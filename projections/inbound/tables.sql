@@ -6,6 +6,8 @@ create table inbound (
   position bigint not null,
   inbox_revision int not null,
   filing_number int,
+  -- Where the event that says so lies in the identity's filing stream.
+  filing_revision int,
   filed_position bigint,
   envelope_from text not null,
   envelope_to text not null,
@@ -14,8 +16,14 @@ create table inbound (
   reason text,
   rfc_message_id text not null,
   raw_sha256 text not null,
-  size_bytes int not null
+  size_bytes int not null,
+  -- Its content is gone, after so many days.
+  expired_after_days int
 );
 create index on inbound (workspace_id, position desc);
 create index on inbound (identity_id, filing_number);
-create index on inbound (workspace_id, identity_id) where disposition in ('held_over_quota', 'held_identity_disabled');
+create index on inbound (workspace_id, identity_id) 
+  where disposition in ('held_over_quota', 'held_identity_disabled') and expired_after_days is null;
+create index on inbound (identity_id, filing_number) where disposition = 'quarantined' and expired_after_days is null;
+create index on inbound (message_id) where disposition = 'duplicate';
+create index on inbound (message_id) where expired_after_days is not null;

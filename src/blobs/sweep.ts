@@ -1,6 +1,6 @@
 import { type EventStore, wholeLog } from "#src/eventStore/eventStore.ts";
 import { StartError } from "#src/startError.ts";
-import { blobsInContent, blobsOf, contentBlobOf } from "#streams/blobs.ts";
+import { blobsInContent, blobsOf, contentBlobOf, deliveryOf, expiredBy } from "#streams/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Blobs } from "./blobs.ts";
@@ -34,17 +34,21 @@ export type SweepOptions = {
 };
 
 /**
- * Removes what no event names and nobody has put for 24 hours, beside a running service. An event that names a blob follows its `put`, or an
- * event that names it already; so what is neither named up to the head of now nor put since yesterday will not be named again without a `put`,
- * and that is looked at once more by the statement that removes. Answers what it removed. Throws, with nothing removed, if the log or a content
- * that it names cannot be read.
+ * Removes what no event names and nobody has put for 24 hours, beside a running service; what is named for expired mail alone counts as not
+ * named. An event that names a blob follows its `put`, or an event that names it already; so what is neither named up to the head of now nor
+ * put since yesterday will not be named again without a `put`, and that is looked at once more by the statement that removes. Answers what it
+ * removed. Throws, with nothing removed, if the log or a content that it names cannot be read.
  */
 export async function sweepBlobs({ store, blobs, swept, dryRun = false, onProgress }: SweepOptions): Promise<Swept> {
   const before = await swept.dayAgo();
   await requireWholeLog(store, swept);
+  const expired = await expiredDeliveries(store);
   const marks = createMarks();
   for await (const { events, position } of wholeLog(store)) {
-    for (const event of events) await mark(event, { blobs, marks });
+    for (const event of events) {
+      // Nothing will name its content again: it is neither released nor filed once more. Another mail's event may name the same blob.
+      if (!expired.has(deliveryOf(event) ?? "")) await mark(event, { blobs, marks });
+    }
     onProgress?.(position, events.length);
   }
   const removed: Swept = { blobs: 0, bytes: 0 };
@@ -77,6 +81,15 @@ async function requireWholeLog(store: SweepOptions["store"], swept: SweptStore):
     throw new StartError(
       `The event log ends at ${head}, but it was read up to ${read} before: it is another log, or an older copy. Nothing was removed.`,
     );
+}
+
+/** Their mails came before, in other streams: they have to be known first. What expires from now on is left for the next sweep. */
+async function expiredDeliveries(store: SweepOptions["store"]): Promise<ReadonlySet<string>> {
+  const expired = new Set<string>();
+  for await (const { events } of wholeLog(store, ["filing"])) {
+    for (const event of events) for (const deliveryId of expiredBy(event)) expired.add(deliveryId);
+  }
+  return expired;
 }
 
 async function mark(event: Recorded, { blobs, marks }: { blobs: Pick<Blobs, "get">; marks: Marks }): Promise<void> {

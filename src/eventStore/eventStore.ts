@@ -82,13 +82,16 @@ export const readEvents = async <E extends Event>(
   { from, count }: { from?: number; count?: number } = {},
 ): Promise<Recorded<E>[]> => (await store.read(stream, from, count)) as Recorded<E>[];
 
-/** The log from its beginning to the head of now, batch by batch. */
-export async function* wholeLog(store: Pick<EventStore, "head" | "subscribe">): AsyncGenerator<Batch> {
+/** The log from its beginning to the head of now, batch by batch. `categories`: only streams of these; all if absent. */
+export async function* wholeLog(
+  store: Pick<EventStore, "head" | "subscribe">,
+  categories?: readonly string[],
+): AsyncGenerator<Batch> {
   const head = await store.head();
   if (head === 0) return;
   const over = new AbortController();
   try {
-    for await (const batch of store.subscribe({ after: 0, signal: over.signal })) {
+    for await (const batch of store.subscribe({ after: 0, signal: over.signal, ...(categories && { categories }) })) {
       yield batch;
       if (batch.position >= head) return;
     }

@@ -3,13 +3,13 @@ import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
-import { storedBytes } from "./messages.ts";
+import { requireContent, storedBytes } from "./messages.ts";
 import { fileReply } from "./present/files.ts";
 import { timestamp } from "./present/times.ts";
 import { InboundEntry, InboundList, InboundQuery } from "./schemas/messages.ts";
 
-const present = (row: InboundRow & { raw_sha256?: string }) => {
-  const { raw_sha256: _, ...entry } = row;
+const present = (row: InboundRow & { raw_sha256?: string; expired_after_days?: number | null }) => {
+  const { raw_sha256: _, expired_after_days: __, ...entry } = row;
   return { ...entry, received_at: timestamp(row.received_at) };
 };
 
@@ -45,11 +45,12 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
         limit: "read",
         summary: "Download a delivery as it arrived",
         description:
-          "A reply to an approval mail quotes its links, and anyone who has them can decide. Downloading such a reply needs the scope write:approvals.",
+          "404 once its content was removed, as its reason says. A reply to an approval mail quotes its links, and anyone who has them can decide. Downloading such a reply needs the scope write:approvals.",
         answers: { mediaType: "message/rfc822", description: "The original message" },
         load,
       },
-      async ({ loaded: { id, disposition, raw_sha256 }, apiKey }) => {
+      async ({ loaded: { id, disposition, raw_sha256, expired_after_days }, apiKey }) => {
+        requireContent(expired_after_days);
         if (disposition === "approval_reply" && !apiKey.scopes.includes("write:approvals")) {
           throw new Rejected(
             "insufficient_scope",

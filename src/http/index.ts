@@ -81,7 +81,7 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["domains", "workspaces"], domainRoutes),
   ...answeredFrom(deps, ["identities"], identityRoutes),
   ...answeredFrom(deps, ["threads", "messages", "drafts", "identities"], threadRoutes),
-  ...answeredFrom(deps, ["messages"], messageRoutes),
+  ...answeredFrom(deps, ["messages", "inbound"], messageRoutes),
   ...answeredFrom(deps, ["messages"], attachmentDownloadRoutes),
   ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
   ...answeredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),

@@ -1,3 +1,4 @@
+import { messageExpiredAfter } from "#projections/inbound/queries.ts";
 import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { handedOverMime } from "#src/commands/drafts/draftHistories.ts";
 import { Rejected } from "#streams/decider.ts";
@@ -13,11 +14,13 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
       limit: "read",
       summary: "Download a message as it arrived, or as it was handed over",
       description:
-        "An inbound message is returned byte for byte as it followed DATA. An outbound message is returned as the delivery provider got it (404 before that).",
+        "An inbound message is returned byte for byte as it followed DATA. An outbound message is returned as the delivery provider got it (404 before that). 404 for a quarantined message whose content was removed, as its delivery's reason says.",
       answers: { mediaType: "message/rfc822", description: "The original message" },
       load: ({ workspaceId, params }) => messageById(deps.reads, workspaceId, params.id),
     },
-    async ({ loaded: message }) => {
+    async ({ workspaceId, loaded: message }) => {
+      // No other mail of which there is a message ever expires.
+      if (message.quarantined) requireContent(await messageExpiredAfter(deps.reads, workspaceId, message.id));
       const sha256 = message.raw_sha256 ?? (await mimeOf(deps, message));
       if (sha256 === undefined)
         throw new Rejected(
@@ -35,6 +38,16 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
 
 const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise<string | undefined> =>
   draft_id === null ? undefined : handedOverMime(deps, draft_id);
+
+/** `expiredAfterDays`: after how many days the content of a mail was removed, if it was. Throws Rejected (`not_found`) then. */
+export function requireContent(expiredAfterDays: number | null | undefined): void {
+  if (expiredAfterDays == null) return;
+  const days = expiredAfterDays === 1 ? "1 day" : `${expiredAfterDays} days`;
+  throw new Rejected(
+    "not_found",
+    `the content of this mail was removed after ${days}, as the operator of this service has set: ask its sender to write again`,
+  );
+}
 
 export async function storedBytes(deps: HttpDependencies, sha256: string): Promise<Buffer> {
   const bytes = await deps.blobs.get(sha256);

@@ -11,6 +11,7 @@ import { checkDomains } from "./checkDomains.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
+import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
@@ -39,6 +40,9 @@ export type ProcessSettings = {
   onReduced: Says;
   /** Pending in its first hour, pending later, verified. */
   domainCheckSeconds: CheckIntervals;
+  /** How many days held and quarantined mail is kept. */
+  retentionDaysHeld: number | "never";
+  retentionDaysQuarantined: number | "never";
 };
 
 /** How approvers are reached, by the type of their channel. */
@@ -55,6 +59,7 @@ export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Pro
 const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   fileInboundEmail(deps),
   releaseHeldMail(deps),
+  expireMail(deps, { held: settings.retentionDaysHeld, quarantined: settings.retentionDaysQuarantined }),
   authenticateMail(deps),
   runRules(deps, settings.provider),
   checkDomains(deps, settings.domainCheckSeconds),

@@ -39,6 +39,8 @@ export type ProjectionRunner = {
   caughtUp(): Promise<void>;
   /** Why the read models cannot be relied on, as far as this instance knows. */
   trouble(): string | undefined;
+  /** Names of those that cannot be written, or made anew, as far as this instance knows. */
+  failing(): string[];
   status(): ProjectionStatus[];
 };
 
@@ -73,7 +75,14 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
   }
 
   async function rebuildAll(changed: readonly Member[]): Promise<void> {
-    for (const member of changed) await insist(member, () => rebuildOther(member));
+    // One after the other. One that fails is tried again once the others have had their turn.
+    let left = changed;
+    for (let rounds = 1; left.length > 0; rounds++) {
+      const failed: Member[] = [];
+      for (const member of left) if (!(await attempt(member, () => rebuildOther(member)))) failed.push(member);
+      left = stopping.signal.aborted ? [] : failed;
+      if (left.length > 0) await pause(backoffMs(rounds), stopping.signal);
+    }
   }
 
   async function prepare(member: Member): Promise<Found> {
@@ -97,19 +106,26 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
     readers?.add(member);
   }
 
-  /** Until it succeeds or this instance stops; what is in the way stands in the status. */
+  /** Until it succeeds or this instance stops. */
   async function insist(member: Member, work: () => Promise<void>): Promise<void> {
     for (let failures = 1; !stopping.signal.aborted; failures++) {
-      try {
-        await work();
-        delete member.error;
-        return;
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        member.error = asError(error);
-        log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
-        await pause(backoffMs(failures), stopping.signal);
-      }
+      if (await attempt(member, work)) return;
+      await pause(backoffMs(failures), stopping.signal);
+    }
+  }
+
+  /** True if it succeeded; otherwise what is in the way stands in the status, until it does. */
+  async function attempt(member: Member, work: () => Promise<void>): Promise<boolean> {
+    if (stopping.signal.aborted) return false;
+    try {
+      await work();
+      delete member.error;
+      return true;
+    } catch (error) {
+      if (stopping.signal.aborted) return false;
+      member.error = asError(error);
+      log.error({ err: error, projection: member.projection.name }, "cannot prepare a read model, retrying");
+      return false;
     }
   }
 
@@ -164,6 +180,7 @@ export function createProjectionRunner(options: ProjectionRunnerOptions): Projec
       if (!bad) return undefined;
       return `${bad.projection.name} is ${bad.state}${bad.error ? `: ${bad.error.message}` : ""}`;
     },
+    failing: () => members.filter(({ error }) => error).map(({ projection }) => projection.name),
     status: () =>
       members.map(({ projection: { name, version }, position, state, error }) => ({
         name,

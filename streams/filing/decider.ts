@@ -1,8 +1,8 @@
 import type { Decider } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import { type FilingDecision, type FilingEvent, filingStream } from "./events.ts";
-import { afterDecision, type HeldLine, isNextInLine, nobodyHeld } from "./heldLine.ts";
+import { type FilingDecision, type FilingEvent, filingStream, type HeldMailExpiry, type MailExpiry } from "./events.ts";
+import { afterDecision, type HeldLine, isNextInLine, nobodyHeld, without } from "./heldLine.ts";
 
 /** A decision that is to be carried out. */
 export type PendingFiling = FilingDecision & {
@@ -23,18 +23,29 @@ export type Filing = {
   pending: PendingFiling[];
   /** What was filed as markers without content, and is not released yet. */
   held: HeldLine;
+  /** Quarantined mail expires in the order of its numbers: the newest that did; 0 before the first. */
+  quarantineExpiredUpTo: number;
 };
 
 export const isHeld = ({ disposition }: Pick<FilingDecision, "disposition">): boolean =>
   disposition === "held_over_quota" || disposition === "held_identity_disabled";
 
+/**
+ * `after`: the marker that these follow in the line, as it was read; null: an earlier version's releases had left them behind. `readAt`: the
+ * revision of the stream by then. Of what was left behind the state does not know which is still held: nothing may have come in between.
+ */
+export type ReadInLine = { after: number | null; readAt: number };
+
 export type FilingCommand =
   /** `quarantine`: why the one decision is the smaller form of one that cannot be recorded. */
   | { type: "DecideFiling"; decisions: FilingDecision[]; quarantine?: string }
-  /** `after`: the release that these follow in the line, as it was read; null: an earlier version's releases had left them behind. */
-  | { type: "DecideRelease"; decisions: FilingDecision[]; after: number | null }
+  | ({ type: "DecideRelease"; decisions: FilingDecision[] } & ReadInLine)
   | { type: "QuarantineMail"; number: number; reason: string; threadId: string | null }
-  | { type: "MarkFiled"; number: number; inboxRevision: number };
+  | { type: "MarkFiled"; number: number; inboxRevision: number }
+  /** The mails held longest. */
+  | ({ type: "ExpireHeld"; mails: HeldMailExpiry[] } & ReadInLine)
+  /** Quarantined mails in the order of their numbers. That they are quarantined the caller has read in this stream. */
+  | { type: "ExpireQuarantined"; mails: MailExpiry[] };
 
 function evolve(before: Filing, event: FilingEvent): Filing {
   const filing = { ...before, revision: before.revision + 1 };
@@ -64,6 +75,12 @@ function evolve(before: Filing, event: FilingEvent): Filing {
           each.number === event.data.number ? asQuarantined(each, event.data) : each,
         ),
       };
+    case "HeldMailExpired": {
+      const { number, markerRevision: revision } = event.data;
+      return { ...filing, held: without(filing.held, { number, revision }) };
+    }
+    case "QuarantinedMailExpired":
+      return { ...filing, quarantineExpiredUpTo: Math.max(filing.quarantineExpiredUpTo, event.data.number) };
     default:
       return unreachable(event);
   }
@@ -93,6 +110,10 @@ function decide(command: FilingCommand, filing: Filing): FilingEvent[] {
       if (!newly && command.inboxRevision <= filing.filedUpTo) return [];
       return [{ type: "MailFiled", data: { number: command.number, inboxRevision: command.inboxRevision } }];
     }
+    case "ExpireHeld":
+      return expireHeld(command, filing);
+    case "ExpireQuarantined":
+      return expireQuarantined(command, filing);
     default:
       return unreachable(command);
   }
@@ -113,12 +134,12 @@ function decideFiling(
 
 /** Only if everything decided before is in its thread, and these are the next that are held: merges in between would change where they go. */
 function release(
-  { decisions, after }: Extract<FilingCommand, { type: "DecideRelease" }>,
+  { decisions, ...read }: Extract<FilingCommand, { type: "DecideRelease" }>,
   filing: Filing,
 ): FilingEvent[] {
   if (decisions[0]?.number !== filing.lastNumber + 1 || filing.pending.length > 0) return [];
   const markers = decisions.map(({ releases }) => releases);
-  if (!isNextInLine(filing.held, { markers, after })) return [];
+  if (!areNext(filing, markers, read)) return [];
   return decisions.map((decision) => ({ type: "FilingDecided", data: decision }));
 }
 
@@ -133,9 +154,45 @@ function quarantine(
   return [{ type: "MailQuarantined", data: { number, deliveryId: decision.deliveryId, reason, threadId } }];
 }
 
+const areNext = (
+  { held, revision }: Filing,
+  markers: readonly (number | undefined)[],
+  { after, readAt }: ReadInLine,
+): boolean => (after !== null || readAt === revision) && isNextInLine(held, { markers, after });
+
+/** What was released, or is decided to be, is not in the line any more. */
+function expireHeld({ mails, ...read }: Extract<FilingCommand, { type: "ExpireHeld" }>, filing: Filing): FilingEvent[] {
+  if (!areFiled(mails, filing) || !areNext(filing, numbersOf(mails), read)) return [];
+  return mails.map((data) => ({ type: "HeldMailExpired", data }));
+}
+
+function expireQuarantined(
+  { mails }: Extract<FilingCommand, { type: "ExpireQuarantined" }>,
+  filing: Filing,
+): FilingEvent[] {
+  const numbers = numbersOf(mails);
+  const isInOrder = numbers.every((number, index) => number > (numbers[index - 1] ?? filing.quarantineExpiredUpTo));
+  if (!areFiled(mails, filing) || !isInOrder) return [];
+  return mails.map((data) => ({ type: "QuarantinedMailExpired", data }));
+}
+
+const numbersOf = (mails: readonly MailExpiry[]): number[] => mails.map(({ number }) => number);
+
+/** What is to be carried out still needs the mail, and may yet be quarantined. */
+const areFiled = (mails: readonly MailExpiry[], { pending, lastNumber }: Filing): boolean =>
+  mails.every(({ number }) => number < (pending[0]?.number ?? lastNumber + 1));
+
 export const filingDecider: Decider<Filing, FilingCommand, FilingEvent> = {
   category: "filing",
-  initial: { revision: -1, lastNumber: 0, decidedUpTo: -1, filedUpTo: -1, pending: [], held: nobodyHeld },
+  initial: {
+    revision: -1,
+    lastNumber: 0,
+    decidedUpTo: -1,
+    filedUpTo: -1,
+    pending: [],
+    held: nobodyHeld,
+    quarantineExpiredUpTo: 0,
+  },
   evolve,
   decide,
 };

@@ -38,6 +38,21 @@ export type FilingDecision = {
   bouncedAttemptId: string | null;
 };
 
+/**
+ * What ends the content of a mail: it was kept, unreleased or unread, for as many whole days as the operator allows. Its entry in the ledger
+ * stays, and so does all that was told of it elsewhere.
+ */
+export type MailExpiry = {
+  /** Under which number it was filed. */
+  number: number;
+  /** The delivery that was filed, then the repeated deliveries of the same mail: the content of all of them goes. */
+  deliveryIds: string[];
+  afterDays: number;
+};
+
+/** `markerRevision`: where its filing lies in this stream. What is still held lies behind it. */
+export type HeldMailExpiry = MailExpiry & { markerRevision: number };
+
 export type FilingEvent =
   | Event<"FilingDecided", FilingDecision>
   /** Everything decided up to this number, and received up to this inbox revision, is in its thread. */
@@ -46,6 +61,10 @@ export type FilingEvent =
    * What was decided under this number cannot be recorded as it is. The mail is filed by a marker that always fits: its sender, its subject and
    * `reason`, no content. `threadId`: a new thread of its own, because the one that was decided does not take even that; null: it does.
    */
-  | Event<"MailQuarantined", { number: number; deliveryId: string; reason: string; threadId: string | null }>;
+  | Event<"MailQuarantined", { number: number; deliveryId: string; reason: string; threadId: string | null }>
+  /** A held mail is not released any more. Its marker stays on its thread: it was the customer's newer word, and drafts stay stale. */
+  | Event<"HeldMailExpired", HeldMailExpiry>
+  /** A quarantined mail keeps what its thread shows of it: its headers. */
+  | Event<"QuarantinedMailExpired", MailExpiry>;
 
 export const filingStream = (identityId: string): string => `filing-${identityId}`;

@@ -7,7 +7,7 @@ import type { FilingDecision } from "./events.ts";
 export type HeldLine = {
   /** How many stand in it. */
   count: number;
-  /** The marker released last; 0 before the first. Those that stand in line have higher numbers. */
+  /** The marker released last, or expired; 0 before the first. Those that stand in line have higher numbers. */
   releasedUpTo: number;
   /** No marker that stands in line lies before this revision of the stream. */
   from: number;
@@ -25,14 +25,22 @@ export function afterDecision(
     if (!isHeld) return line;
     return { ...line, count: line.count + 1, from: line.count === 0 ? revision : line.from };
   }
+  return without(line, { number: releases, revision: releasesRevision });
+}
+
+/** The line after a marker has left it, released or expired. `revision`: where the marker lies, if that is known. */
+export function without(
+  line: HeldLine,
+  { number, revision }: { number: number; revision: number | undefined },
+): HeldLine {
   const count = Math.max(0, line.count - 1);
   // One that an earlier version had left behind is no end of the line.
-  if (releases <= line.releasedUpTo) return { ...line, count };
-  return { count, releasedUpTo: releases, from: releasesRevision === undefined ? line.from : releasesRevision + 1 };
+  if (number <= line.releasedUpTo) return { ...line, count };
+  return { count, releasedUpTo: number, from: revision === undefined ? line.from : revision + 1 };
 }
 
 /**
- * Whether these markers (numbers, undefined: none) may be released: each once, in their order. `after`: the marker behind which they were read;
+ * Whether these markers (numbers, undefined: none) may leave the line: each once, in their order. `after`: the marker behind which they were read;
  * null: they were left behind, before the line's end.
  */
 export function isNextInLine(

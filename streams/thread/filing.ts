@@ -1,3 +1,4 @@
+import { Rejected } from "../decider.ts";
 import { isMachines } from "../inbox/words.ts";
 import type { ThreadAbsorption } from "./absorption.ts";
 import type { HeldMessage, InboundMessage, ThreadEvent } from "./events.ts";
@@ -24,6 +25,7 @@ export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage"
   const { message, opens } = command;
   // A filer that was suspended, or a repetition: what it brings is already recorded here.
   if (message.number <= thread.newestNumber) return [];
+  if (!thread.exists && !opens) throw new Rejected("not_found", "no such thread");
   const events: ThreadEvent[] = [];
   if (!thread.exists && opens) events.push({ type: "ThreadOpened", data: opens });
   events.push({ type: "MessageReceived", data: message });
@@ -42,6 +44,7 @@ export function fileMessage(command: Extract<ThreadFiling, { type: "FileMessage"
 export function holdMessage(command: Extract<ThreadFiling, { type: "HoldMessage" }>, thread: Thread): ThreadEvent[] {
   const { held, opens } = command;
   if (held.number <= thread.newestNumber) return [];
+  if (!thread.exists && !opens) throw new Rejected("not_found", "no such thread");
   const opensThread = !thread.exists && opens !== null;
   const marker: ThreadEvent = { type: "MessageHeld", data: { ...held, opensThread } };
   return opensThread ? [{ type: "ThreadOpened", data: opens }, marker] : [marker];

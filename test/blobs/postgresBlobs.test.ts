@@ -133,6 +133,30 @@ describe("blobs in PostgreSQL", function () {
       expect(await sweep()).to.deep.equal({ blobs: 0, bytes: 0 });
     });
 
+    it("but for mail that has expired, are removed as well, unless another mail is the same", async () => {
+      const [held, shared] = [await put("a held mail"), await put("a mail to two, held by one")];
+      const [attached, kept] = [await put("attached to a quarantined mail"), await put("held, and not expired")];
+      await ago(25, held, shared, attached, kept);
+      const [gone, quarantined, other] = ["gone", "quarantined", "other"];
+      await record("MailReceived", { deliveryId: gone, rawSha256: held });
+      await record("MailReceived", { deliveryId: gone, rawSha256: shared });
+      await record("MailReceived", { deliveryId: other, rawSha256: shared });
+      await record("MailReceived", { deliveryId: other, rawSha256: kept });
+      const message = { rawSha256: held, bodyBlob: null, attachments: [{ sha256: attached }] };
+      await record("MessageReceived", { deliveryId: quarantined, ...message });
+      expect(await sweep()).to.deep.equal({ blobs: 0, bytes: 0 });
+      const expire = (type: string, deliveryIds: string[]) =>
+        append({ store }, { workspaceId: null, stream: `filing-${randomUUID()}` }, {
+          type,
+          data: { number: 1, deliveryIds, afterDays: 30 },
+        } as Event);
+      await expire("HeldMailExpired", [gone]);
+      expect(await sweep()).to.deep.equal({ blobs: 0, bytes: 0 });
+      await expire("QuarantinedMailExpired", ["somebody's", quarantined]);
+      expect(await sweep()).to.include({ blobs: 2 });
+      expect(await left(held, attached, shared, kept)).to.deep.equal([false, false, true, true]);
+    });
+
     it("stay, all of them, where a content that an event names is missing", async () => {
       const old = await put("left over as well");
       await ago(25, old);

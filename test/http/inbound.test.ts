@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { type Identity, type InProcess, mail, startInProcess, type Workspace } from "#test/support/inProcess.ts";
+import { systemIds } from "#src/clock.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("the inbound ledger over HTTP", function () {
   this.timeout(60_000);
@@ -8,7 +9,7 @@ describe("the inbound ledger over HTTP", function () {
   let identity: Identity;
 
   before(async () => {
-    service = await startInProcess();
+    service = await startInProcess({ RETENTION_DAYS_HELD: "3", RETENTION_DAYS_QUARANTINED: "2" });
     workspace = await service.workspace();
     identity = await service.identity(workspace.id);
   });
@@ -60,5 +61,58 @@ describe("the inbound ledger over HTTP", function () {
     const { status, json } = await workspace.ask("GET /v1/inbound?disposition=lost");
     expect([status, json.error]).to.deep.equal([422, "invalid_request"]);
     expect(json.message).to.contain("disposition");
+  });
+  it("keeps the entry of a held and of a quarantined mail whose content was kept for as long as the operator allows", async () => {
+    const own = await service.workspace();
+    const { ask } = own;
+    const agent = await service.identity(own.id);
+    const parse = service.deps.parser.parse;
+    service.deps.parser.parse = async (...given) => ({
+      ...(await parse(...given)),
+      ...{ bodyText: null, bodyHtml: null, attachments: [], unreadable: "it is damaged" },
+    });
+    await service.deliver(agent.address, mail({ id: "damaged@x.example" }));
+    service.deps.parser.parse = parse;
+    await ask(`PATCH /v1/identities/${agent.id}`, { json: { status: "disabled" } });
+    await service.deliver(agent.address, mail({ id: "held@x.example" }));
+    await service.deliver(agent.address, mail({ id: "held@x.example" }));
+    const ledger = async (): Promise<any[]> => (await ask("GET /v1/inbound")).json.data;
+    const raws = async () =>
+      Promise.all((await ledger()).map(async ({ id }) => (await ask(`GET /v1/inbound/${id}/raw`)).status));
+    const before = await ledger();
+    expect(before.map(({ disposition }) => disposition)).to.deep.equal([
+      ...["duplicate", "held_identity_disabled", "quarantined"],
+    ]);
+    expect(await raws()).to.deep.equal([200, 200, 200]);
+    const messageRaw = () => ask(`GET /v1/messages/${before[2].message_id}/raw`);
+    expect((await messageRaw()).status).to.equal(200);
+
+    const dayMs = 86_400_000;
+    service.clock.advance(2.9 * dayMs);
+    await until(async () => (await ledger())[2].reason !== before[2].reason);
+    expect(await raws()).to.deep.equal([200, 200, 404]);
+    service.clock.advance(1.1 * dayMs);
+    await until(async () => (await ledger())[1].reason !== before[1].reason);
+    const gone = "its content was removed after";
+    expect(await ledger()).to.deep.equal([
+      { ...before[0], reason: `this message was already received; ${gone} 3 days` },
+      { ...before[1], reason: `the identity is disabled; ${gone} 3 days` },
+      { ...before[2], reason: `it is damaged; ${gone} 2 days` },
+    ]);
+    expect(await raws()).to.deep.equal([404, 404, 404]);
+    const { status, json } = await messageRaw();
+    expect([status, json.error]).to.deep.equal([404, "not_found"]);
+    expect(json.message).to.match(/^the content of this mail was removed after 2 days/);
+    expect((await ask(`GET /v1/messages/${before[2].message_id}`)).status).to.equal(404);
+    const [thread] = (await ask("GET /v1/threads")).json.data;
+    expect((await ask(`GET /v1/threads/${thread.id}`)).json.messages).to.have.length(1);
+    // It is not released any more.
+    await ask(`PATCH /v1/identities/${agent.id}`, { json: { status: "active" } });
+    await service.deliver(agent.address, mail({ id: `${systemIds.uuid()}@x.example` }));
+    expect((await ledger()).map(({ disposition }) => disposition)).to.deep.equal([
+      ...["threaded", "duplicate", "held_identity_disabled", "quarantined"],
+    ]);
+    const parked = await service.database.query("select process, error from work.parked");
+    expect(parked.rows).to.deep.equal([]);
   });
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
-import { blobsInContent, blobsOf, contentBlobOf } from "#streams/blobs.ts";
+import { blobsInContent, blobsOf, contentBlobOf, deliveryOf, expiredBy } from "#streams/blobs.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 
 const folder = new URL("../../streams/", import.meta.url);
@@ -68,5 +68,13 @@ describe("blobs that events name", () => {
     const attachments = [{ sha256: hash("7") }];
     const mail = { type: "MessageReceived", data: { rawSha256: hash("6"), bodyBlob: hash("8"), attachments } };
     expect(blobsOf(mail)).to.deep.equal([hash("6"), hash("8"), hash("7")]);
+  });
+
+  it("may be of a received mail, whose content may expire", () => {
+    const about = samples.filter((sample) => deliveryOf(sample) !== undefined);
+    expect(new Set(about.map(({ type }) => type))).to.deep.equal(new Set(["MailReceived", "MessageReceived"]));
+    const ended = samples.filter((sample) => expiredBy(sample).length > 0);
+    expect(new Set(ended.map(({ type }) => type))).to.have.all.keys("HeldMailExpired", "QuarantinedMailExpired");
+    for (const sample of ended) expect(expiredBy(sample)).to.deep.equal(sample.data.deliveryIds);
   });
 });

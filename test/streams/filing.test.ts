@@ -43,8 +43,11 @@ const released = (number: number, releases: number, releasesRevision?: number): 
 ];
 
 describe("held mail, as its filing knows it", () => {
-  const release = (after: number | null, ...decisions: FilingDecision[]) =>
-    ({ type: "DecideRelease", decisions, after }) as const;
+  const release = (after: number, ...decisions: FilingDecision[]) =>
+    ({ type: "DecideRelease", decisions, after, readAt: -1 }) as const;
+  /** Of what was left behind: as it was known at this revision. */
+  const releaseLeft = (readAt: number, ...decisions: FilingDecision[]) =>
+    ({ type: "DecideRelease", decisions, after: null, readAt }) as const;
 
   it("is released in its order, each once", () => {
     const three = held(1, 2, 3);
@@ -107,13 +110,13 @@ describe("held mail, as its filing knows it", () => {
       ...{ count: 1, releasedUpTo: 2, from: 0 },
     });
     given(filingDecider, ...leftBehind)
-      .when(release(null, releasing(4, 1, 0)))
+      .when(releaseLeft(5, releasing(4, 1, 0)))
       .thenTypes("FilingDecided");
     given(filingDecider, ...leftBehind, ...released(4, 1, 0))
-      .when(release(null, releasing(5, 1, 0)))
+      .when(releaseLeft(7, releasing(5, 1, 0)))
       .then();
     given(filingDecider, ...held(1, 2))
-      .when(release(null, releasing(3, 1, 0)))
+      .when(releaseLeft(3, releasing(3, 1, 0)))
       .then();
   });
 
@@ -164,5 +167,106 @@ describe("a mail that cannot be recorded", () => {
     const smallest = { type: "DecideFiling" as const, decisions: [decision(1)], quarantine: "too large" };
     given(filingDecider).when(smallest).then(decided(1), quarantined(1));
     given(filingDecider, decided(1)).when(smallest).then();
+  });
+});
+
+describe("kept mail that expires", () => {
+  const expiry = (number: number) => ({ number, deliveryIds: [`d${number}`], afterDays: 30 });
+  const heldExpiry = (number: number, markerRevision = 2 * number - 2) => ({ ...expiry(number), markerRevision });
+  const heldExpired = (number: number, markerRevision?: number): FilingEvent => ({
+    type: "HeldMailExpired",
+    data: heldExpiry(number, markerRevision),
+  });
+  const quarantineExpired = (number: number): FilingEvent => ({
+    type: "QuarantinedMailExpired",
+    data: expiry(number),
+  });
+  const expireHeld = (after: number, ...mails: ReturnType<typeof heldExpiry>[]) =>
+    ({ type: "ExpireHeld", mails, after, readAt: -1 }) as const;
+  const expireLeft = (readAt: number, ...mails: ReturnType<typeof heldExpiry>[]) =>
+    ({ type: "ExpireHeld", mails, after: null, readAt }) as const;
+  const expireQuarantined = (...numbers: number[]) =>
+    ({ type: "ExpireQuarantined", mails: numbers.map(expiry) }) as const;
+  const release = (after: number, ...decisions: FilingDecision[]) =>
+    ({ type: "DecideRelease", decisions, after, readAt: -1 }) as const;
+  /** Of what was left behind: as it was known at this revision. */
+  const releaseLeft = (readAt: number, ...decisions: FilingDecision[]) =>
+    ({ type: "DecideRelease", decisions, after: null, readAt }) as const;
+
+  it("leaves the line of held mail in its order, each once", () => {
+    given(filingDecider, ...held(1, 2, 3))
+      .when(expireHeld(0, heldExpiry(1), heldExpiry(2)))
+      .then(heldExpired(1), heldExpired(2));
+    const after = [...held(1, 2, 3), heldExpired(1), heldExpired(2)];
+    expect(fold(filingDecider, after).held).to.deep.equal({ count: 1, releasedUpTo: 2, from: 3 });
+    for (const again of [expireHeld(0, heldExpiry(1)), expireHeld(2, heldExpiry(2))])
+      given(filingDecider, ...after)
+        .when(again)
+        .then();
+    given(filingDecider, ...held(1, 2))
+      .when(expireHeld(0, heldExpiry(2), heldExpiry(1)))
+      .then();
+  });
+
+  it("is not released after that, and what is released, or decided to be, does not expire", () => {
+    const expired = [...held(1, 2), heldExpired(1)];
+    given(filingDecider, ...expired)
+      .when(release(0, releasing(3, 1, 0)))
+      .then();
+    given(filingDecider, ...expired)
+      .when(release(1, releasing(3, 1, 0)))
+      .then();
+    given(filingDecider, ...expired)
+      .when(release(1, releasing(3, 2, 2)))
+      .thenTypes("FilingDecided");
+    const decidedToBe = [...held(1, 2), decided(3, { releases: 1, releasesRevision: 0 })];
+    for (const events of [decidedToBe, [...held(1, 2), ...released(3, 1, 0)]])
+      for (const command of [0, 1].map((after) => expireHeld(after, heldExpiry(1))))
+        given(filingDecider, ...events)
+          .when(command)
+          .then();
+  });
+
+  it("may be what an earlier version had left behind, unless anything came in between", () => {
+    // 1 and 2 are left behind, at revision 7.
+    const leftBehind = [...held(1, 2, 3), ...released(4, 3)];
+    given(filingDecider, ...leftBehind)
+      .when(expireLeft(7, heldExpiry(1)))
+      .then(heldExpired(1));
+    const expired = [...leftBehind, heldExpired(1)];
+    expect(fold(filingDecider, expired).held.count).to.equal(1);
+    given(filingDecider, ...expired)
+      .when(releaseLeft(7, releasing(5, 1, 0)))
+      .then();
+    given(filingDecider, ...leftBehind, ...released(5, 1, 0))
+      .when(expireLeft(7, heldExpiry(1)))
+      .then();
+  });
+
+  it("waits until it is on its thread", () => {
+    given(filingDecider, decided(1, heldBy))
+      .when(expireHeld(0, heldExpiry(1)))
+      .then();
+    given(filingDecider, ...held(1), decided(2))
+      .when(expireHeld(0, heldExpiry(1)))
+      .then(heldExpired(1));
+    given(filingDecider, decided(1, { disposition: "quarantined" }))
+      .when(expireQuarantined(1))
+      .then();
+    given(filingDecider).when(expireQuarantined(1)).then();
+  });
+
+  it("of the quarantined is each once, in the order of their numbers", () => {
+    const bad = [1, 2, 3].flatMap((number) => [decided(number, { disposition: "quarantined" }), filed(number)]);
+    given(filingDecider, ...bad)
+      .when(expireQuarantined(1, 3))
+      .then(quarantineExpired(1), quarantineExpired(3));
+    for (const numbers of [[1], [1, 2], [2, 2], [3, 2]])
+      given(filingDecider, ...bad, quarantineExpired(1))
+        .when(expireQuarantined(...numbers))
+        .then();
+    given(filingDecider, ...bad, quarantineExpired(1))
+      .when(expireQuarantined(2))
+      .then(quarantineExpired(2));
   });
 });

@@ -32,13 +32,18 @@ describe("whether read models can be answered from", () => {
   let head: () => Promise<number>;
   let log: ReturnType<typeof quietLog>;
   let standing: Standing;
+  let failing: string[];
 
   beforeEach(() => {
     stored = checkpoints(projections);
     head = async () => 200;
     log = quietLog();
+    failing = [];
     const pace = { catchingUpEveryMs: 2, everyMs: 2, momentMs: 5 };
-    standing = createStanding({ database: stored.sql, store: { head: () => head() }, projections, log, ...pace });
+    standing = createStanding({
+      ...{ database: stored.sql, store: { head: () => head() }, projections, log, ...pace },
+      failing: () => failing,
+    });
   });
   afterEach(() => standing.stop());
 
@@ -103,6 +108,65 @@ describe("whether read models can be answered from", () => {
     stored.positions.set("counts", 300);
     await stored.looked(2);
     expect(standing.left()).to.deep.equal([]);
+  });
+
+  it("is not so of one that had been left behind before the start, and the others are not held up, until it is back", async () => {
+    all(200);
+    stored.positions.set("counts", 10);
+    await standing.start();
+    expect(standing.catchingUp()).to.include("counts at 5 %");
+    await stored.looked(16);
+    const leftOnly = () => {
+      expect(standing.catchingUp()).to.equal(undefined);
+      expect(standing.left()).to.deep.equal(["counts"]);
+      expect(standing.together().map(({ name }) => name)).to.deep.equal(["accounts"]);
+      expect(standing.obstacle(["accounts", "beside"])).to.equal(undefined);
+      expect(standing.obstacle(["counts"])?.sentence).to.match(/^counts are not up to date; the rest/);
+    };
+    leftOnly();
+    stored.positions.set("counts", 11);
+    await stored.looked(2);
+    leftOnly();
+    all(200);
+    await stored.looked(2);
+    expect(standing.left()).to.deep.equal([]);
+    expect(standing.obstacle(["counts"])).to.equal(undefined);
+  });
+
+  it("is waited for where one moves, slowly as it may, and where none has reached the end", async () => {
+    all(200);
+    stored.positions.set("counts", 10);
+    await standing.start();
+    for (let position = 11; position < 40; position++) {
+      stored.positions.set("counts", position);
+      await stored.looked(1);
+      expect(standing.catchingUp()).to.include("counts at");
+    }
+    await standing.stop();
+    all(199);
+    stored.positions.set("beside", 200);
+    const other = createStanding({
+      ...{ database: stored.sql, store: { head }, projections, log },
+      ...{ catchingUpEveryMs: 2, everyMs: 2, momentMs: 5 },
+    });
+    await other.start();
+    await stored.looked(20);
+    expect([other.catchingUp(), other.left()]).to.deep.equal([
+      "catching up with the event log: accounts at 99 % (position 199 of 200)",
+      [],
+    ]);
+    await other.stop();
+  });
+
+  it("is waited for while one is made anew beside its live tables, and not where that fails", async () => {
+    all(200);
+    stored.positions.delete("counts");
+    await standing.start();
+    await stored.looked(20);
+    expect(standing.catchingUp()).to.include("counts at 0 %");
+    failing = ["counts"];
+    await stored.looked(16);
+    expect([standing.catchingUp(), standing.left()]).to.deep.equal([undefined, ["counts"]]);
   });
 
   it("is so of one that is written apart and slow, and not of one that stands still", async () => {

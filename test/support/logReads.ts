@@ -3,6 +3,7 @@ import type { Reads } from "#projections/reads.ts";
 import { fold } from "#streams/decider.ts";
 import { draftDecider } from "#streams/draft/decider.ts";
 import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import { ruleDecider } from "#streams/rule/decider.ts";
 
 /** Read models made from a log at each question: the rules, the messages and the open drafts, as far as the send path asks for them. */
@@ -55,6 +56,31 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
   const heldDrafts = (code: unknown) =>
     allDrafts().filter(({ draft }) => draft.status === "approved" && draft.held === code);
 
+  /** The filings that this asks for: an identity's quarantined mail, or the repeated deliveries of a message. */
+  function inbound(sql: string, [, about, above]: readonly unknown[]) {
+    const filings = log.all.filter(({ stream }) => categoryOf(stream) === "filing") as Recorded<FilingEvent>[];
+    const decisions = filings.filter((event) => event.type === "FilingDecided");
+    if (sql.includes("= 'duplicate'"))
+      return decisions
+        .filter(({ data }) => data.disposition === "duplicate" && data.messageId === about)
+        .map(({ data }) => ({ id: data.deliveryId }));
+    return filings
+      .filter(({ stream }) => idOf(stream) === about)
+      .filter(
+        ({ type, data }) =>
+          type === "MailQuarantined" || (type === "FilingDecided" && data.disposition === "quarantined"),
+      )
+      .map(({ data, revision }) => {
+        const { number } = data as FilingDecision;
+        const decision = decisions.find((each) => each.data.number === number)?.data;
+        return {
+          ...{ id: decision?.deliveryId, message_id: decision?.messageId },
+          ...{ filing_number: number, filing_revision: revision },
+        };
+      })
+      .filter(({ filing_number }) => filing_number > (above as number));
+  }
+
   const tx: Tx = {
     query: async (sql: string, values: readonly unknown[] = []) => {
       const rows = / from rules\b/.test(sql)
@@ -65,7 +91,9 @@ export function logReads(log: { readonly all: readonly Recorded[] }): Reads {
             ? heldDrafts(values[1])
             : / from drafts\b/.test(sql)
               ? drafts(values[1], values[2] as string[])
-              : [];
+              : /disposition = '(duplicate|quarantined)'/.test(sql)
+                ? inbound(sql, values)
+                : [];
       return { rows: rows as never[], rowCount: rows.length };
     },
   };

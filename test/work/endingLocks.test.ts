@@ -21,7 +21,7 @@ describe("an ending that sets timers under keys of others", () => {
   });
 
   async function planner() {
-    const [lease] = await takeLeases(work.database, ["planner"], { holder, lastsMs: 600_000 });
+    const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
     await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
     return (from: number, events: readonly Recorded[]): Promise<void> => {
       const planned = events.map((each) => ({ process: "toyRule", key: each.stream, event: each }));

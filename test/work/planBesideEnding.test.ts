@@ -49,7 +49,7 @@ describe("a wake-up beside an ending", () => {
 
   it("forgets nothing, whichever is first, and whether or not the first is cut off: each ending, each wake-up", async () => {
     const holder = "here";
-    const [lease] = await takeLeases(work.database, ["planner"], { holder, lastsMs: 600_000 });
+    const [lease] = await takeLeases(work.database, ["planning"], { holder, lastsMs: 600_000 });
     await work.database.query("insert into work.processes (name, planned) values ('toyRule', 0)");
     let position = 0;
     const plan = async (sql: Role, from: number, events: readonly Recorded[]): Promise<void> => {

@@ -67,8 +67,8 @@ function createSchedule(database: Database, seed: number) {
 
   async function electPlanner(): Promise<void> {
     planner = randomUUID();
-    await database.query("update work.leases set expires_at = '-infinity' where name = 'planner'");
-    [lease] = await takeLeases(database, ["planner"], { holder: planner, lastsMs: 3_000_000 });
+    await database.query("update work.leases set expires_at = '-infinity' where name = 'planning'");
+    [lease] = await takeLeases(database, ["planning"], { holder: planner, lastsMs: 3_000_000 });
     for (const name of processes)
       await database.query("insert into work.processes (name, planned) values ($1, 0) on conflict do nothing", [name]);
   }

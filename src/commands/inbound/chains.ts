@@ -35,8 +35,8 @@ export const createChains = (): Chains => ({
   characters: 0,
 });
 
-/** Some hundred thousand ids of usual length. Filing waits for an index that lags behind by more. */
-const maxCharacters = 32_000_000;
+/** Some thirty thousand ids of usual length; many identities are filed at once. Filing waits for an index that lags behind by more. */
+const maxCharacters = 4_000_000;
 
 /** `ids`: whatever the mails of a page name; `own`: the threads that ids of ours carry; `mails`: what may have come before. */
 export type Asked = {
@@ -61,7 +61,8 @@ export async function bringUpToDate(deps: Dependencies, chains: Chains, asked: A
   for (const known of await messagesWithIds(deps.reads, identityId, mails)) remember(chains, known);
   // Our own Message-IDs name a thread without a look-up; whether it still stands on its own has to be looked up.
   for (const { threadId, survivorId, openedNumber } of await survivorsOf(deps.reads, own)) {
-    chains.openedNumber.set(survivorId, openedNumber);
+    // An index that lags behind says 0 of a thread that it has not seen yet.
+    if (!chains.openedNumber.has(survivorId)) chains.openedNumber.set(survivorId, openedNumber);
     if (survivorId !== threadId) chains.mergedInto.set(threadId, survivorId);
   }
   for await (const events of filingEvents(deps, identityId, chains.learnedUpTo + 1)) {

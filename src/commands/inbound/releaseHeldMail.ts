@@ -115,7 +115,8 @@ async function release(
       decisions.push(releasing(marker, { number: lastNumber + decisions.length + 1, threadId }, mail));
     }
     const page = oneAppend(decisions);
-    const command = { type: "DecideRelease", decisions: page, after: line.after } as const;
+    const { after, readAt } = line;
+    const command = { type: "DecideRelease", decisions: page, after, readAt } as const;
     const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
     // Something was filed meanwhile, or another one released these: the next turn looks again.
     if (!decided.changed) return 0;

@@ -31,6 +31,25 @@ describe("what filing knows of threads", () => {
     expect(steps).to.be.below(count * 6);
   });
 
+  it("keeps how old a thread is over pages, also while the index has not seen it", async () => {
+    const { log, node } = await createSendWorld({ deliveries: 1 });
+    const metadata = { ...cause, at: "2026-01-01T00:00:00Z" };
+    const before = await log.read(`filing-${identityId}`);
+    const opened = { type: "FilingDecided", data: decision(60, {}) } as const;
+    await log.append(`filing-${identityId}`, before.length - 1, [{ ...opened, id: node.ids.uuid(), metadata }]);
+    const chains = createChains();
+    // What the index says of a thread that it has not seen.
+    const unseen = (threadId: string) => ({ thread_id: threadId, survivor_id: threadId, opened_number: 0 });
+    const query = async (sql: string, [ids]: unknown[] = []) => ({
+      rows: sql.includes("unnest($1::uuid[])") ? (ids as string[]).map(unseen) : [],
+    });
+    const reads = { ...node.reads, ofNone: { query } } as unknown as typeof node.reads;
+    for (const page of [1, 2]) {
+      await bringUpToDate({ ...node, reads }, chains, { identityId, ids: [], own: ["t60"], mails: [] });
+      expect(chains.openedNumber.get("t60"), `page ${page}`).to.equal(60);
+    }
+  });
+
   it("is no more than fits into memory: mail waits for an index that is far behind", async () => {
     const { log, node } = await createSendWorld({ deliveries: 1 });
     const metadata = { ...cause, at: "2026-01-01T00:00:00Z" };
@@ -39,7 +58,7 @@ describe("what filing knows of threads", () => {
       type: "FilingDecided",
       data: decision(n, { chainIds: [`<${n}${"x".repeat(500_000)}>`] }),
     });
-    const events = Array.from({ length: 70 }, (_, n) => ({ ...long(n + 2), id: node.ids.uuid(), metadata }));
+    const events = Array.from({ length: 10 }, (_, n) => ({ ...long(n + 2), id: node.ids.uuid(), metadata }));
     await log.append(`filing-${identityId}`, before.length - 1, events);
     const asked = { identityId, ids: [], own: [], mails: [] };
     const refused = await bringUpToDate(node, createChains(), asked).catch((error: unknown) => error);

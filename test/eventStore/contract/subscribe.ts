@@ -137,7 +137,8 @@ export function subscribeContract(log: () => LogUnderTest): void {
 
     it("reads the whole log once, in order, and ends at its head of then", async () => {
       const { store } = log();
-      const appended = await appendOneByOne(store, [newStream(newCategory()), newStream(newCategory())]);
+      const [wanted, other] = [newCategory(), newCategory()];
+      const appended = await appendOneByOne(store, [newStream(wanted), newStream(other)]);
       const positions: number[] = [];
       const ids = new Set<string>();
       for await (const { events } of wholeLog(store)) {
@@ -147,6 +148,10 @@ export function subscribeContract(log: () => LogUnderTest): void {
       expect(positions).to.deep.equal(positions.toSorted((one, other) => one - other));
       expect(ids.size).to.equal(positions.length);
       expect([...ids]).to.include.members(idsOf(appended));
+      // What comes behind them is of another category: it ends all the same.
+      const streams: string[] = [];
+      for await (const { events } of wholeLog(store, [wanted])) streams.push(...events.map(({ stream }) => stream));
+      expect(new Set(streams.map((stream) => stream.slice(0, wanted.length)))).to.deep.equal(new Set([wanted]));
     });
 
     it("does not end others", async () => {

@@ -85,7 +85,8 @@ describe("/readyz", function () {
   });
 
   it("a read model that fails holds up what is answered from it and nothing else", async () => {
-    const { id, ask } = await service.workspace();
+    const { id, ask, key } = await service.workspace();
+    let beside: Beside | undefined;
     const { address } = await service.identity(id);
     await service.deliver(address, mail({ id: "poison-1@customer.example", to: address }));
     const [contact] = (await ask("GET /v1/contacts")).json.data;
@@ -120,7 +121,22 @@ describe("/readyz", function () {
       const metrics = await ask("GET /metrics");
       expect(metrics.text).to.include('countersign_projection_left{projection="contacts"} 1');
       expect(metrics.text).to.include('countersign_projection_left{projection="threads"} 0');
+      // An instance that starts now finds it behind, and does not wait for it without end.
+      beside = await startBeside(service.urls, { ROLES: "api" });
+      const there = asking(beside.url, key);
+      await until(async () => (await there("GET /readyz")).status === 200);
+      expect((await there("GET /v1/threads")).json.total).to.equal(1);
+      const refused = await there("GET /v1/contacts");
+      expect([refused.status, refused.json.message]).to.deep.equal([
+        503,
+        "contacts are not up to date; the rest of the service works: retry shortly",
+      ]);
+      const { parts } = (await there("GET /readyz")).json;
+      expect(parts.find(({ name }: { name: string }) => name === "read_models").detail).to.equal(
+        "contacts cannot be answered from",
+      );
     } finally {
+      await beside?.stop();
       await rename("contacts_away", "contacts");
     }
   });
@@ -131,7 +147,7 @@ describe("/readyz", function () {
     const database = connectDatabase(without);
     const planner = (expires: string) =>
       database.query(
-        `insert into work.leases (name, holder, epoch, expires_at) values ('planner', 'gone', 1, now() + interval '${expires}')
+        `insert into work.leases (name, holder, epoch, expires_at) values ('planning', 'gone', 1, now() + interval '${expires}')
          on conflict (name) do update set expires_at = excluded.expires_at`,
       );
     await planner("-1 second");

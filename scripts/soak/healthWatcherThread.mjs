@@ -1,0 +1,5 @@
+// Node before 22.18 reads no TypeScript in a thread, and tsx given by --import stays out of threads: it is registered here.
+import { register } from "tsx/esm/api";
+
+register();
+await import("./healthWatcher.ts");
