@@ -80,7 +80,8 @@ describe("/readyz", function () {
       await holder.query("rollback");
       await until(async () => (await there("GET /v1/workspaces/me", { key: newKey })).status === 200);
       expect((await there("GET /v1/workspaces/me", { key: "svc_live_nobody" })).status).to.equal(401);
-      expect((await there("GET /readyz")).status).to.equal(200);
+      // What was told a moment ago may be told once more.
+      await until(async () => (await there("GET /readyz")).status === 200);
     } finally {
       await holder.end();
       await beside?.stop();
@@ -216,6 +217,37 @@ describe("/readyz", function () {
     expect(await asked).to.equal(undefined);
     await database.close();
     await without.drop();
+  });
+});
+
+describe("what /readyz asks", () => {
+  it("is asked once for all who ask within a second, while the answer is awaited too, and again after that", async () => {
+    let asked = 0;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const counted = async () => {
+      asked += 1;
+      await held;
+      return { name: "database", ok: true };
+    };
+    const metrics = { answered: () => {}, shown: async () => ({ contentType: "text/plain", text: "" }) };
+    const { url, close } = await serveRoutes([], { readiness: [counted], metrics });
+    try {
+      const stranger = { headers: { "X-Forwarded-For": "192.0.2.1" } };
+      const ask = async (path: string) => (await fetch(`${url}${path}`, stranger)).status;
+      const first = Promise.all(Array.from({ length: 10 }, (_, n) => ask(n % 2 ? "/readyz" : "/metrics")));
+      await until(async () => asked > 0);
+      release();
+      expect(new Set(await first)).to.deep.equal(new Set([200]));
+      await Promise.all(Array.from({ length: 10 }, (_, n) => ask(n % 2 ? "/readyz" : "/metrics")));
+      expect(asked).to.equal(1);
+      await until(async () => (await ask("/readyz")) === 200 && asked > 1);
+      expect(asked).to.equal(2);
+    } finally {
+      await close();
+    }
   });
 });
 
