@@ -113,6 +113,7 @@ export function compose(
     keyRing,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
+    countLostMail: metrics.mailLost,
     settings: settingsOf(config),
   };
   return {

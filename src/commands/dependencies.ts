@@ -40,6 +40,8 @@ export type Dependencies = StreamServices & {
   messageIds: MessageIds;
   /** Where alarms are told that are no request's and no process's. */
   log?: { error(details: object, message: string): void };
+  /** Counts a mail whose stored bytes are lost, where no event tells that it was quarantined for that. */
+  countLostMail?: () => void;
   settings: Settings;
 };
 

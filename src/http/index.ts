@@ -150,7 +150,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     metricsToken: options.metricsToken,
     beside: [
       approvalPages({
-        ...approvalDecisions(deps),
+        ...approvalDecisions(deps, httpDeps.requireReadable),
         nonceKey: deps.keyRing.deriveKey("approval-nonce"),
         clock: deps.clock,
         countUnknown: (request) => strangers.count("bad_link", request),

@@ -4,6 +4,8 @@ export type Metrics = {
   answered(request: { method: string; route: string; status: number }, seconds: number): void;
   /** An append to the event log ended: done with these types of event, overtaken by another one, or failed. */
   appended(append: { outcome: "done" | "moved" | "failed"; types: readonly string[] }, seconds: number): void;
+  /** A mail was quarantined because its stored bytes are lost; what events tell is counted with their append. */
+  mailLost(): void;
   /** A sender of mail was told to come back later, or shown out. */
   mailRefused(reason: MailRefusal): void;
   /** All metrics as text, for the collector. */
@@ -83,7 +85,7 @@ export const measures = {
   mailQuarantined: {
     name: "countersign_mail_quarantined_total",
     kind: "counter",
-    help: "Mails that could not be recorded as they are and were quarantined by this instance.",
+    help: "Mails that could not be recorded as they are, or whose stored bytes are lost, and were quarantined by this instance.",
     labels: [],
   },
   stateBytes: {

@@ -59,6 +59,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
         if (delivered !== undefined) deliveries.inc({ outcome: delivered });
       }
     },
+    mailLost: () => quarantined.inc(),
     mailRefused: (reason) => mailRefused.inc({ reason }),
     async shown() {
       await lookUpDepths();

@@ -145,17 +145,16 @@ describe("whether read models can be answered from", () => {
     await standing.stop();
     all(199);
     stored.positions.set("beside", 200);
-    const other = createStanding({
+    standing = createStanding({
       ...{ database: stored.sql, store: { head }, projections, log },
       ...{ catchingUpEveryMs: 2, everyMs: 2, momentMs: 5 },
     });
-    await other.start();
+    await standing.start();
     await stored.looked(20);
-    expect([other.catchingUp(), other.left()]).to.deep.equal([
+    expect([standing.catchingUp(), standing.left()]).to.deep.equal([
       "catching up with the event log: accounts at 99 % (position 199 of 200)",
       [],
     ]);
-    await other.stop();
   });
 
   it("is waited for while one is made anew beside its live tables, and not where that fails", async () => {

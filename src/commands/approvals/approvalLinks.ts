@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { heldById, messageById } from "#projections/messages/queries.ts";
+import type { ReadModel } from "#projections/projection.ts";
 import type {
   ApprovalDecisions,
   DecideRequest,
@@ -7,6 +8,7 @@ import type {
   HeldBy,
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { newerWord } from "#streams/draft/staleness.ts";
@@ -20,30 +22,47 @@ import { loadThread } from "../threads/threads.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
 
-/** What an approval page is made from, beside streams. */
-const shown = { of: ["drafts", "messages"] } as const;
+/** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
+const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
 
 /** How long a press waits to tell whether the approved mail is on its way. */
 const tellWithinMs = 3_000;
 
-/** What the approval pages ask and say. The token is the right: it names the draft, the version and the channel. */
-export const approvalDecisions = (deps: Dependencies): ApprovalDecisions => ({
-  find: (token) => find(deps, token),
-  decide: (request) => decide(deps, request),
+/** Throws Unavailable if nothing can be answered from one of these read models now. */
+type RequireReadable = (of: readonly ReadModel[]) => void;
+
+/**
+ * What the approval pages ask and say. The token is the right: it names the draft, the version and the channel. `find` and `decide` throw
+ * Unavailable rather than show what may be out of date: nobody decides on a false picture.
+ */
+export const approvalDecisions = (
+  deps: Dependencies,
+  requireReadable: RequireReadable = () => {},
+): ApprovalDecisions => ({
+  find: (token) => find({ ...deps, requireReadable }, token),
+  decide: (request) => decide({ ...deps, requireReadable }, request),
 });
 
-async function find(deps: Dependencies, token: string): Promise<LinkedApproval | undefined> {
+type Deps = Dependencies & { requireReadable: RequireReadable };
+
+async function find(deps: Deps, token: string): Promise<LinkedApproval | undefined> {
   const link = await linked(deps, token);
   if (!link) return undefined;
   const { draftId, draft, asked, position } = link;
-  await deps.projected(position, shown);
   const { version, expiresAt, contentSha256, decision: action } = asked;
+  const isAsked = draft.status === "pending" && version === draft.version;
+  await requireShown(deps, position, isAsked ? shown.question : shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
   return { ...view, pictures, contentSha256, superseded: version !== draft.version, action };
 }
 
-async function decide(deps: Dependencies, request: DecideRequest): Promise<DecisionResult> {
+async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
+  deps.requireReadable(of);
+  if (!(await deps.projected(position, { of }))) throw new Unavailable("the read models lag behind");
+}
+
+async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResult> {
   const link = await linked(deps, request.token);
   if (!link) return { kind: "unknown" };
   const { draft, asked } = link;
@@ -124,11 +143,11 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
   return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
 }
 
-async function decidedAlready(deps: Dependencies, link: Linked): Promise<DecisionResult> {
+async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult> {
   const { draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
-  await deps.projected(position, shown);
+  await requireShown(deps, position, shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
   return { kind: "already_decided", view: { ...view, pictures } };

@@ -17,6 +17,7 @@ import {
   readTogether,
   receivedAt,
   receivedFrom,
+  tellOfLost,
   withRoom,
 } from "./readMail.ts";
 import { isForGood, quarantine, reasonOf, tellOfQuarantine } from "./unrecordable.ts";
@@ -83,6 +84,7 @@ async function filePage(
     });
     const recorded = await recordDecisions(deps, { identityId, decisions }, cause);
     if (!recorded) return false;
+    tellOfLost(deps, read);
     crashPoint("filing:decided");
     await finishFilings(deps, { identityId, decisions: recorded, mails }, cause);
     return true;
@@ -149,6 +151,8 @@ export async function finishFilings(
       isHeld(decision) || decision.quarantined !== undefined
         ? { event, parsed: noContent }
         : await readMail(deps, event);
+    // One that was decided as lost has been told of.
+    if (decision.disposition !== "quarantined") tellOfLost(deps, [mail]);
     mails.set(inboxRevision, mail);
     return mail;
   };

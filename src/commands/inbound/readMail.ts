@@ -8,7 +8,12 @@ import { createRoom, type Room } from "../room.ts";
 import { untilGivenUp } from "./unreadable.ts";
 
 /** A received mail with what could be read of it. */
-export type ReadMail = { event: Recorded<InboxEvent>; parsed: ParsedMail };
+export type ReadMail = {
+  event: Recorded<InboxEvent>;
+  parsed: ParsedMail;
+  /** Its stored bytes are missing or damaged. */
+  isLost?: boolean;
+};
 
 /** How long a blob may be missing or wrong before its mail is filed by its headers alone. */
 const blobPatienceMs = 10 * 60_000;
@@ -69,9 +74,19 @@ export async function readMails(deps: Dependencies, received: readonly Received[
 
 async function readStored(deps: Dependencies, event: Received): Promise<ReadMail> {
   const raw = await rawOf(deps, event);
-  if (!raw) return { event, parsed: unreadableMail("the stored mail is missing or damaged") };
+  if (!raw) return { event, parsed: unreadableMail("the stored mail is missing or damaged"), isLost: true };
   const { identityId, rawSha256 } = event.data;
   return { event, parsed: await deps.parser.parse(raw, { turn: identityId, sha256: rawSha256 }) };
+}
+
+/** The alarm, once it is recorded that such a mail is filed by its headers alone: it was acknowledged, and its content is lost here. */
+export function tellOfLost({ log, countLostMail }: Dependencies, mails: Iterable<ReadMail>): void {
+  for (const { event, isLost } of mails) {
+    if (!isLost) continue;
+    const { identityId: identity, deliveryId: delivery, rawSha256: sha256 } = event.data;
+    log?.error({ identity, delivery, sha256 }, "the stored bytes of a mail are missing or damaged, quarantining it");
+    countLostMail?.();
+  }
 }
 
 async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<Buffer | undefined> {

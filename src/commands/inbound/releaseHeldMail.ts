@@ -9,7 +9,7 @@ import { fileInbox, finishFilings } from "./filing.ts";
 import { oneAppend } from "./filingDecisions.ts";
 import { receivesNothing } from "./heldMail.ts";
 import { type HeldPage, type Marker, oldestHeld } from "./heldMarkers.ts";
-import { type ReadMail, readMail, readTogether, receivedAt, withRoom } from "./readMail.ts";
+import { type ReadMail, readMail, readTogether, receivedAt, tellOfLost, withRoom } from "./readMail.ts";
 import { isInfrastructure } from "./unrecordable.ts";
 
 /** Mails released together. */
@@ -120,6 +120,11 @@ async function release(
     const decided = await deps.filings.handle(identityId, command, { ...cause, workspaceId });
     // Something was filed meanwhile, or another one released these: the next turn looks again.
     if (!decided.changed) return 0;
+    const released = new Set(page.map(({ inboxRevision }) => inboxRevision));
+    tellOfLost(
+      deps,
+      [...mails.values()].filter(({ event }) => released.has(event.revision)),
+    );
     crashPoint("filing:decided");
     await finishFilings(deps, { identityId, decisions: page, mails }, cause);
     return page.length;

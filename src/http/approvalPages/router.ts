@@ -156,7 +156,12 @@ const failed = ({ onError }: ApprovalPagesOptions): ErrorRequestHandler =>
     if (response.headersSent) return next(error);
     const { status } = error as { status?: unknown };
     if (error instanceof Unavailable) {
-      return answer(response.setHeader("Retry-After", "2"), 503, pages.unavailablePage(request.method === "POST"));
+      const { retryAfter = 2 } = error as { retryAfter?: number };
+      return answer(
+        response.setHeader("Retry-After", String(retryAfter)),
+        503,
+        pages.unavailablePage(request.method === "POST"),
+      );
     }
     // The form could not be read: too large, or no form at all.
     if (typeof status === "number" && status >= 400 && status < 500)

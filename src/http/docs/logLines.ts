@@ -56,6 +56,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "the stored bytes of a mail are missing or damaged, quarantining it",
+    todo: "An acknowledged mail is filed by its headers alone and its thread asks for review. Look for `sha256` in a backup, and see whether the disk or PostgreSQL loses data.",
+  },
+  {
+    level: "error",
     says: "the embedded PostgreSQL has stopped, restarting it",
     todo: "It crashed or was killed. If it happens again, look for a lack of memory or of disk.",
   },

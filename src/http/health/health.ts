@@ -49,8 +49,24 @@ export const brokenParts = async (checks: readonly ReadinessCheck[]): Promise<st
 
 const namesOfBroken = (parts: readonly Readiness[]): string[] => parts.filter(({ ok }) => !ok).map(({ name }) => name);
 
-const outcomesOf = async (checks: readonly ReadinessCheck[]): Promise<Readiness[]> =>
-  (await Promise.all(checks.map(faultsOf))).flat();
+/** Milliseconds for which an outcome is told to all who ask. */
+const freshMs = 1_000;
+
+type Asked = { outcomes: Promise<Readiness[]>; until: number };
+
+/** The last outcome of each list of checks, which all who ask share: nobody needs a key for this, and a check asks the log and the database. */
+const lastAsked = new WeakMap<readonly ReadinessCheck[], Asked>();
+
+function outcomesOf(checks: readonly ReadinessCheck[]): Promise<Readiness[]> {
+  const last = lastAsked.get(checks);
+  if (last && performance.now() < last.until) return last.outcomes;
+  const outcomes = Promise.all(checks.map(faultsOf)).then((found) => found.flat());
+  const asked: Asked = { outcomes, until: Number.POSITIVE_INFINITY };
+  lastAsked.set(checks, asked);
+  return outcomes.finally(() => {
+    asked.until = performance.now() + freshMs;
+  });
+}
 
 async function faultsOf(check: ReadinessCheck): Promise<readonly Readiness[]> {
   let timer: NodeJS.Timeout | undefined;

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { BlobCorrupt } from "#src/blobs/blobs.ts";
 import { systemIds } from "#src/clock.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
 import { fileInbox } from "#src/commands/inbound/filing.ts";
@@ -101,6 +102,32 @@ describe("a mail that cannot be recorded", () => {
     ]);
     expect(quarantines(world)).to.have.length(1);
   };
+
+  it("whose stored bytes are missing or damaged for ten minutes is filed by its headers, with one alarm", async () => {
+    for (const lost of [async () => undefined, async () => Promise.reject(new BlobCorrupt("of another hash"))]) {
+      const world = await createSendWorld({ deliveries: 1 });
+      await receive(world, [{ number: 2, names: [1] }]);
+      const alarms: string[] = [];
+      let counted = 0;
+      const late = { ...world.clock, now: () => new Date(world.clock.now().getTime() + 11 * 60_000) };
+      const broken = {
+        blobs: { ...world.createNode().blobs, get: lost },
+        log: { error: (_: object, message: string) => void alarms.push(message) },
+        countLostMail: () => {
+          counted += 1;
+        },
+      };
+      const early = await file({ ...world.createNode(), ...broken }).catch((error: unknown) => error);
+      expect([early instanceof Unavailable, alarms]).to.deep.equal([true, []]);
+      await file({ ...world.createNode(), ...broken, clock: late });
+      await file({ ...world.createNode(), ...broken, clock: late });
+      expect(messages(world).map(({ number }) => number)).to.include(2);
+      expect([alarms, counted]).to.deep.equal([
+        ["the stored bytes of a mail are missing or damaged, quarantining it"],
+        1,
+      ]);
+    }
+  });
 
   it("is filed once by two filers at once", async () => {
     const world = await createSendWorld({ deliveries: 1 });

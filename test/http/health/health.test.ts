@@ -2,7 +2,10 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "chai";
 import pg from "pg";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { updateContact } from "#src/commands/contacts.ts";
+import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { readModelsStandStill } from "#src/subscriptions/standstill.ts";
 import { nobodyPlans } from "#src/work/standstill.ts";
@@ -77,7 +80,8 @@ describe("/readyz", function () {
       await holder.query("rollback");
       await until(async () => (await there("GET /v1/workspaces/me", { key: newKey })).status === 200);
       expect((await there("GET /v1/workspaces/me", { key: "svc_live_nobody" })).status).to.equal(401);
-      expect((await there("GET /readyz")).status).to.equal(200);
+      // What was told a moment ago may be told once more.
+      await until(async () => (await there("GET /readyz")).status === 200);
     } finally {
       await holder.end();
       await beside?.stop();
@@ -141,6 +145,62 @@ describe("/readyz", function () {
     }
   });
 
+  it("a read model that an approval page is made from and that fails leaves the page without a button, and outcomes are shown", async () => {
+    const { deps, database } = service;
+    const { id, ask } = await service.workspace();
+    const approver = "boss@approvers.example";
+    const identity = await service.identity(id, { approvalChannel: { type: "email", config: { to: approver } } });
+    const { address } = identity;
+    await service.deliver(address, mail({ id: "asked-1@customer.example", to: address }));
+    const [thread] = (await ask("GET /v1/threads")).json.data;
+    const [message] = (await ask(`GET /v1/threads/${thread.id}`)).json.messages;
+    const based = { identity_id: identity.id, thread_id: thread.id, based_on_message_id: message.id };
+    await ask("POST /v1/drafts", { json: { ...based, body_text: "Tomorrow." } });
+    const asked = async () => (await service.outbox.newest(10)).find(({ envelope }) => envelope.to.includes(approver));
+    await until(async () => (await asked()) !== undefined);
+    const token = /\/a\/([\w-]+)\?d=approve/.exec((await asked())!.text)![1]!;
+    const page = async (options: RequestInit = {}) => {
+      const response = await fetch(`${service.url}/a/${token}`, options);
+      return { status: response.status, headers: response.headers, body: await response.text() };
+    };
+    const opened = await page();
+    expect([opened.status, opened.body.includes("<form")]).to.deep.equal([200, true]);
+    const nonce = /name="nonce" value="([^"]+)"/.exec(opened.body)![1]!;
+    await database.owner.query(
+      `create function read.refuse() returns trigger language plpgsql as $$ begin raise exception 'poison'; end $$;
+       create trigger refuse before insert on read.messages for each row execute function read.refuse()`,
+    );
+    try {
+      const { resolve, accept } = reception(deps);
+      const raw = Buffer.from(
+        mail({ id: "asked-2@customer.example", to: address, inReplyTo: "asked-1@customer.example" }),
+      );
+      const recipients = [{ recipient: (await resolve(address))!, address }];
+      await accept({ recipients, from: "ann@customer.example", raw, remote: { ip: "192.0.2.1", helo: "mx.example" } });
+      await until(async () => (await ask(`GET /v1/messages/${message.id}/raw`)).status === 503);
+      const form = { decision: "approve", nonce };
+      for (const options of [{}, { method: "POST", body: new URLSearchParams(form) }]) {
+        const { status, headers, body } = await page(options);
+        expect([status, headers.get("retry-after")]).to.deep.equal([503, "5"]);
+        expect(body)
+          .to.include("Please try again in a moment")
+          .and.not.to.match(/<form|<button/);
+      }
+      const outOfBand = { token, decision: "reject", reason: undefined, requestId: undefined } as const;
+      const { decide } = approvalDecisions(deps);
+      expect(await decide({ ...outOfBand, ip: undefined, userAgent: undefined })).to.deep.equal({ kind: "rejected" });
+      for (const options of [{}, { method: "POST", body: new URLSearchParams(form) }]) {
+        const { status, body } = await page(options);
+        expect([status, /<title>(.*?)<\/title>/.exec(body)?.[1]]).to.deep.equal([200, "Already rejected"]);
+      }
+      const lagging = approvalDecisions({ ...deps, projected: async () => false });
+      const error = await lagging.find(token).catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(Unavailable);
+    } finally {
+      await database.owner.query("drop trigger refuse on read.messages; drop function read.refuse()");
+    }
+  });
+
   it("says that nobody plans the processes' work, and waits while that changes hands", async () => {
     expect(await nobodyPlans(service.database)).to.equal(undefined);
     const without = await createTestDatabase();
@@ -157,6 +217,37 @@ describe("/readyz", function () {
     expect(await asked).to.equal(undefined);
     await database.close();
     await without.drop();
+  });
+});
+
+describe("what /readyz asks", () => {
+  it("is asked once for all who ask within a second, while the answer is awaited too, and again after that", async () => {
+    let asked = 0;
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const counted = async () => {
+      asked += 1;
+      await held;
+      return { name: "database", ok: true };
+    };
+    const metrics = { answered: () => {}, shown: async () => ({ contentType: "text/plain", text: "" }) };
+    const { url, close } = await serveRoutes([], { readiness: [counted], metrics });
+    try {
+      const stranger = { headers: { "X-Forwarded-For": "192.0.2.1" } };
+      const ask = async (path: string) => (await fetch(`${url}${path}`, stranger)).status;
+      const first = Promise.all(Array.from({ length: 10 }, (_, n) => ask(n % 2 ? "/readyz" : "/metrics")));
+      await until(async () => asked > 0);
+      release();
+      expect(new Set(await first)).to.deep.equal(new Set([200]));
+      await Promise.all(Array.from({ length: 10 }, (_, n) => ask(n % 2 ? "/readyz" : "/metrics")));
+      expect(asked).to.equal(1);
+      await until(async () => (await ask("/readyz")) === 200 && asked > 1);
+      expect(asked).to.equal(2);
+    } finally {
+      await close();
+    }
   });
 });
 
