@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { composeBeside } from "#test/support/besideService.ts";
@@ -28,7 +28,7 @@ const lookEveryMs = 20;
 export const strangers: Proof = {
   name: "strangers",
   title:
-    "hostile mail, large JSON and 400 idle or trickling connections: /healthz answers, and another's mail is filed",
+    "hostile mail, large JSON and 1,200 idle or trickling connections: /healthz answers, and another's mail is filed",
   unit: "hostile mails, and a tenth as many large bodies",
   full: 50,
   checked: 26,
@@ -52,7 +52,7 @@ export const strangers: Proof = {
       await watched("hostile mail", () => sendHostile(instance, attacked, { mails, report }));
       const count = Math.max(2, Math.round(size / 10));
       await watched("large JSON", () => postLarge(world, instance, { bodies, count, report }));
-      await watched("idle and trickling connections", () => holdConnections(instance, { size, report }));
+      await watched("idle and trickling connections", () => holdConnections(world, instance, { size, report }));
       report.figure("CPU seconds of the service", cpuSecondsOf(instance.child.pid!).toFixed(1));
       report.figure("resident memory at most, MB", Math.round(residentMegabytes(instance.child.pid!)?.most ?? 0));
     } finally {
@@ -173,20 +173,70 @@ async function postLarge(
   allOf(report, "large bodies refused", { good: refused, of: count });
 }
 
-/** From many addresses: some say nothing, some a byte now and then. */
-async function holdConnections(instance: Instance, { size, report }: { size: number; report: Report }): Promise<void> {
+/** From many addresses, to the receiver and to HTTP: some say nothing, some a byte now and then. */
+async function holdConnections(
+  world: World,
+  instance: Instance,
+  { size, report }: { size: number; report: Report },
+): Promise<void> {
   const each = size < strangers.full ? 20 : 200;
-  const sockets: Socket[] = [];
-  for (let n = 0; n < 2 * each; n++) {
-    const socket = connect({ port: instance.smtpPort, host: "127.0.0.1", localAddress: `127.0.${1 + (n % 20)}.9` });
-    socket.on("error", () => {}).resume();
-    sockets.push(socket);
-  }
+  const client = world.client(instance);
+  const kinds: { port: number; opening: string; trickle: string }[] = [
+    { port: instance.smtpPort, opening: "", trickle: "" },
+    { port: instance.smtpPort, opening: "", trickle: "N" },
+    ...openingsOf(client.apiKey).map((opening) => ({
+      port: Number(new URL(instance.url).port),
+      opening,
+      trickle: opening === "" ? "" : "x",
+    })),
+  ];
+  const held = kinds.flatMap((kind) =>
+    Array.from({ length: each }, (_, n) => {
+      const localAddress = `127.0.${1 + (n % 20)}.9`;
+      const socket = connect({ port: kind.port, host: "127.0.0.1", localAddress, allowHalfOpen: true });
+      socket.on("error", () => {}).resume();
+      if (kind.opening !== "") socket.write(kind.opening);
+      return { socket, ...kind };
+    }),
+  );
   const trickling = setInterval(() => {
-    for (const socket of sockets.slice(each)) if (socket.writable) socket.write("N");
+    for (const { socket, trickle } of held) if (trickle !== "" && socket.writable) socket.write(trickle);
   }, 500);
-  await sleep(size < strangers.full ? 2_000 : 20_000);
+  const over = AbortSignal.timeout(size < strangers.full ? 2_000 : 20_000);
+  await patchMeanwhile(instance, client.apiKey, { signal: over, report });
   clearInterval(trickling);
-  report.figure("connections held at once", sockets.filter((socket) => !socket.closed).length);
-  for (const socket of sockets) socket.destroy();
+  report.figure("connections held at once", held.filter(({ socket }) => !socket.closed).length);
+  for (const { socket } of held) socket.destroy();
+}
+
+/** What a connection to HTTP begins with: nothing, headers without an end, and a small and a large body of a live key. */
+function openingsOf(apiKey: string): string[] {
+  const post = (length: number) =>
+    `POST /v1/emails/send HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${apiKey}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n{"subject":"`;
+  return ["", "GET /v1/threads HTTP/1.1\r\nHost: x\r\nX-Slow: ", post(1_000), post(36 * 1024 * 1024)];
+}
+
+/** Small writes of the very key whose bodies trickle are answered. */
+async function patchMeanwhile(
+  { url }: Instance,
+  apiKey: string,
+  { signal, report }: { signal: AbortSignal; report: Report },
+): Promise<void> {
+  const ms: number[] = [];
+  do {
+    const began = performance.now();
+    const response = await fetch(`${url}/v1/workspaces/me`, {
+      method: "PATCH",
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ sending_paused: false }),
+    });
+    await response.arrayBuffer();
+    ms.push(performance.now() - began);
+    if (response.status !== 200) report.violation(`a small PATCH was answered ${response.status}`);
+    await sleep(200);
+  } while (!signal.aborted);
+  report.figure(
+    "small PATCH meanwhile, ms",
+    `p50 ${Math.round(percentile(ms, 50))}, most ${Math.round(Math.max(...ms))}`,
+  );
 }

@@ -3,8 +3,9 @@ import type { Request, RequestHandler, Response } from "express";
 import type { ReadModel } from "#projections/projection.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { BodyParser } from "./body/bodyParser.ts";
+import { usualPaceMs } from "./body/pace.ts";
 import { type BodyRead, readBody } from "./body/readBody.ts";
-import type { Upload, Uploads } from "./body/uploads.ts";
+import type { Sender, Upload, Uploads } from "./body/uploads.ts";
 import { errorReply, NotReadable } from "./errors.ts";
 import { whatIsAsked } from "./idempotency/whatIsAsked.ts";
 import { type Admitted, idempotencyKeyOf, judge, type Operation } from "./judge.ts";
@@ -29,6 +30,8 @@ export type ServeOptions = {
   inFlight: InFlight;
   bodies: Pick<BodyParser, "parse">;
   uploads: Uploads;
+  /** Milliseconds that a body may bring nothing, or a large one little (default 15,000). */
+  paceMs?: number;
   /** Resolves when this instance knows every revocation that another may have answered; throws Unavailable if it cannot find out. */
   upToDate?: () => void | Promise<void>;
   /** Counts a request. It calls `next`, to refuse with Rejected `rate_limited` and `retryAfter`; the key is in `response.locals.apiKey`. */
@@ -63,10 +66,12 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
       const key = route.scope === null ? undefined : await authenticate(request);
       flight = key && options.inFlight.enter(key.id, callId);
       const signal = flight?.signal ?? new AbortController().signal;
-      const upload = options.uploads.begin(key?.id ?? "none");
-      const admitted = { request, response, route, key, callId, signal, body: bodyOnce(request, route, upload) };
+      const upload = options.uploads.begin(senderOf(request, key), Number(request.headers["content-length"] ?? 0));
+      const body = bodyOnce(request, route, { upload, paceMs: options.paceMs ?? usualPaceMs });
+      const admitted = { request, response, route, key, callId, signal, body };
       const work = flight?.revoked ? Promise.reject(unauthorized()) : respond(admitted);
-      void Promise.allSettled([work, closed]).then(upload.giveBack);
+      // Not when the answer has left: a client that never reads an earlier one on the connection would hold the room.
+      void Promise.allSettled([work]).then(upload.giveBack);
       if (flight) leaveWhenOver(flight, { request, response }, [work, closed]);
       answer = await Promise.race([work, whenRevoked(signal)]);
       if (flight) await options.upToDate?.();
@@ -134,11 +139,18 @@ function inPlaceOf(dropped: Reply, answer: Reply): Reply {
   return answer;
 }
 
+const senderOf = (request: Request, key: ApiKeyIdentity | undefined): Sender =>
+  key ? { key: key.id, workspace: key.workspaceId } : { key: request.ip ?? "unknown", workspace: "none" };
+
 /** A body that is read when it is first asked for: a request that is refused before that costs no memory. */
-function bodyOnce(request: Request, route: Route, upload: Upload): () => Promise<BodyRead> {
+function bodyOnce(
+  request: Request,
+  route: Route,
+  { upload, paceMs }: { upload: Upload; paceMs: number },
+): () => Promise<BodyRead> {
   let body: Promise<BodyRead> | undefined;
   const limit = route.options.bodyLimit ?? defaultBodyLimit;
-  return () => (body ??= readBody(request, { limit, upload, hashed: whatIsAsked(request) }));
+  return () => (body ??= readBody(request, { limit, upload, paceMs, hashed: whatIsAsked(request) }));
 }
 
 /** How long a client may take over its end of a request whose key was revoked. */

@@ -1,8 +1,7 @@
-import { randomUUID } from "node:crypto";
 import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { StartError } from "#src/startError.ts";
+import { endSoon, isEnded, owes, refuseUnreadable } from "./refusal.ts";
 
 export type HttpServer = {
   /** Where it listens, for example `http://127.0.0.1:8080`. */
@@ -34,6 +33,9 @@ export async function listen(handler: RequestListener, options: ListenOptions): 
       connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs, requestTimeoutMs),
     },
     (request, response) => {
+      // Its client was told that nothing more is read.
+      if (isEnded(request.socket)) return;
+      owes(request.socket, response);
       connections.serve(request.socket, response);
       handler(request, response);
     },
@@ -67,7 +69,7 @@ function createConnections() {
   function done(socket: Socket): void {
     busy.set(socket, busy.get(socket)! - 1);
     if (busy.get(socket) === 0) busy.delete(socket);
-    if (closing && !busy.has(socket)) socket.end();
+    if (closing && !busy.has(socket)) endSoon(socket);
   }
 
   return {
@@ -106,22 +108,4 @@ function sentenceOn(error: NodeJS.ErrnoException, host: string, port: number): s
     default:
       return `HTTP cannot listen on ${host}:${port}: ${error.message}.`;
   }
-}
-
-const refusals: Record<string, [number, string, string]> = {
-  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the request headers are too large"],
-  ERR_HTTP_REQUEST_TIMEOUT: [408, "Request Timeout", "the request did not arrive in time"],
-};
-
-/** Input that is not valid HTTP also gets the error envelope, and its connection is closed. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const unreadable: [number, string, string] = [400, "Bad Request", "the request is not valid HTTP"];
-  const [status, reason, message] = refusals[error.code ?? ""] ?? unreadable;
-  const id = randomUUID();
-  const body = JSON.stringify({ error: "invalid_request", message, request_id: id });
-  socket.end(
-    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Request-Id: ${id}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
-  );
 }

@@ -1,12 +1,31 @@
 import { connect, type Socket } from "node:net";
+import { isDeepStrictEqual } from "node:util";
 import { expect } from "chai";
 import Type from "typebox";
-import { createUploads } from "#src/http/framework/body/uploads.ts";
+import type { AppOptions } from "#src/http/framework/app.ts";
+import { createUploads, smallBody, type Uploads } from "#src/http/framework/body/uploads.ts";
 import { unauthorized } from "#src/http/framework/keys/authenticate.ts";
+import { createInFlight } from "#src/http/framework/keys/inFlight.ts";
 import { route } from "#src/http/framework/route.ts";
 import { listen } from "#src/http/framework/server.ts";
 import { StartError } from "#src/startError.ts";
-import { barrier, otherKey, rawExchange, serveRoutes, validKey } from "./support.ts";
+import {
+  barrier,
+  elsewhereKey,
+  keyId,
+  otherKey,
+  postHead,
+  rawExchange,
+  serveRoutes,
+  stubborn,
+  validKey,
+  workspaceId,
+} from "./support.ts";
+
+/** Resolves when this is so; the test's own time bounds it. */
+async function asked<T>(what: () => Promise<T>, expected: T): Promise<void> {
+  while (!isDeepStrictEqual(await what(), expected)) await new Promise((resolve) => setTimeout(resolve, 20));
+}
 
 describe("http server", () => {
   it("says in a sentence why it cannot listen", async () => {
@@ -96,9 +115,8 @@ describe("http server", () => {
     await service.close();
   }).timeout(10_000);
 
-  it("holds so many bytes of bodies for a key and in all, and has room again when they are through", async () => {
-    const [gate, entered] = [barrier(), barrier()];
-    const held = route(
+  const holding = (hold: () => Promise<void> | void) =>
+    route(
       "POST /v1/hold",
       {
         scope: "read:threads",
@@ -108,12 +126,20 @@ describe("http server", () => {
         answers: Type.Unknown(),
       },
       async () => {
-        entered.open();
-        await gate.opened;
+        await hold();
         return "held";
       },
     );
-    const service = await serveRoutes([held], { uploads: createUploads({ perKey: 150_000, inAll: 200_000 }) });
+  const bounds = (inAll: number, perWorkspace: number, perKey: number) => ({ inAll, perWorkspace, perKey });
+
+  it("holds so many bytes of bodies for a key, a workspace and in all, and has room again when they are through", async () => {
+    const [gate, entered] = [barrier(), barrier()];
+    const held = holding(() => {
+      entered.open();
+      return gate.opened;
+    });
+    const uploads = createUploads({ small: bounds(220_000, 200_000, 150_000) });
+    const service = await serveRoutes([held], { uploads });
     const hold = (bytes: number, key = validKey) =>
       service.ask("POST /v1/hold", { json: { text: "x".repeat(bytes) }, key });
     const first = hold(100_000);
@@ -125,13 +151,109 @@ describe("http server", () => {
       "5",
     ]);
     expect(tooMuch.json.message).to.contain("this API key");
-    expect((await hold(120_000, otherKey)).json.message).to.contain("too many large requests");
+    expect((await hold(110_000, otherKey)).json.message).to.contain("this workspace");
+    expect((await hold(130_000, elsewhereKey)).json.message).to.contain("too many requests");
     const small = hold(10_000, otherKey);
+    const elsewhere = hold(100_000, elsewhereKey);
     gate.open();
-    expect([(await first).status, (await small).status, (await hold(140_000)).status]).to.deep.equal([200, 200, 200]);
+    expect([(await first).status, (await small).status, (await elsewhere).status]).to.deep.equal([200, 200, 200]);
+    expect((await hold(140_000)).status).to.equal(200);
     expect(JSON.stringify(service.logs)).not.to.contain("request handler failed");
     await service.close();
   });
+
+  it("lets no large body of a key keep out a small one, another workspace's, or many small ones a large one", async () => {
+    const gate = barrier();
+    let entered = 0;
+    const held = holding(() => {
+      entered += 1;
+      return entered <= 3 ? gate.opened : undefined;
+    });
+    const uploads = createUploads({
+      large: bounds(2_000_000, 1_000_000, 500_000),
+      number: bounds(4, 2, 2),
+    });
+    const service = await serveRoutes([held], { uploads });
+    const hold = (bytes: number, key = validKey) =>
+      service.ask("POST /v1/hold", { json: { text: "x".repeat(bytes) }, key });
+    const unfinished = [validKey, otherKey].map((key) =>
+      stubborn(service.port, `${postHead("/v1/hold", 500_000, key)}{"text":"${"x".repeat(490_000)}`, ""),
+    );
+    // Both have come, as a whole.
+    const both = { key: "a third", workspace: workspaceId };
+    await asked(async () => isFull(uploads, 25_000, both), true);
+    expect([(await hold(300_000)).status, (await hold(300_000, otherKey)).status]).to.deep.equal([503, 503]);
+    const small = [hold(10), hold(10, otherKey), hold(smallBody - 100, elsewhereKey)];
+    await asked(async () => entered, 3);
+    expect((await hold(10)).json.message).to.contain("this workspace");
+    expect((await hold(450_000, elsewhereKey)).status).to.equal(200);
+    for (const { socket } of unfinished) socket.destroy();
+    await asked(async () => (await hold(300_000)).status, 200);
+    gate.open();
+    expect((await Promise.all(small)).map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+    await service.close();
+  });
+
+  it("gives the room of a body back once, whatever ended it", () => {
+    const uploads = createUploads({ large: bounds(1_000_000, 1_000_000, 1_000_000), number: bounds(1, 1, 1) });
+    const begin = (announced?: number) => uploads.begin({ key: "k", workspace: "w" }, announced);
+    for (const announced of [0, smallBody + 1]) {
+      const [one, other] = [begin(announced), begin(smallBody + 1)];
+      one.take(1_000);
+      // More than it announced: all of it moves.
+      one.take(smallBody);
+      other.take(500_000);
+      one.giveBack();
+      one.giveBack();
+      expect(() => one.take(1)).to.throw("over");
+      expect(() => begin(smallBody + 1).take(500_001)).to.throw("this API key");
+      const small = begin();
+      small.take(1);
+      expect(() => begin().take(1)).to.throw("this API key");
+      for (const each of [small, other]) each.giveBack();
+      const all = begin(smallBody + 1);
+      all.take(1_000_000);
+      all.giveBack();
+    }
+  });
+
+  /** Whether a large body of this sender would find no room; it disturbs nobody. */
+  function isFull(uploads: Uploads, bytes: number, sender = { key: keyId, workspace: workspaceId }): boolean {
+    const upload = uploads.begin(sender, smallBody + 1);
+    try {
+      upload.take(bytes);
+      return false;
+    } catch {
+      return true;
+    } finally {
+      upload.giveBack();
+    }
+  }
+
+  const slow = { headersTimeoutMs: 300, requestTimeoutMs: 300 };
+  const inFlight = createInFlight();
+  const ends: [string, string, { app?: Partial<AppOptions>; server?: object; act?: () => void }, RegExp][] = [
+    ["is too slow as a whole", "x", { server: slow }, /^HTTP\/1.1 408 /],
+    ["stops coming", "", { app: { paceMs: 100 } }, /^HTTP\/1.1 408 /],
+    ["is large and trickles", "x", { app: { paceMs: 200 } }, /^HTTP\/1.1 408 /],
+    ["lost its key", "x", { app: { inFlight }, act: () => inFlight.revoke(keyId) }, /^HTTP\/1.1 401 /],
+  ];
+  for (const [what, trickle, { app, server, act }, told] of ends) {
+    it(`ends a connection whose body ${what}, and has its room again, although the client keeps its end open`, async () => {
+      const uploads = createUploads({ large: bounds(600_000, 600_000, 600_000) });
+      const service = await serveRoutes([holding(() => {})], { uploads, ...app }, server);
+      const json = { text: "x".repeat(500_000) };
+      const hold = async () => (await service.ask("POST /v1/hold", { json, key: otherKey })).status;
+      const client = stubborn(service.port, `${postHead("/v1/hold", 550_000)}{"text":"${"x".repeat(400_000)}`, trickle);
+      if (act) {
+        await asked(async () => isFull(uploads, 250_000), true);
+        act();
+      }
+      expect(await client.closed).to.match(told);
+      await asked(hold, 200);
+      await service.close();
+    }).timeout(20_000);
+  }
 
   it("finishes what is under way when it closes, and takes no more, however many connections are kept open", async () => {
     const [gate, entered] = [barrier(), barrier()];
@@ -172,6 +294,40 @@ describe("http server", () => {
     const head = `POST /v1/take HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
     expect(await rawExchange(service.port, head)).to.match(/^HTTP\/1.1 408 /);
     expect((await service.ask("GET /v1/parked")).status).to.equal(200);
+    await service.close();
+  }).timeout(10_000);
+
+  it("ends the connection of slow headers, although the client keeps its end open", async () => {
+    const service = await serveRoutes([], {}, { headersTimeoutMs: 200, requestTimeoutMs: 400 });
+    const told = await stubborn(service.port, "GET /v1/parked HTTP/1.1\r\nHost: x\r\nX-Slow: ").closed;
+    expect(told).to.match(/^HTTP\/1.1 408 /);
+    await service.close();
+  }).timeout(10_000);
+
+  it("does nothing of a request that it called late, should the rest of it come after all", async () => {
+    let done = 0;
+    const took = holding(() => {
+      done += 1;
+    });
+    const service = await serveRoutes([took], { paceMs: 100 });
+    const body = '{"text":""}';
+    const client = stubborn(service.port, postHead("/v1/hold", body.length) + body.slice(0, 3), "");
+    await client.told;
+    client.socket.write(body.slice(3) + postHead("/v1/hold", body.length) + body);
+    expect((await client.closed).match(/HTTP\/1.1 \d+/g)).to.deep.equal(["HTTP/1.1 408"]);
+    expect(done).to.equal(0);
+    await service.close();
+  }).timeout(10_000);
+
+  it("puts no refusal in the place of an earlier request's answer", async () => {
+    const gate = barrier();
+    const service = await serveRoutes(
+      parking(gate.opened, () => {}),
+      { paceMs: 100 },
+    );
+    const first = `GET /v1/parked HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${validKey}\r\n\r\n`;
+    expect(await stubborn(service.port, `${first}${postHead("/v1/take", 100)}{`, "").closed).to.equal("");
+    gate.open();
     await service.close();
   }).timeout(10_000);
 

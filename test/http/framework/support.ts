@@ -14,11 +14,22 @@ export const validKey = `svc_live_${"a1B2".repeat(8)}`;
 export const narrowKey = `svc_live_${"narrowKy".repeat(4)}`;
 /** Another key of the same workspace. */
 export const otherKey = `svc_live_${"other123".repeat(4)}`;
+/** A key of another workspace. */
+export const elsewhereKey = `svc_live_${"elseWher".repeat(4)}`;
 export const keyId = "0193a0aa-0000-7000-8000-0000000000aa";
 
 const keys = new Map<string, ApiKeyIdentity>([
   [hashKey(validKey), { id: keyId, workspaceId, name: "agent", scopes: allScopes }],
   [hashKey(otherKey), { id: "0193a0aa-0000-7000-8000-0000000000ab", workspaceId, name: "other", scopes: allScopes }],
+  [
+    hashKey(elsewhereKey),
+    {
+      id: "0193a0aa-0000-7000-8000-0000000000ac",
+      workspaceId: "0193a0aa-0000-7000-8000-000000000002",
+      name: "elsewhere",
+      scopes: allScopes,
+    },
+  ],
   [
     hashKey(narrowKey),
     { id: "0193a0aa-0000-7000-8000-0000000000bb", workspaceId, name: "narrow", scopes: ["read:rules"] },
@@ -59,6 +70,38 @@ export function rawExchange(port: number, bytes: string): Promise<string> {
     socket.on("error", reject);
     socket.on("close", () => resolve(received));
   });
+}
+
+/** A POST of so many bytes of JSON, of which only the head is here. */
+export const postHead = (path: string, length: number, key = validKey): string =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+/**
+ * A client that keeps its end open whatever the service does with the other. It sends `trickle` now and then; without one, only once it was
+ * told of the end: so it learns when the service has closed the connection and not merely its half.
+ */
+export function stubborn(port: number, bytes: string, trickle = "x") {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true }, () => socket.write(bytes));
+  let received = "";
+  socket.on("error", () => {});
+  const tricklers: NodeJS.Timeout[] = [];
+  const keepSending = (sent: string) => tricklers.push(setInterval(() => socket.write(sent), 20));
+  if (trickle !== "") keepSending(trickle);
+  else socket.once("end", () => keepSending("x"));
+  const closed = new Promise<string>((resolve) => {
+    socket.on("close", () => {
+      for (const each of tricklers) clearInterval(each);
+      resolve(received);
+    });
+  });
+  const told = new Promise<void>((resolve) => {
+    socket.on("data", (chunk) => {
+      received += chunk.toString("latin1");
+      resolve();
+    });
+  });
+  /** `closed`: everything that came back. */
+  return { socket, told, closed };
 }
 
 /** A promise that somebody else settles. */

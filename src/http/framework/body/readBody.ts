@@ -2,6 +2,8 @@ import { createHash, type Hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { Rejected } from "#streams/decider.ts";
 import { invalid } from "../errors.ts";
+import { isEnded } from "../refusal.ts";
+import { watchPace } from "./pace.ts";
 import { pathTo } from "./parseJson.ts";
 import { type StructureFault, StructureScan } from "./structure.ts";
 import type { Upload } from "./uploads.ts";
@@ -23,29 +25,37 @@ export type BodyRead = {
 /**
  * Reads a request's body chunk by chunk, looking at its structure and hashing it on the way; what has a fault is not kept. Over `limit` (bytes) it
  * throws payload_too_large at once and lets the rest run into the void, so that a client that is still writing gets to read the answer; the
- * server's request timeout bounds that. Throws unavailable when there is no room for it in `upload`.
+ * server's request timeout bounds that. Throws unavailable when there is no room for it in `upload`. A body that stops coming for `paceMs`
+ * (milliseconds) is refused on its connection.
  */
 export async function readBody(
   request: IncomingMessage,
-  { limit, upload, hashed }: { limit: number; upload: Upload; hashed: string },
+  { limit, upload, hashed, paceMs }: { limit: number; upload: Upload; hashed: string; paceMs: number },
 ): Promise<BodyRead> {
   const tooLarge = () =>
     new Rejected("payload_too_large", `the request body is too large: expected at most ${limit} bytes`);
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge();
   const collected = new Collected(upload, createHash("sha256").update(hashed));
+  const unwatch = watchPace(request, { paceMs, received: () => collected.size });
   try {
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       collected.add(chunk);
       if (collected.size > limit) throw tooLarge();
+      if (isEnded(request.socket)) break;
     }
+    // It was refused as late: the rest that came after all may not make it happen.
+    if (isEnded(request.socket)) throw endedEarly();
   } catch (error) {
     upload.giveBack();
-    throw error instanceof Rejected ? error : invalid("", "the request body ended early: send it in full");
+    throw error instanceof Rejected ? error : endedEarly();
   } finally {
+    unwatch();
     request.resume();
   }
   return collected.all();
 }
+
+const endedEarly = (): Rejected => invalid("", "the request body ended early: send it in full");
 
 /** Throws invalid_request if a fault keeps the body from being parsed. */
 export function requireSoundStructure({ fault }: BodyRead): void {

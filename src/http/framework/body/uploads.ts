@@ -1,53 +1,125 @@
 import { Rejected } from "#streams/decider.ts";
 
+/** Whose body it is. Of a request without a key: its address, and one workspace for all such requests. */
+export type Sender = { key: string; workspace: string };
+
 /** The room that one request's body takes up. */
 export type Upload = {
-  /** Takes up so many bytes more; throws unavailable where there is no room for them. */
+  /** Takes up so many bytes more; throws unavailable where there is no room for them, and after `giveBack`. */
   take(bytes: number): void;
-  /** Everything, once the request is over or its body is not kept. */
+  /** Everything, once the request is over or its body is not kept. What is given back twice counts once. */
   giveBack(): void;
 };
 
-/** Bytes of bodies that this instance holds at once, for one key and for all. What counts is what has come, not what was announced. */
+/**
+ * Bytes of bodies that this instance holds at once. What counts is what has come, not what was announced. Small bodies have a room of their
+ * own, so that large ones never keep a decision or a setting from arriving; of either room a workspace gets a half, and a key a quarter.
+ */
 export type Uploads = {
-  /** A request of this key begins. */
-  begin(key: string): Upload;
+  /** A request of this sender begins. `announced`: the Content-Length; 0 if it has none. */
+  begin(sender: Sender, announced?: number): Upload;
 };
 
+/** How much of something is held at once, at most. */
+export type Bounds = { inAll: number; perWorkspace: number; perKey: number };
+
 const megabyte = 1024 * 1024;
-/** Two bodies of the largest size. */
-const usualPerKey = 72 * megabyte;
-const usualInAll = 144 * megabyte;
+/** Bytes of the largest body that counts as small. */
+export const smallBody = 256 * 1024;
+
+/** A half and a quarter: one workspace leaves room to the others, and one key to the other keys of its workspace. */
+const shared = (inAll: number): Bounds => ({ inAll, perWorkspace: inAll / 2, perKey: inAll / 4 });
+
+/** Four bodies of the largest size. */
+const usualLarge = shared(144 * megabyte);
+const usualSmall = shared(32 * megabyte);
+const usualNumber = shared(2_000);
 /** Seconds after which there may be room again. */
 const retryAfter = 5;
 
-export function createUploads({ perKey = usualPerKey, inAll = usualInAll } = {}): Uploads {
-  const held = new Map<string, number>();
-  let total = 0;
-
-  function add(key: string, bytes: number): void {
-    total += bytes;
-    const own = (held.get(key) ?? 0) + bytes;
-    if (own === 0) held.delete(key);
-    else held.set(key, own);
-  }
+/** `large` and `small` in bytes; `number`: how many small bodies. */
+export function createUploads({ large = usualLarge, small = usualSmall, number = usualNumber } = {}): Uploads {
+  const rooms = {
+    large: createRoom(large, "too many large requests are being sent at the moment"),
+    small: createRoom(small, "too many requests are being sent at the moment"),
+    number: createRoom(number, "too many requests are being sent at the moment"),
+  };
 
   return {
-    begin(key) {
+    begin(sender, announced = 0) {
       let taken = 0;
+      let isLarge = announced > smallBody;
+      let over = false;
+
+      /** A body that was not announced turns out to be large: all of it moves. */
+      function move(bytes: number): void {
+        rooms.large.take(sender, taken + bytes);
+        leaveSmall();
+        isLarge = true;
+      }
+
+      function takeSmall(bytes: number): void {
+        if (taken === 0) rooms.number.take(sender, 1);
+        try {
+          rooms.small.take(sender, bytes);
+        } catch (error) {
+          if (taken === 0) rooms.number.giveBack(sender, 1);
+          throw error;
+        }
+      }
+
+      function leaveSmall(): void {
+        if (taken === 0) return;
+        rooms.small.giveBack(sender, taken);
+        rooms.number.giveBack(sender, 1);
+      }
+
       return {
         take(bytes) {
-          if ((held.get(key) ?? 0) + bytes > perKey) throw noRoom("this API key is sending too much at once");
-          if (total + bytes > inAll) throw noRoom("too many large requests are being sent at the moment");
+          if (over) throw noRoom("the request is over");
+          if (bytes === 0) return;
+          if (isLarge) rooms.large.take(sender, bytes);
+          else if (taken + bytes > smallBody) move(bytes);
+          else takeSmall(bytes);
           taken += bytes;
-          add(key, bytes);
         },
         giveBack() {
-          add(key, -taken);
+          over = true;
+          if (isLarge) rooms.large.giveBack(sender, taken);
+          else leaveSmall();
           taken = 0;
         },
       };
     },
+  };
+}
+
+/** Counts one thing for all, for each workspace and for each key. */
+function createRoom({ inAll, perWorkspace, perKey }: Bounds, full: string) {
+  const held = new Map<string, number>();
+  const countsOf = ({ key, workspace }: Sender): [name: string, most: number, why: string][] => [
+    [`key ${key}`, perKey, "this API key is sending too much at once"],
+    [`workspace ${workspace}`, perWorkspace, "this workspace is sending too much at once"],
+    ["all", inAll, full],
+  ];
+
+  function add(sender: Sender, amount: number): void {
+    for (const [name] of countsOf(sender)) {
+      const now = (held.get(name) ?? 0) + amount;
+      if (now === 0) held.delete(name);
+      else held.set(name, now);
+    }
+  }
+
+  return {
+    /** All of it, or it throws. */
+    take(sender: Sender, amount: number): void {
+      for (const [name, most, why] of countsOf(sender)) {
+        if ((held.get(name) ?? 0) + amount > most) throw noRoom(why);
+      }
+      add(sender, amount);
+    },
+    giveBack: (sender: Sender, amount: number): void => add(sender, -amount),
   };
 }
 

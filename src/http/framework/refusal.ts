@@ -1,0 +1,59 @@
+import { randomUUID } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+
+type Refusal = readonly [status: number, reason: string, message: string];
+
+const late: Refusal = [408, "Request Timeout", "the request did not arrive in time"];
+const unreadable: Refusal = [400, "Bad Request", "the request is not valid HTTP"];
+const refusals: Record<string, Refusal> = {
+  HPE_HEADER_OVERFLOW: [431, "Request Header Fields Too Large", "the request headers are too large"],
+  ERR_HTTP_REQUEST_TIMEOUT: late,
+};
+
+/** Milliseconds in which a client that is still sending gets to read what it was told last. */
+const lastWordMs = 1_000;
+
+const ended = new WeakSet<Duplex>();
+const unanswered = new WeakMap<Duplex, Set<ServerResponse>>();
+
+/** Remembers the answers that a connection still owes. */
+export function owes(socket: Duplex, response: ServerResponse): void {
+  const owed = unanswered.get(socket) ?? new Set();
+  unanswered.set(socket, owed.add(response));
+  response.once("close", () => owed.delete(response));
+}
+
+/** Says this as the last thing, and closes the connection a second later: a client that keeps its own half open would hold it for ever. */
+export function endSoon(socket: Duplex, last = ""): void {
+  ended.add(socket);
+  socket.end(last);
+  setTimeout(() => socket.destroy(), lastWordMs).unref();
+}
+
+/** Whether the client was told that its connection is over: what still comes of a request has no effect. */
+export const isEnded = (socket: Duplex): boolean => ended.has(socket);
+
+/** Input that is not valid HTTP, or late, also gets the error envelope, and its connection is closed. */
+export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET") return void socket.destroy();
+  refuse(socket, refusals[error.code ?? ""] ?? unreadable);
+}
+
+/** A body that stopped coming. */
+export const refuseSlow = (socket: Duplex): void => refuse(socket, late);
+
+function refuse(socket: Duplex, [status, reason, message]: Refusal): void {
+  if (!socket.writable || isOwedMore(socket)) return void socket.destroy();
+  const id = randomUUID();
+  const body = JSON.stringify({ error: "invalid_request", message, request_id: id });
+  endSoon(
+    socket,
+    `HTTP/1.1 ${status} ${reason}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Request-Id: ${id}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+/** An answer that has begun, or that belongs to an earlier request: a refusal in its place would be taken for it. */
+const isOwedMore = (socket: Duplex): boolean =>
+  [...(unanswered.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
