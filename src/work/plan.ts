@@ -53,7 +53,7 @@ export async function writePlan(
   });
 }
 
-/** One statement: a plan is written with almost every event. */
+/** One statement: a plan is written with almost every event. The front is locked before rows of processes, as in processRows.ts. */
 async function addWork(
   sql: Sql,
   { planned, from, front, position, now }: Plan,
@@ -65,11 +65,11 @@ async function addWork(
        select set_config('synchronous_commit', 'off', true) from work.leases
        where name = $5 and epoch = $6 and holder = $7 for share
      ),
+     front as (select position from work.front where position = $16 and exists (select from held) for update),
      mine as (
        select name from work.processes join unnest($8::text[], $9::bigint[]) as stood (name, planned) using (name, planned)
-       where exists (select from held) order by name for update of processes
+       where exists (select from held) and (select count(*) from front) >= 0 order by name for update of processes
      ),
-     front as (select position from work.front where position = $16 and exists (select from held) for update),
      whole as (
        select exists (select from held) and (select count(*) from mine) = cardinality($8::text[])
          and ($16::bigint is null or exists (select from front)) as complete

@@ -39,6 +39,7 @@ export async function storedPlanned(sql: Sql, processes: Named): Promise<Map<str
 export async function putInStep(database: Role, processes: Named): Promise<number> {
   return database.transaction(async (tx) => {
     await tx.query("select from work.front for update");
+    await tx.query("select from work.processes order by name for update");
     const { rows } = await tx.query<{ position: number }>(
       `with furthest as (select coalesce(max(planned), 0) as position from work.planned where name = any($1)),
        stood as (
