@@ -275,9 +275,13 @@ describe("the projection runner", () => {
     expect(await ensureTables(database, making)).to.equal("created");
     await database.owner.query("delete from work.checkpoints");
     const reading = held();
-    const reader = database.transaction(async (tx) => {
-      await tx.query("select 1 from account_totals");
-      await reading;
+    let reader: Promise<void> | undefined;
+    await new Promise<void>((reads) => {
+      reader = database.transaction(async (tx) => {
+        await tx.query("select 1 from account_totals");
+        reads();
+        await reading;
+      });
     });
     const made = ensureTables(database, making);
     const waits = async () =>
