@@ -19,10 +19,17 @@ describe("the work table", () => {
 
   it("is shared: two instances each do a good part, everything once, in order per key", async () => {
     const seen: { by: string; stream: string; number: number }[] = [];
+    let begin = (): void => {};
+    const bothAreUp = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const by = (name: string) =>
       rule({
         on: {
           Happened: async ({ stream, data }) => {
+            // Which of them is up first says nothing about how they share.
+            if (name === "second") begin();
+            await bothAreUp;
             await sleep(5);
             seen.push({ by: name, stream, number: data.number });
           },
