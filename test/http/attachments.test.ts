@@ -6,7 +6,6 @@ import { runHere } from "#test/support/commandHere.ts";
 import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { testSettings } from "#test/support/settings.ts";
-import { postHead, stubborn } from "./framework/support.ts";
 
 const megabyte = 1024 * 1024;
 
@@ -224,26 +223,6 @@ describe("attachments, both ways [d6 attachments]", function () {
     const over = await send([{ filename: "a", content_type: "text/plain", content: "A".repeat(36 * megabyte) }]);
     expect(over.status).to.equal(413);
     expect(over.json.error).to.equal("payload_too_large");
-  });
-
-  it("that never come whole keep no other workspace's out, and no setting of their own", async () => {
-    const other = await service.workspace();
-    const keys = [workspace.key, await workspace.keyOf(["write:emails"])];
-    await service.caughtUp();
-    const length = 36 * megabyte;
-    const unfinished = [...keys, ...keys].map((key) =>
-      stubborn(
-        Number(new URL(service.url).port),
-        `${postHead("/v1/emails/send", length, key)}{"attachments":[{"content":"${"A".repeat(length - 100)}`,
-        "",
-      ),
-    );
-    const large = { subject: "x".repeat(600_000) };
-    await until(async () => (await workspace.ask("POST /v1/emails/send", { json: large })).status === 503, 30_000);
-    expect((await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } })).status).to.equal(200);
-    expect((await other.ask("POST /v1/emails/send", { json: large })).status).to.equal(422);
-    for (const { socket } of unfinished) socket.destroy();
-    await until(async () => (await workspace.ask("POST /v1/emails/send", { json: large })).status === 422, 30_000);
   });
 
   it("stay where an event names them, however old: npm run blobs -- sweep removes what nothing names", async () => {
