@@ -7,7 +7,7 @@ import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import { emailAddressDecider } from "#streams/emailAddress/decider.ts";
 import type { EmailAddressEvent } from "#streams/emailAddress/events.ts";
 import { filingDecider } from "#streams/filing/decider.ts";
-import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
+import type { FilingEvent } from "#streams/filing/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
 import { inboxDecider } from "#streams/inbox/decider.ts";
@@ -17,6 +17,7 @@ import { slotsDecider } from "#streams/slots/decider.ts";
 import type { SlotsEvent } from "#streams/slots/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import type { WorkspaceEvent } from "#streams/workspace/events.ts";
+import { filingDecision as decision } from "#test/support/examples/filingDecision.ts";
 import { identityCreated, mailHeaders, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
 import { given } from "#test/support/given.ts";
 
@@ -143,28 +144,12 @@ describe("an address", () => {
 });
 
 describe("filing decisions", () => {
-  const decision = (number: number): FilingDecision => ({
-    number,
-    deliveryId: `d${number}`,
-    inboxRevision: number - 1,
-    inboxPosition: number,
-    disposition: "threaded",
-    reason: null,
-    messageId: `m${number}`,
-    threadId: "t",
-    opensThread: number === 1,
-    absorbs: [],
-    chainIds: [],
-    rfcMessageId: "<m>",
-    contentDigest: "c",
-    reviewReason: null,
-    bouncedAttemptId: null,
-  });
   const decided = (number: number): FilingEvent => ({ type: "FilingDecided", data: decision(number) });
   const filed = (number: number): FilingEvent => ({ type: "MailFiled", data: { number, inboxRevision: number - 1 } });
 
   it("are made once for each mail, without a gap", () => {
-    const decide = (...numbers: number[]) => ({ type: "DecideFiling", decisions: numbers.map(decision) }) as const;
+    const decide = (...numbers: number[]) =>
+      ({ type: "DecideFiling", decisions: numbers.map((number) => decision(number)) }) as const;
     given(filingDecider).when(decide(1, 2)).then(decided(1), decided(2));
     given(filingDecider, decided(1)).when(decide(1, 2)).then();
     given(filingDecider, decided(1)).when(decide(2)).then(decided(2));

@@ -2,27 +2,10 @@ import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import { filingDecider } from "#streams/filing/decider.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
+import { filingDecision as decision } from "#test/support/examples/filingDecision.ts";
 import { sized } from "#test/support/full.ts";
 import { given } from "#test/support/given.ts";
 
-const decision = (number: number, different: Partial<FilingDecision> = {}): FilingDecision => ({
-  number,
-  deliveryId: `d${number}`,
-  inboxRevision: number - 1,
-  inboxPosition: number,
-  disposition: "threaded",
-  reason: null,
-  messageId: `m${number}`,
-  threadId: "t",
-  opensThread: number === 1,
-  absorbs: [],
-  chainIds: [],
-  rfcMessageId: "<m>",
-  contentDigest: "c",
-  reviewReason: null,
-  bouncedAttemptId: null,
-  ...different,
-});
 const decided = (number: number, different: Partial<FilingDecision> = {}): FilingEvent => ({
   type: "FilingDecided",
   data: decision(number, different),

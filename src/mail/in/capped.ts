@@ -1,3 +1,5 @@
+import { maxHeaderBytes } from "./headerFields.ts";
+
 /** What a parser is given of a mail. The mail itself stays as it came. */
 export type Capped = {
   /** Of its own: nobody else sees these bytes. */
@@ -14,7 +16,6 @@ const maxShortLines = 100_000;
 const maxHyphenLines = 5_000;
 /** Of the fields that say how the body is to be read. */
 const maxHeadBytes = 64 * 1024;
-const maxHeaderBytes = 2 * 1024 * 1024;
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;

@@ -27,11 +27,11 @@ type Span = { start: number; end: number; text?: string };
 type Wanted = { name: string; count: number; spans: Span[] };
 
 /**
- * Reads the fields of these (lower-case) names from any bytes at all, in the first `maxBytes` of them; never throws. Two megabytes take a
+ * Reads the fields of these (lower-case) names from any bytes at all, in the first two megabytes of them; never throws. These take a
  * few milliseconds, however many lines they are: the bytes are looked at once, and only what is asked for becomes text.
  */
-export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>, maxBytes = maxHeaderBytes): HeaderFields {
-  const header = raw.subarray(0, maxBytes);
+export function readHeaderFields(raw: Buffer, names: ReadonlySet<string>): HeaderFields {
+  const header = raw.subarray(0, maxHeaderBytes);
   const wanted = new Map([...names].map((name): [string, Wanted] => [name, { name, count: 0, spans: [] }]));
   const byLength = groupedByLength(wanted.values());
   let current: Span | undefined;
