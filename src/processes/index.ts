@@ -11,6 +11,7 @@ import { checkDomains } from "./checkDomains.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
+import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { noteDrafts } from "./noteDrafts.ts";
@@ -65,6 +66,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   checkDomains(deps, settings.domainCheckSeconds),
   notifyApprovers(deps, channels(deps, settings.provider)),
   escalateUnanswered(deps),
+  escalateUnreached(deps),
   sendApproved(deps),
   deliver(deps, {
     provider: settings.provider,

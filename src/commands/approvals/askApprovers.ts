@@ -54,7 +54,8 @@ export async function askApprovers(
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   if (!recorded.changed) return true;
-  const answer = late ? tooLate : await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
+  const delivered = { draftId, draft, channel, tokens, expiresAt, notificationId };
+  const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
     return true;
@@ -79,12 +80,13 @@ type Delivered = {
   channel: ApprovalChannel;
   tokens: Record<Decision, string>;
   expiresAt: string;
+  notificationId: string;
 };
 
 async function ask(
   deps: Dependencies,
   channels: Channels,
-  { draftId, draft, channel, tokens, expiresAt }: Delivered,
+  { draftId, draft, channel, tokens, expiresAt, notificationId }: Delivered,
 ): Promise<Answer> {
   // Its domain may have come to the service since it was named.
   if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
@@ -97,7 +99,8 @@ async function ask(
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
   const { identityId, threadId } = draft;
-  const origin = { identityId, threadId, attemptId: deps.ids.uuid() };
+  // By its Message-ID a mail that comes back tells which question it was.
+  const origin = { identityId, threadId, attemptId: notificationId };
   return channels[channel.type].ask({
     channel,
     view,
