@@ -45,15 +45,20 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     if (!(await reached(position, shown))) return { waitFor: position, of: shown };
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.
     await requireNotPaused(deps);
-    const inMs = reachAgainAfter(tries);
-    const lastTry = inMs === undefined;
+    const nextTryMs = reachAgainAfter(tries);
+    const lastTry = nextTryMs === undefined;
     const question = { channels, draftId, draft, slot, lastTry, late: isOldNews(deps, happenedAt) };
-    const done = await askApprovers(deps, question, cause);
-    // What is still due of an older question would ask the same once more.
-    if (done) await timers.cancel(draftId, `retry ${slot}`);
-    if (done || inMs === undefined) return undefined;
-    const payload = { slot, escalated, happenedAt, tries: tries + 1 };
-    await timers.set({ key: draftId, name: `retry ${slot}`, inMs, payload });
+    const asking = await askApprovers(deps, question, cause);
+    const name = `retry ${slot}`;
+    const inMs = asking.again ? (asking.inMs ?? nextTryMs) : undefined;
+    if (inMs === undefined) {
+      // What is still due of an older question would ask the same once more.
+      await timers.cancel(draftId, name);
+      return undefined;
+    }
+    const waited = asking.again && asking.inMs !== undefined;
+    const payload = { slot, escalated, happenedAt, tries: waited ? tries : tries + 1 };
+    await timers.set({ key: draftId, name, inMs, payload });
     return undefined;
   }
 
