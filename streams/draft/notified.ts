@@ -24,14 +24,22 @@ export function evolveNotified(notified: Notified, event: NotificationEvent): No
       return { ...notified, open: { ...notified.open, [event.data.notificationId]: event.data } };
     case "ApproversNotified": {
       const { notificationId } = event.data;
-      const asked = notified.open[notificationId];
-      if (!asked) return notified;
-      const answered = [...notified.answered, answeredBy(asked.causedBy, asked.channel.slot)];
-      return { ...notified, answered, reached: [...notified.reached, notificationId] };
+      const { answered, reached } = notified;
+      return {
+        ...notified,
+        answered: [...answered, ...answers(notified, notificationId)],
+        reached: [...reached, notificationId],
+      };
     }
     case "NotificationFailed": {
       const { notificationId, final } = event.data;
-      return final ? { ...notified, failed: [...notified.failed, notificationId] } : notified;
+      if (!final) return notified;
+      const { answered, failed } = notified;
+      return {
+        ...notified,
+        answered: [...answered, ...answers(notified, notificationId)],
+        failed: [...failed, notificationId],
+      };
     }
     case "ApprovalLinkClosed": {
       const { notificationId, because, messageId = null } = event.data;
@@ -47,7 +55,13 @@ export function evolveNotified(notified: Notified, event: NotificationEvent): No
   }
 }
 
-/** What a notification that reached somebody has answered: an event can ask for one on each channel. */
+function answers({ open, answered }: Notified, notificationId: string): string[] {
+  const asked = open[notificationId];
+  const answer = asked && answeredBy(asked.causedBy, asked.channel.slot);
+  return answer === undefined || answered.includes(answer) ? [] : [answer];
+}
+
+/** What a notification that has reached somebody, or never will, has answered: an event can ask for one on each channel. */
 export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
 
 /** The questions about a version that are with its approvers: taken by their channel and not come back. */
