@@ -1,7 +1,7 @@
 import type { Event } from "../event.ts";
 
 /**
- * The service's own mail from one workspace to one mailbox: whoever reads that mailbox may stop it, and let it come again. `address`: as the mail
+ * The service's own mail from one workspace to one mailbox: the link under each such mail stops it, and lets it come again. `address`: as the mail
  * was sent to it. Who pressed, as far as it is known, is in the event's metadata.
  */
 export type ServiceMailEvent =
