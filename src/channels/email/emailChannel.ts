@@ -9,8 +9,11 @@ type Send = (
 
 /** Approvers behind a mailbox: the links of a mail decide. */
 export const emailChannel = (send: Send): Channel => ({
-  async ask({ channel, view, links, origin }) {
-    const error = await send(origin, { to: channel.config.to as string, ...renderApprovalMail(view, links) });
+  async ask({ channel, view, links, confirmCode, origin }) {
+    const error = await send(origin, {
+      to: channel.config.to as string,
+      ...renderApprovalMail(view, links, confirmCode),
+    });
     return error === null ? { reached: true } : { reached: false, error, again: true };
   },
 });
