@@ -66,7 +66,7 @@ ins{background:var(--added);color:var(--ink);text-decoration:underline}del{backg
 ul.files,ul.links{margin:0 0 1rem;padding-left:1.2rem}.files li,.links li{margin:.3rem 0}.files .caution{margin:.2rem 0 .4rem;padding:.4rem .7rem;background:var(--warning);color:var(--caution);border-radius:8px}
 .press{display:inline-block;min-width:2.75rem;min-height:2.75rem;padding:.6rem .3rem;font-weight:600}
 .unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-.letter-frame{display:block;width:100%;height:26rem;max-height:70vh;border:1px solid var(--line);border-radius:10px;resize:vertical;background:var(--page)}
+.letter-frame{display:block;margin-bottom:.5rem;width:100%;height:26rem;max-height:70vh;border:1px solid var(--line);border-radius:10px;resize:vertical;background:var(--page)}
 details{margin:.75rem 0}summary{cursor:pointer;min-height:2.75rem;padding:.6rem 0;color:var(--link);font-weight:600}
 a{color:var(--link)}a:focus-visible,button:focus-visible,textarea:focus-visible,summary:focus-visible,iframe:focus-visible{outline:3px solid var(--link);outline-offset:3px;border-radius:6px}
 .skip{display:inline-block;min-height:2.75rem;padding:.6rem 0;font-weight:600}

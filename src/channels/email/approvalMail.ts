@@ -110,7 +110,10 @@ function partsOf({ plain, formatted, isUnreadable, differs }: CardLetter): Appro
 function notesOf({ links, removed }: CardLetter): ApprovalMail["notes"] {
   return [
     { label: "Links in it", values: short(links.map(linkInWords), limits.links) },
-    { label: "Removed from its HTML when it was submitted", values: short(removed, limits.removed) },
+    {
+      label: "Removed from its HTML when it was submitted",
+      values: removed.length > 0 ? [short(removed, limits.removed).join("; ")] : [],
+    },
   ].filter(({ values }) => values.length > 0);
 }
 
