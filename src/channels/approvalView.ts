@@ -1,11 +1,21 @@
-import type { DraftContent } from "#streams/draft/content.ts";
+import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
+import type { EditReason } from "#streams/draft/events.ts";
 
 /** What an approver can choose. */
 export type Decision = "approve" | "reject";
 
-/** What the checks of the sender said; `aligned`: the From address is proven. */
-export type Authentication = { spf: string; dkim: string; dmarc: string; aligned: boolean };
+/**
+ * What the checks of the sender said; `aligned`: the From address is proven. `covers`: the address fields that are proven beside it; absent:
+ * none.
+ */
+export type Authentication = {
+  spf: string;
+  dkim: string;
+  dmarc: string;
+  aligned: boolean;
+  covers?: readonly ("to" | "cc" | "reply_to")[];
+};
 
 /** The inbound message a draft answers. */
 export type AnsweredMessage = {
@@ -16,7 +26,7 @@ export type AnsweredMessage = {
   subject: string;
   /** What its sender wrote this time. */
   newText: string;
-  /** What it quotes; "" if nothing. */
+  /** The rest of it (quotes, signature), or the whole where the rest does not lie behind; "" if nothing. */
   quotedText: string;
   authentication: Authentication | null;
   /** File names. */
@@ -43,6 +53,30 @@ export type RecordedOutcome = {
   reason?: string | null;
 };
 
+/** A file that would be sent along, in the order of the draft. `size` in bytes; null if its bytes are not there. */
+export type AttachmentFact = {
+  name: string;
+  size: number | null;
+  /** The type that the agent gave it. */
+  declaredType: string;
+  /** What its bytes say it is, in a word or two; null if that is not known. */
+  kind: string | null;
+  /** A sentence; null if there is nothing to warn of. */
+  warning: string | null;
+  /** Where this approver can fetch it; null where they cannot. */
+  download: string | null;
+};
+
+/** The version that approvers were asked about before this one. */
+export type PreviousVersion = {
+  version: number;
+  content: DraftContent;
+  textDerived: boolean;
+  rationale: string | null;
+  /** Why there were versions since, each reason once. */
+  because: readonly EditReason[];
+};
+
 /** All that an approver is shown of one version of a draft, in whatever channel. Times are ISO strings. */
 export type ApprovalView = {
   draftId: string;
@@ -50,6 +84,8 @@ export type ApprovalView = {
   /** Hex. */
   contentSha256: string;
   status: DraftStatus;
+  /** The conversation's own subject, whatever this draft is called. */
+  threadSubject: string;
   /** Who would send it. */
   identity: { displayName: string; address: string };
   content: DraftContent;
@@ -57,19 +93,30 @@ export type ApprovalView = {
   textDerived: boolean;
   /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out if no picture can be shown. */
   pictures?: ReadonlyMap<string, string>;
+  /** What its HTML lost when it was submitted; [] for drafts of before that was kept. */
+  htmlRemoved: readonly HtmlRemoved[];
+  attachments: readonly AttachmentFact[];
   rationale: string | null;
+  /** null: approvers are asked for the first time. */
+  previous: PreviousVersion | null;
   /** null: it answers nothing, it opens a conversation. */
   answers: AnsweredMessage | null;
   /** Every address that wrote, or was written to, in this conversation. */
   participants: readonly string[];
   /** Sentences beyond those that follow from the view itself (approvalWarnings.ts). */
   warnings: string[];
+  /** Sentences about the message it answers that may be mistaken: they point at something, and stop nothing. */
+  hints: string[];
   /** Approving also sends: the button says so. */
   sendsOnApproval: boolean;
   newerMessage: NewerMessage | null;
   decided: RecordedOutcome | null;
   /** Until when this channel's links work. */
   expiresAt: string;
+  /** When somebody else is asked if nobody has decided; null if nobody else would be. */
+  escalatesAt: string | null;
+  /** When this was looked up. */
+  shownAt: string;
 };
 
 /**

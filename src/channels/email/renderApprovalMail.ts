@@ -1,4 +1,5 @@
 import type { ApprovalView } from "../approvalView.ts";
+import { reviewCard } from "../card/reviewCard.ts";
 import { type ApprovalLinks, approvalMail } from "./approvalMail.ts";
 import { mailAsHtml } from "./mailAsHtml.ts";
 import { mailAsText } from "./mailAsText.ts";
@@ -8,6 +9,6 @@ export function renderApprovalMail(
   view: ApprovalView,
   links: ApprovalLinks,
 ): { subject: string; text: string; html: string } {
-  const mail = approvalMail(view, links);
+  const mail = approvalMail(reviewCard(view), links);
   return { subject: mail.subject, text: mailAsText(mail), html: mailAsHtml(mail) };
 }

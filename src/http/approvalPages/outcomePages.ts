@@ -1,5 +1,5 @@
 import type { ApprovalView, HeldBy, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
-import { letterOf } from "#src/channels/letter.ts";
+import { messageSaid, reviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
@@ -62,7 +62,7 @@ export const rejectedPage = (view: ApprovalView): string =>
 
 /** A press that came after the customer wrote again. */
 export const stalePage = (newer: NewerMessage | null, view: ApprovalView): string =>
-  outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(newer)}${shownDraft(view)}` });
+  outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(messageSaid(newer))}${shownDraft(view)}` });
 
 /** A draft that is decided already, however it was. `withContent`: the link may still show what it was about. */
 export function recordedPage(view: ApprovalView, decided: RecordedOutcome, withContent: boolean): string {
@@ -72,7 +72,7 @@ export function recordedPage(view: ApprovalView, decided: RecordedOutcome, withC
       : { ...recorded[decided.decision], sentences: recordedSentences(decided) };
   const more =
     withContent &&
-    html`${decided.decision === "stale" && view.newerMessage && newerSection(view.newerMessage)}${shownDraft(view)}`;
+    html`${decided.decision === "stale" && view.newerMessage && newerSection(messageSaid(view.newerMessage))}${shownDraft(view)}`;
   return outcomePage({ ...outcome, more });
 }
 
@@ -173,4 +173,4 @@ const outcomePage = ({ tone, title, sentences, more }: Outcome): string =>
   });
 
 const shownDraft = (view: ApprovalView): Markup =>
-  html`<details><summary>Show the draft</summary>${letterSection(view, letterOf(view.content, view), "The draft")}</details>`;
+  html`<details><summary>Show the draft</summary>${letterSection(reviewCard(view).letter, "The draft")}</details>`;
