@@ -1,9 +1,7 @@
 import type { Blobs } from "#src/blobs/blobs.ts";
 import type { AttachmentFact } from "../approvalView.ts";
-import { endingsOf } from "./fileNames.ts";
 import { fileWarning } from "./fileWarning.ts";
-import { type Found, foundKind, type LookedAt, lookedAtBytes } from "./foundKind.ts";
-import { kindOfEnding, kindOfType } from "./kinds.ts";
+import { foundKind, type LookedAt, lookedAtBytes } from "./foundKind.ts";
 
 /** A file that would be sent along, as its content names it. */
 type Attached = { filename: string; content_type: string; sha256: string };
@@ -19,7 +17,15 @@ export async function attachmentFacts(blobs: StoredBytes, files: readonly Attach
   for (const { filename: name, content_type: declaredType, sha256 } of files) {
     const looked = await lookAt(blobs, sha256);
     const found = looked && (await foundKind(looked));
-    facts.push({ name, size: looked?.size ?? null, declaredType, ...judged({ name, declaredType }, found) });
+    const warning = fileWarning({ name, declaredType }, found);
+    facts.push({
+      name,
+      size: looked?.size ?? null,
+      declaredType,
+      kind: found?.kind?.name ?? null,
+      warning,
+      download: null,
+    });
   }
   return facts;
 }
@@ -28,18 +34,10 @@ export async function attachmentFacts(blobs: StoredBytes, files: readonly Attach
 export const receivedFacts = (
   files: readonly { filename: string; contentType: string; sizeBytes: number | null }[],
 ): AttachmentFact[] =>
-  files.map(({ filename: name, contentType: declaredType, sizeBytes: size }) => ({
-    ...{ name, size, declaredType },
-    ...judged({ name, declaredType }, null),
-  }));
-
-function judged(
-  file: { name: string; declaredType: string },
-  found: Found | null,
-): Pick<AttachmentFact, "kind" | "warning" | "download"> {
-  const kind = found ? found.kind : (kindOfType(file.declaredType) ?? kindOfEnding(endingsOf(file.name).last));
-  return { kind: kind?.name ?? null, warning: fileWarning(file, found), download: null };
-}
+  files.map(({ filename: name, contentType: declaredType, sizeBytes: size }) => {
+    const warning = fileWarning({ name, declaredType }, null);
+    return { name, size, declaredType, kind: null, warning, download: null };
+  });
 
 /** Null if its bytes are not there. */
 async function lookAt(blobs: StoredBytes, sha256: string): Promise<LookedAt | null> {

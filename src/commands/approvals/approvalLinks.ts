@@ -21,6 +21,7 @@ import { endStale } from "../sends/queueSend.ts";
 import { loadThread } from "../threads/threads.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
+import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 
 /** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
@@ -41,6 +42,7 @@ export const approvalDecisions = (
 ): ApprovalDecisions => ({
   find: (token) => find({ ...deps, requireReadable }, token),
   decide: (request) => decide({ ...deps, requireReadable }, request),
+  attachment: (token, n) => linkedAttachment(deps, token, n),
 });
 
 type Deps = Dependencies & { requireReadable: RequireReadable };
@@ -54,7 +56,8 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
   await requireShown(deps, position, isAsked ? shown.question : shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
-  return { ...view, pictures, contentSha256, superseded: version !== draft.version, action };
+  const attachments = withDownloads(view.attachments, token);
+  return { ...view, attachments, pictures, contentSha256, superseded: version !== draft.version, action };
 }
 
 async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
@@ -67,7 +70,7 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   if (!link) return { kind: "unknown" };
   const { draft, asked } = link;
   if (asked.version !== draft.version) return { kind: "changed" };
-  if (draft.status !== "pending") return decidedAlready(deps, link);
+  if (draft.status !== "pending") return decidedAlready(deps, link, request.token);
   if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
   const cause = await causeOf(deps, link, request);
   try {
@@ -77,7 +80,7 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
-    if (error.code === "invalid_status") return decidedAlready(deps, link);
+    if (error.code === "invalid_status") return decidedAlready(deps, link, request.token);
     throw error;
   }
 }
@@ -143,14 +146,15 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
   return { kind: "stale", newer: { fromName: from_name, fromEmail: from_email, receivedAt, subject, newText } };
 }
 
-async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult> {
+async function decidedAlready(deps: Deps, link: Linked, token: string): Promise<DecisionResult> {
   const { draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
   await requireShown(deps, position, shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
-  return { kind: "already_decided", view: { ...view, pictures } };
+  const attachments = withDownloads(view.attachments, token);
+  return { kind: "already_decided", view: { ...view, attachments, pictures } };
 }
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
