@@ -2,10 +2,11 @@ import type { Difference } from "#src/html/compare/compareReadings.ts";
 import { hasUnseen, shortLine, visibleLine } from "#src/html/visible.ts";
 import type { ApprovalView } from "./approvalView.ts";
 import type { Link } from "./card/links.ts";
+import { named, writerOf } from "./card/names.ts";
 import type { Letter } from "./letter.ts";
 
-/** A name within a sentence; an address is never cut, its end is what matters. */
-const nameLength = 100;
+/** Of an example within a sentence. */
+const exampleLength = 100;
 
 /** More addresses than an answer to a person usually has. */
 const manyRecipients = 5;
@@ -20,7 +21,7 @@ type Rule = (view: ApprovalView, letter: Letter, links: readonly Link[]) => stri
 
 const newerMessage: Rule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
-  return `${shortLine(newerMessage.fromName || newerMessage.fromEmail, nameLength)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. This draft will not be sent.`;
+  return `${writerOf(newerMessage)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. This draft will not be sent.`;
 };
 
 const unverifiedSender: Rule = ({ answers }) =>
@@ -86,7 +87,7 @@ function differences({ onlyHtml, onlyText, linksOnlyHtml, linksOnlyText }: Diffe
 const examplesOf = (found: string[]): string =>
   `${found
     .slice(0, 3)
-    .map((one) => `“${shortLine(one, nameLength)}”`)
+    .map((one) => `“${shortLine(one, exampleLength)}”`)
     .join(", ")}${found.length > 3 ? " and more" : ""}`;
 
 /** A link that reads like one place and leads to another. */
@@ -101,7 +102,7 @@ const filesWithWarnings: Rule = ({ attachments }) => {
   const found = attachments.filter(({ warning }) => warning !== null);
   return found.length === 0
     ? undefined
-    : found.map(({ name, warning }) => `${visibleLine(name)}: ${visibleLine(warning ?? "")}`).join(" ");
+    : found.map(({ name, warning }) => `The file ${named(name)}: ${visibleLine(warning ?? "")}`).join(" ");
 };
 
 const unreadableHtml: Rule = (_, letter) =>

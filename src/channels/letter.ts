@@ -12,7 +12,7 @@ export type Letter = {
   /** The plain text as it leaves. */
   text: string;
   /** The HTML: sanitised for a frame, and as text. `unreadable`: too large or too deep to be shown. Null if the draft has none. */
-  html: { sanitised: string; asText: string } | "unreadable" | null;
+  html: { sanitised: string; asText: string; signatureAsText: string } | "unreadable" | null;
   /**
    * In what HTML and plain text say different things, signatures left aside; null if they do not. Mail programs show one of them, so that
    * an approver has to see both.
@@ -28,7 +28,9 @@ export function letterOf(content: DraftContent, { textDerived }: { textDerived: 
   if (bodies.html === null) return { ...written, html: null };
   const clean = sanitise(bodies.html);
   if ("refused" in clean) return { ...written, html: "unreadable" };
-  return { ...written, html: { sanitised: clean.html, asText: textOfSanitised(clean.html) } };
+  const signature = sanitise(content.signature_html ?? "");
+  const signatureAsText = "refused" in signature ? "" : textOfSanitised(signature.html);
+  return { ...written, html: { sanitised: clean.html, asText: textOfSanitised(clean.html), signatureAsText } };
 }
 
 const differenceOf = ({ body_html, body_text }: DraftContent): Difference | null =>

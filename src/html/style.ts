@@ -62,7 +62,7 @@ dl{margin:0 0 1rem;display:grid;grid-template-columns:max-content minmax(0,1fr);
 dt{color:var(--soft)}dd{margin:0}dd bdi.code{display:block}.subject{font-weight:650}
 .letter{white-space:pre-wrap;background:var(--page);border:1px solid var(--line);border-radius:10px;padding:1rem;margin:0 0 .75rem}
 .mark{background:var(--warning);color:var(--caution);border-radius:6px;padding:.05rem .4rem;font-size:.85em;font-weight:600}
-ins{background:var(--added);color:var(--ink);text-decoration:underline}del{background:var(--removed);color:var(--ink);text-decoration:line-through}
+ins{background:var(--added);color:var(--ink);text-decoration:underline}del{background:var(--removed);color:var(--ink);text-decoration:line-through}ins,del{padding:0 .15em;border-radius:4px}
 ul.files,ul.links{margin:0 0 1rem;padding-left:1.2rem}.files li,.links li{margin:.3rem 0}.files .caution{margin:.2rem 0 .4rem;padding:.4rem .7rem;background:var(--warning);color:var(--caution);border-radius:8px}
 .press{display:inline-block;min-width:2.75rem;min-height:2.75rem;padding:.6rem .3rem;font-weight:600}
 .unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
@@ -92,5 +92,5 @@ body{margin:0;padding:1rem;background:var(--page);color:var(--ink);font:1rem/1.5
 .image{color:var(--soft);font-style:italic}img{max-width:100%;height:auto;border:1px solid var(--line)}.light{background:#fff}.dark{background:#000}
 table{border-collapse:collapse;max-width:100%}td,th{padding:.15rem .4rem;vertical-align:top;text-align:start}
 blockquote{margin:.5rem 0;padding-inline-start:.8rem;border-inline-start:3px solid var(--line)}
-pre{white-space:pre-wrap}
+pre{white-space:pre-wrap}summary{cursor:pointer;padding:.6rem 0;color:var(--link);font-weight:600}
 `;

@@ -4,6 +4,7 @@ import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView, PreviousVersion } from "../approvalView.ts";
 import { letterOf } from "../letter.ts";
 import { letterHead } from "./fields.ts";
+import { foldQuote } from "./quotes.ts";
 
 /** A part of the text; of what stayed the same only what is next to a change. */
 export type Piece = { kind: "same" | "added" | "removed"; text: string };
@@ -20,15 +21,15 @@ export type Changes = {
 };
 
 /** Longer texts are compared by lines: by words would take long. */
-const most = { words: 40_000, edits: 1_000, context: 60 };
+const most = { words: 40_000, edits: 1_000, context: 60, island: 12 };
 
 export function changesSince(
-  view: Pick<ApprovalView, "version" | "content" | "textDerived" | "previous" | "rationale">,
+  view: Pick<ApprovalView, "version" | "content" | "textDerived" | "previous" | "rationale" | "answers">,
 ): Changes | null {
   const { previous } = view;
   if (previous === null) return null;
   const fields = fieldChanges(previous.content, view.content);
-  const [before, after] = [readingOf(previous), readingOf(view)];
+  const [before, after] = [readingOf(previous, view), readingOf(view, view)];
   const pieces = before === after ? [] : diffOf(before, after);
   const isSame = previous.content.body_html === view.content.body_html && before === after;
   const sentences = [
@@ -48,35 +49,45 @@ const reasons: Partial<Record<string, string>> = {
   html_reduced: "The service made a new version with HTML that every mail program can show.",
 } satisfies Record<PreviousVersion["because"][number], string>;
 
-/** What most recipients read: the words of the HTML if it can be shown, else the plain text. */
-function readingOf({ content, textDerived }: Pick<PreviousVersion, "content" | "textDerived">): string {
+/** What most recipients read: the words of the HTML if it can be shown, else the plain text; without what is quoted of the answered message. */
+function readingOf(
+  { content, textDerived }: Pick<PreviousVersion, "content" | "textDerived">,
+  { answers }: Pick<ApprovalView, "answers">,
+): string {
   const { html, text } = letterOf(content, { textDerived });
-  return visible(html === null || html === "unreadable" ? text : html.asText).trim();
+  if (html !== null && html !== "unreadable") {
+    return foldQuote(html.asText, { signature: html.signatureAsText, answers }).text;
+  }
+  return foldQuote(visible(text), { signature: content.signature_text ?? "", answers }).text;
 }
 
 function fieldChanges(before: DraftContent, after: DraftContent): Changes["fields"] {
-  const earlier = new Map([...letterHead(before), attached(before)].map(({ label, values }) => [label, values]));
-  return [...letterHead(after), attached(after)]
-    .map(({ label, values }) => {
-      const were = earlier.get(label) ?? [];
-      return {
-        label,
-        removed: shown(were.filter((value) => !values.includes(value))),
-        added: shown(values.filter((value) => !were.includes(value))),
-      };
-    })
-    .filter(({ removed, added }) => removed.length > 0 || added.length > 0);
+  const earlier = new Map(letterHead(before).map(({ label, values }) => [label, values]));
+  const fields = letterHead(after).map(({ label, values }) => {
+    const were = earlier.get(label) ?? [];
+    return { label, removed: without(were, values), added: without(values, were) };
+  });
+  return [...fields, fileChanges(before, after)]
+    .filter(({ removed, added }) => removed.length > 0 || added.length > 0)
+    .map(({ label, removed, added }) => ({ label, removed: removed.map(visibleLine), added: added.map(visibleLine) }));
 }
 
-/** A file by its name and its bytes: another file under the same name is a change. */
-const attached = ({ attachments }: DraftContent) => ({
-  label: "Attached",
-  values: attachments.map(
-    ({ filename, content_type, sha256 }) => `${filename} (${content_type}, ${sha256.slice(0, 12)})`,
-  ),
-});
+const without = (values: string[], others: string[]): string[] => values.filter((value) => !others.includes(value));
 
-const shown = (values: string[]): string[] => values.map(visibleLine);
+/** A file is its name and its bytes: another one under the same name is a change, and called one. */
+function fileChanges(before: DraftContent, after: DraftContent): Changes["fields"][number] {
+  const lost = (all: DraftContent["attachments"], others: DraftContent["attachments"], which: string) =>
+    all
+      .filter((file) => !others.some((other) => other.filename === file.filename && other.sha256 === file.sha256))
+      .map(({ filename }) =>
+        others.some((other) => other.filename === filename) ? `${filename} (${which} contents)` : filename,
+      );
+  return {
+    label: "Attached",
+    removed: lost(before.attachments, after.attachments, "earlier"),
+    added: lost(after.attachments, before.attachments, "new"),
+  };
+}
 
 /** Null if too much of it changed. */
 function diffOf(before: string, after: string): Piece[] | null {
@@ -86,10 +97,34 @@ function diffOf(before: string, after: string): Piece[] | null {
       ? diffLines(before, after, options)
       : diffWordsWithSpace(before, after, options);
   if (!parts) return null;
-  return parts.map(({ value, added, removed }, index): Piece => {
-    if (added || removed) return { kind: added ? "added" : "removed", text: value };
-    return { kind: "same", text: nearby(value, { isFirst: index === 0, isLast: index === parts.length - 1 }) };
+  const pieces = inRuns(parts);
+  return pieces.map(({ kind, text }, index): Piece => {
+    const place = { isFirst: index === 0, isLast: index === pieces.length - 1 };
+    return { kind, text: kind === "same" ? nearby(text, place) : text };
   });
+}
+
+/** A word or two that stayed the same between changes reads better as part of them: first all that was removed, then all that was added. */
+function inRuns(parts: readonly { value: string; added: boolean; removed: boolean }[]): Piece[] {
+  const pieces: Piece[] = [];
+  let run = { removed: "", added: "" };
+  const endRun = () => {
+    if (run.removed !== "") pieces.push({ kind: "removed", text: run.removed });
+    if (run.added !== "") pieces.push({ kind: "added", text: run.added });
+    run = { removed: "", added: "" };
+  };
+  parts.forEach(({ value, added, removed }, index) => {
+    const isBetween = index > 0 && index < parts.length - 1;
+    if (!added && !removed && !(isBetween && value.trim().length <= most.island)) {
+      endRun();
+      pieces.push({ kind: "same", text: value });
+      return;
+    }
+    if (!added) run.removed += value;
+    if (!removed) run.added += value;
+  });
+  endRun();
+  return pieces;
 }
 
 /** The ends of an unchanged part that are next to a change. */

@@ -13,7 +13,7 @@ export type Link = { target: string; text: string | null; host: string; names: s
 /** Every link of a letter, those that lead elsewhere than they say first; each pair of text and target once. */
 export function linksOf({ html, text }: Letter): Link[] {
   const formatted = html === null || html === "unreadable" ? [] : linksInHtml(html.sanitised);
-  const known = new Set(formatted.map(({ target }) => targetKey(target)));
+  const known = new Set(formatted.flatMap(({ target, shown }) => [targetKey(target), targetKey(shown)]));
   const inText = withoutTargets(visible(text), known).keys.filter((key) => !known.has(key));
   const links = [...formatted, ...inText.map((key) => ({ target: key, shown: "" }))].map(linkOf);
   const unique = new Map(links.map((link) => [JSON.stringify([link.target, link.text]), link]));

@@ -1,3 +1,4 @@
+import { textOfSanitised } from "#src/html/textOfHtml.ts";
 import type { AnsweredMessage } from "../approvalView.ts";
 import type { Writing } from "./reviewCard.ts";
 
@@ -20,6 +21,26 @@ export function foldQuote(letter: string, { signature, answers }: Around): Writi
   }
   const text = [lines.slice(0, first).join("\n").trimEnd(), whole.slice(end).trim()];
   return { text: text.filter((part) => part !== "").join("\n\n"), folded: quoted };
+}
+
+/**
+ * The last quotation of sanitised HTML, folded where its words are those that `foldQuote` folded in its text: a reader opens it with one press,
+ * and needs no script for it.
+ */
+export function foldBlockquote(sanitised: string, folded: string): string {
+  const quotes = [...sanitised.matchAll(/<(\/?)blockquote\b[^>]*>/g)];
+  const last = quotes.at(-1);
+  if (folded === "" || last?.[1] !== "/") return sanitised;
+  let depth = 0;
+  const first = quotes.findLast(([, slash]) => {
+    depth += slash === "/" ? 1 : -1;
+    return depth === 0;
+  });
+  if (!first) return sanitised;
+  const end = last.index + last[0].length;
+  const quotation = sanitised.slice(first.index, end);
+  if (words(textOfSanitised(quotation)) !== words(folded)) return sanitised;
+  return `${sanitised.slice(0, first.index)}<details><summary>Show the quoted text</summary>${quotation}</details>${sanitised.slice(end)}`;
 }
 
 /** Where the signature begins, with the line that parts it from the rest. */

@@ -1,4 +1,4 @@
-import { shortLine, visible, visibleLine } from "#src/html/visible.ts";
+import { visible, visibleLine } from "#src/html/visible.ts";
 import { type AnsweredMessage, type ApprovalView, approveLabel, type NewerMessage } from "../approvalView.ts";
 import { approvalWarnings } from "../approvalWarnings.ts";
 import { type Letter, letterOf } from "../letter.ts";
@@ -7,7 +7,8 @@ import { type Changes, changesSince } from "./changes.ts";
 import { type Escalation, escalationOf } from "./escalation.ts";
 import { type Field, fieldsOf } from "./fields.ts";
 import { type Link, linksOf } from "./links.ts";
-import { foldQuote } from "./quotes.ts";
+import { named } from "./names.ts";
+import { foldBlockquote, foldQuote } from "./quotes.ts";
 import { removedInWords } from "./removed.ts";
 import { type Proof, proofOf } from "./senderProof.ts";
 
@@ -71,7 +72,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
   return {
     noun,
     question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
-    lead: `An agent wrote this ${noun} for ${shortLine(view.identity.displayName, 100)} (${visibleLine(view.identity.address)}). Nothing is sent before you decide.`,
+    lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). Nothing is sent before you decide.`,
     approve: approveLabel(view),
     threadSubject: visibleLine(view.threadSubject),
     warnings: approvalWarnings(view, letter, links),
@@ -89,23 +90,24 @@ export function reviewCard(view: ApprovalView): ReviewCard {
 }
 
 function cardLetter(view: ApprovalView, letter: Letter, links: Link[]): CardLetter {
-  const { content, answers, pictures = new Map() } = view;
-  const folded = (text: string) => foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
-  const isUnreadable = letter.html === "unreadable";
   return {
     fields: fieldsOf(view),
-    plain: folded(letter.text),
-    formatted:
-      letter.html === null || letter.html === "unreadable"
-        ? null
-        : { ...folded(letter.html.asText), sanitised: letter.html.sanitised, pictures },
-    isUnreadable,
+    ...newTexts(letter, view),
+    isUnreadable: letter.html === "unreadable",
     differs: letter.difference !== null,
     links,
     attachments: attachmentsShown(view.attachments),
     removed: removedInWords(view.htmlRemoved),
     technical: technicalOf(view),
   };
+}
+
+function newTexts({ text, html }: Letter, { content, answers, pictures = new Map() }: ApprovalView) {
+  const plain = foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
+  if (html === null || html === "unreadable") return { plain, formatted: null };
+  const writing = foldQuote(html.asText, { signature: html.signatureAsText, answers });
+  const sanitised = foldBlockquote(html.sanitised, writing.folded);
+  return { plain, formatted: { ...writing, sanitised, pictures } };
 }
 
 const technicalOf = ({ version, contentSha256, content }: ApprovalView): CardLetter["technical"] =>

@@ -41,11 +41,11 @@ export type ApprovalLinks = { approve: string; reject: string };
 
 /** Characters, and lines; a phone shows the buttons after a few screens. The page shows everything. */
 const limits = {
-  letter: 3000,
+  letter: 2000,
   rationale: 1500,
-  message: 3000,
+  message: 2000,
   changes: 1200,
-  lines: 60,
+  lines: 40,
   subject: 120,
   links: 6,
   removed: 6,

@@ -70,8 +70,8 @@ ${pieces.length > 0 && box(html`${pieces.map(piece)}`)}${left && note(left)}`;
 function piece({ kind, text }: { kind: "same" | "added" | "removed"; text: string }): Markup {
   if (kind === "same") return html`${lines(text)}`;
   return kind === "added"
-    ? html`<ins class="added" style="background-color:#d9f2e1;color:#0e4d28;text-decoration:underline;">${lines(text)}</ins>`
-    : html`<del class="removed" style="background-color:#fbe1de;color:#7d1a14;text-decoration:line-through;">${lines(text)}</del>`;
+    ? html`<ins class="added" style="background-color:#d9f2e1;color:#0e4d28;text-decoration:underline;padding:0 2px;">${lines(text)}</ins>`
+    : html`<del class="removed" style="background-color:#fbe1de;color:#7d1a14;text-decoration:line-through;padding:0 2px;">${lines(text)}</del>`;
 }
 
 const fields = (all: ApprovalMail["fields"]): Markup =>

@@ -1,9 +1,10 @@
 import type { ApprovalView, HeldBy, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
+import { writerOf } from "#src/channels/card/names.ts";
 import { messageSaid, reviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
-import { shortLine, visibleLine } from "#src/html/visible.ts";
+import { visibleLine } from "#src/html/visible.ts";
 import { letterSection, newerSection } from "./draftSections.ts";
 
 type Outcome = {
@@ -97,7 +98,7 @@ const staleOutcome = (view: ApprovalView): Outcome => ({
   tone: "wait",
   title: "Not sent: a newer message arrived",
   sentences: [
-    html`<bdi>${view.answers ? shortLine(view.answers.fromName || view.answers.fromEmail, 100) : "The recipient"}</bdi> wrote again after the message this ${view.answers ? "reply answers" : "mail is about"}, so it was stopped. The agent is informed and can write a new one. You will then be asked again.`,
+    html`<bdi>${view.answers ? writerOf(view.answers) : "The recipient"}</bdi> wrote again after the message this ${view.answers ? "reply answers" : "mail is about"}, so it was stopped. The agent is informed and can write a new one. You will then be asked again.`,
   ],
 });
 
