@@ -27,6 +27,7 @@ import { releaseHeldMail } from "./releaseHeldMail.ts";
 import { runRules } from "./runRules.ts";
 import { sendApproved } from "./sendApproved.ts";
 import { tellApprovers } from "./tellApprovers.ts";
+import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
   provider: MailProvider;
@@ -83,5 +84,6 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   reduceStoredHtml(deps, settings.onReduced),
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
+  tellOutcomes(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
 ];
