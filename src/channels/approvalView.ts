@@ -76,8 +76,14 @@ export type ApprovalView = {
 /**
  * What a link leads to: the draft as of the link's own version. `superseded`: the draft was edited since, and this link decides nothing any
  * more. `action`: the choice that its token was given out for. `closed`: why this link decides nothing any more, null while it does.
+ * `codeTriesLeft`: how many wrong codes may be typed until it is closed; null or absent if the page asks for none.
  */
-export type LinkedApproval = ApprovalView & { superseded: boolean; action: Decision; closed: LinkClosure | null };
+export type LinkedApproval = ApprovalView & {
+  superseded: boolean;
+  action: Decision;
+  closed: LinkClosure | null;
+  codeTriesLeft?: number | null;
+};
 
 /** Why something approved does not leave now. */
 export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disabled";
@@ -87,6 +93,8 @@ export type DecideRequest = {
   decision: Decision;
   /** At most 2 KB. */
   reason: string | undefined;
+  /** What was typed as the code, without blanks; absent if nothing was. */
+  code?: string | undefined;
   ip: string | undefined;
   userAgent: string | undefined;
   requestId: string | undefined;
@@ -101,6 +109,9 @@ export type DecisionResult =
   | { kind: "stale"; newer: NewerMessage | null }
   | { kind: "expired" }
   | { kind: "closed"; because: LinkClosure }
+  /** The code was not typed, or it is a wrong one; the link still decides. */
+  | { kind: "code_missing" }
+  | { kind: "code_wrong"; triesLeft: number }
   | { kind: "unknown" };
 
 /** How the pages ask for what they show and say what was pressed. Both throw Unavailable (src/eventStore/eventStore.ts). */

@@ -10,6 +10,8 @@ export type ApprovalMail = {
   subject: string;
   title: string;
   lead: string;
+  /** What the page asks for beside the press, and the sentence about it; far from the links, in no address. */
+  code: { digits: string; sentence: string } | null;
   warnings: string[];
   head: HeadField[];
   /** The letter; it has a second part if its two versions say different things. */
@@ -29,7 +31,7 @@ export type ApprovalLinks = { approve: string; reject: string };
 
 const limits = { letter: 6000, rationale: 1500, message: 3000, subject: 120 };
 
-export function approvalMail(view: ApprovalView, links: ApprovalLinks): ApprovalMail {
+export function approvalMail(view: ApprovalView, links: ApprovalLinks, confirmCode: string | null): ApprovalMail {
   const letter = letterOf(view.content, view);
   const to = view.content.to.map(visibleLine).join(", ");
   const label = approveLabel(view);
@@ -40,6 +42,7 @@ export function approvalMail(view: ApprovalView, links: ApprovalLinks): Approval
     ),
     title: view.answers ? "Send this reply?" : "Send this mail?",
     lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${shortLine(view.identity.displayName, 100)}. Nothing is sent before you decide.`,
+    code: confirmCode === null ? null : { digits: confirmCode, sentence: codeSentence },
     warnings: approvalWarnings(view, letter, unlinked),
     head: letter.head,
     parts: partsOf(letter),
@@ -54,6 +57,8 @@ export function approvalMail(view: ApprovalView, links: ApprovalLinks): Approval
     facts: factsOf(view),
   };
 }
+
+const codeSentence = "The page that the links open asks you for this code. We never ask for it anywhere else.";
 
 /** What recipients will read comes first: the HTML's words if there is HTML. */
 function partsOf({ text, html, difference }: Letter): ApprovalMail["parts"] {

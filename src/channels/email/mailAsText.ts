@@ -6,6 +6,7 @@ export function mailAsText(mail: ApprovalMail): string {
   return blocks([
     mail.title.toUpperCase(),
     mail.lead,
+    mail.code && `CODE: ${mail.code.digits}\n${mail.code.sentence}`,
     mail.warnings.map((warning) => `! ${warning}`).join("\n"),
     mail.newer && blocks([`THE NEWER MESSAGE\nFrom ${mail.newer.from}\n${mail.newer.at}`, quoted(mail.newer.text)]),
     mail.head.map(({ label, values }) => `${label}: ${values.join(", ")}`).join("\n"),
