@@ -1,4 +1,5 @@
 import { livingIdentities } from "#projections/identities/queries.ts";
+import { unlinked } from "#src/channels/email/excerpt.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
@@ -58,8 +59,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       const { state: draft } = await deps.drafts.load(idOf(event.stream));
       const { identityId, threadId } = draft;
       const { state: identity } = await deps.identities.load(identityId);
-      const subject = `About a reply from ${shortLine(identity.emailAddress, 100)}`;
-      const text = `${happened}\n\nDraft ${idOf(event.stream)}, thread ${threadId}.`;
+      const subject = "About a reply of an agent";
+      const sender = quoted(identity.emailAddress);
+      const text = `${happened}\n\nSender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
         await tell({ identityId, threadId, ...about(event), to, subject, text }, 0, context);
       }
@@ -73,9 +75,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     if (!before.requireHumanApproval && !(await workspaceRequiredAt(deps, event))) return;
     const what = loosened(changes);
     if (what.length === 0) return;
-    const address = shortLine(before.emailAddress, 100);
+    const address = quoted(before.emailAddress);
     const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, check it: drafts from this address may now be approved elsewhere.`;
-    const subject = `Approval settings of ${address} changed`;
+    const subject = "Approval settings changed";
     for (const to of mailboxesOf(before)) {
       await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
     }
@@ -122,6 +124,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     onTimer: (timer, context) => tell(timer.payload.news as News, timer.payload.tries as number, context),
   };
 }
+
+/** An address that a tenant chose, which is no link. A subject has none of it. */
+const quoted = (address: string): string => `“${unlinked(shortLine(address, 100))}”`;
 
 const about = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
 
