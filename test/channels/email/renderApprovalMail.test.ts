@@ -199,4 +199,17 @@ describe("the approval mail", () => {
       .and.to.include("  | (no text)")
       .and.not.to.include("WHY THE AGENT");
   });
+
+  it("says the code that its pages ask for, if they do, once in each form: in no address, nor in the subject", () => {
+    const { subject, text, html } = renderApprovalMail(withHtml, links, "7394");
+    for (const form of [text, html]) {
+      expect(form.split("7394")).to.have.length(2);
+      expect(form).to.include("asks you for this code");
+      expect(form.indexOf("7394")).to.be.below(form.indexOf("/a/") - 200);
+    }
+    expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+    expect(subject).not.to.include("7394");
+    const without = render(withHtml);
+    for (const form of [without.text, without.html]) expect(form).not.to.match(/asks you for this code|Code:|CODE:/);
+  });
 });
