@@ -8,6 +8,7 @@ import {
   DomainName,
   EventStoreUrl,
   expectedOf,
+  FourRates,
   HostName,
   HttpUrl,
   KeyRing,
@@ -191,6 +192,11 @@ export const settings = Type.Object({
   RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
   RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
   RATE_LIMIT_DOCUMENT: rate("requests of one address for the front page and the documents", 120),
+  SERVICE_MAIL_PER_HOUR: FourRates({
+    default: [20, 300, 600, 3_000],
+    description:
+      "How much mail of the service's own leaves in an hour: notices, tests and rules' mails to one address and of one workspace, which are dropped above that, then requests to approvers and outcomes to one address and of one workspace, which wait; off lifts all four limits.",
+  }),
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,
     unit: "seconds",

@@ -56,6 +56,7 @@ describe("the configuration", () => {
       smtpRetrySeconds: [60, 300, 900, 3600],
       webhookRetrySeconds: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
       domainCheckSeconds: [30, 600, 86_400],
+      serviceMailPerHour: [20, 300, 600, 3_000],
       retentionDaysHeld: "never",
       retentionDaysQuarantined: "never",
       logLevel: "info",
@@ -75,6 +76,14 @@ describe("the configuration", () => {
     expect(refusal({ METRICS_TOKEN: "short" }))
       .to.contain("METRICS_TOKEN")
       .and.not.to.contain("short,");
+  });
+
+  it("takes the measures of service mail as four numbers, or none at all", () => {
+    const taken = (SERVICE_MAIL_PER_HOUR: string) => loadConfig({ SECRETS_KEYS: ring, SERVICE_MAIL_PER_HOUR });
+    expect(taken("1, 2,3,4").serviceMailPerHour).to.deep.equal([1, 2, 3, 4]);
+    expect(taken("off").serviceMailPerHour).to.equal("off");
+    for (const wrong of ["20", "1,2,3", "1,2,3,4,5", "0,2,3,4", "1,2,3,off", "on"])
+      expect(refusal({ SERVICE_MAIL_PER_HOUR: wrong }), wrong).to.contain("SERVICE_MAIL_PER_HOUR is wrong");
   });
 
   it("lets one setting follow from another", () => {
@@ -151,6 +160,7 @@ describe("the configuration", () => {
       ROLES: "api,everything",
       RATE_LIMIT_SEND: "-1",
       SMTP_RETRY_SECONDS: "60,soon",
+      SERVICE_MAIL_PER_HOUR: "20,300,600",
       DOMAIN_CHECK_SECONDS: "30,600",
       RETENTION_DAYS_HELD: "0",
       RETENTION_DAYS_QUARANTINED: "1.5",
@@ -172,6 +182,7 @@ describe("the configuration", () => {
       "ROLES",
       "RATE_LIMIT_SEND",
       "SMTP_RETRY_SECONDS",
+      "SERVICE_MAIL_PER_HOUR",
       "DOMAIN_CHECK_SECONDS",
       "RETENTION_DAYS_HELD",
       "RETENTION_DAYS_QUARANTINED",

@@ -3,6 +3,7 @@ import type { Logger } from "pino";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
 import type { Metrics } from "#src/metrics/metrics.ts";
@@ -40,6 +41,7 @@ import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
 import { outboxPages } from "./outbox/outbox.ts";
 import { ruleRoutes } from "./rules.ts";
+import { stopPages } from "./stopPages/router.ts";
 import { taskRoutes } from "./tasks.ts";
 import { threadRoutes } from "./threads.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -155,6 +157,13 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         clock: deps.clock,
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),
+      }),
+      stopPages({
+        ...stopLinks(deps),
+        nonceKey: deps.keyRing.deriveKey("stop-nonce"),
+        clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        onError: (error) => logger.error({ err: error }, "stop page failed"),
       }),
       frontPage({ readiness: checks, hasOutbox: outbox !== undefined }),
       ...(outbox ? [outboxPages({ outbox })] : []),

@@ -99,6 +99,7 @@ const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),
   ...("approvalChannel" in changes ? ["the approval channel was changed"] : []),
   ...("secondaryApprovalChannel" in changes ? ["the secondary approval channel was changed"] : []),
+  ...(changes.confirmCode === false ? ["approval pages no longer ask for the code of the approval mail"] : []),
   ...("coveredRecipients" in changes
     ? ["the list of recipients who may be answered automatically without proof was changed"]
     : []),

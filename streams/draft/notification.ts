@@ -17,7 +17,7 @@ export type NotificationCommand =
   | { type: "RefuseConfirmCode"; notificationId: string };
 
 /** Wrong codes on one link before it closes. */
-const maxWrongCodes = 5;
+export const maxWrongCodes = 5;
 
 export function decideNotification(command: NotificationCommand, draft: Draft): DraftEvent[] {
   switch (command.type) {

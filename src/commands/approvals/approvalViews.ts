@@ -1,16 +1,25 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
-import type { AnsweredMessage, ApprovalView, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
-import { readEvents } from "#src/eventStore/eventStore.ts";
-import type { Making } from "#streams/draft/content.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
+import type {
+  AnsweredMessage,
+  ApprovalView,
+  AttachmentFact,
+  NewerMessage,
+  PreviousVersion,
+  RecordedOutcome,
+} from "#src/channels/approvalView.ts";
+import type { DraftContent } from "#streams/draft/content.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft/events.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
+import { draftEvents } from "../drafts/draftHistories.ts";
 import { loadThread } from "../threads/threads.ts";
+import { askedBefore, pendingSince, versionOf } from "./draftVersions.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(
@@ -18,7 +27,10 @@ export async function approvalView(
   { draftId, draft, version, expiresAt }: { draftId: string; draft: Draft; version: number; expiresAt: string },
 ): Promise<ApprovalView> {
   const { state: identity } = await deps.identities.load(draft.identityId);
-  const { stored, making } = version === draft.version ? draft : await versionOf(deps, draftId, version);
+  const events = await draftEvents(deps, draftId);
+  const { stored, making, rationale } = versionOf(events, version);
+  const content = await loadContent(deps.blobs, stored);
+  const { state: thread } = await loadThread(deps, draft.threadId);
   const { row, answered, newer, held } = await deps.reads.snapshot(draft.workspaceId, (reads) =>
     readRows(reads, draftId, draft),
   );
@@ -28,18 +40,58 @@ export async function approvalView(
     version,
     contentSha256: draft.contentSha256,
     status: draft.status,
+    threadSubject: thread.subject,
     identity: { displayName: identity.displayName, address: identity.emailAddress },
-    content: await loadContent(deps.blobs, stored),
+    content,
     textDerived: making.textDerived === true,
-    rationale: draft.rationale,
+    htmlRemoved: making.htmlRemoved ?? [],
+    attachments: await attachmentFacts(deps, content),
+    rationale: rationale ?? null,
+    previous: await previousVersion(deps, events, version),
     answers: answered ? await answeredMessage(deps, answered) : null,
-    participants: (await loadThread(deps, draft.threadId)).state.participants,
+    participants: thread.participants,
     warnings: [],
+    hints: [],
     sendsOnApproval: identity.sendOnChannelApproval,
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
     decided: row ? recordedOutcome(row) : null,
     expiresAt,
+    escalatesAt: escalatesAt(identity, draft, events),
+    shownAt: deps.clock.now().toISOString(),
   };
+}
+
+/** What is known of each file that would be sent along. */
+const attachmentFacts = (deps: Dependencies, { attachments }: DraftContent): Promise<AttachmentFact[]> =>
+  Promise.all(
+    attachments.map(async ({ filename: name, content_type: declaredType, sha256 }) => {
+      const size = (await deps.blobs.size(sha256)) ?? null;
+      return { name, size, declaredType, kind: null, warning: null, download: null };
+    }),
+  );
+
+async function previousVersion(
+  deps: Dependencies,
+  events: readonly Recorded<DraftEvent>[],
+  version: number,
+): Promise<PreviousVersion | null> {
+  const before = askedBefore(events, version);
+  if (before === null) return null;
+  const { version: earlier, stored, making, rationale } = before.asked;
+  // What cannot be compared any more holds nobody up: this version is shown whole.
+  if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
+  const content = await loadContent(deps.blobs, stored);
+  const textDerived = making.textDerived === true;
+  return { version: earlier, content, textDerived, rationale: rationale ?? null, because: before.because };
+}
+
+/** When the secondary channel is asked (processes/escalateUnanswered.ts); null if it was asked already, or never would be. */
+function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded<DraftEvent>[]): string | null {
+  const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
+  if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return null;
+  const since = pendingSince(events);
+  if (channel === null || delay === null || since === undefined) return null;
+  return new Date(since + delay * 60_000).toISOString();
 }
 
 /** The draft's row, the message it answers and what came after that, all of one moment. */
@@ -49,22 +101,6 @@ async function readRows(reads: Reads, draftId: string, { workspaceId, basedOnMes
   const after = { threadId: row?.thread_id ?? draft.threadId, filingNumber: draft.basedOnNumber };
   const newer = await newerWord(reads, workspaceId, after);
   return { row, answered, newer, held: await newerHeld(reads, workspaceId, after) };
-}
-
-/** An earlier version, from the log. */
-async function versionOf(
-  deps: Dependencies,
-  draftId: string,
-  version: number,
-): Promise<{ stored: StoredContent; making: Making }> {
-  const events = await readEvents<DraftEvent>(deps.store, draftStream(draftId));
-  for (const event of events) {
-    const isIt =
-      (event.type === "DraftSubmitted" && version === 1) ||
-      (event.type === "DraftEdited" && event.data.version === version);
-    if (isIt) return { stored: event.data, making: event.data };
-  }
-  throw new Error(`${draftDecider.category} ${draftId} has no version ${version}`);
 }
 
 async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageBody> {
@@ -85,10 +121,16 @@ async function answeredMessage(deps: Dependencies, message: MessageRow): Promise
     receivedAt: (message.received_at ?? message.created_at).toISOString(),
     subject: message.subject,
     newText,
-    quotedText: whole.startsWith(newText.trimEnd()) ? whole.slice(newText.trimEnd().length).trim() : "",
+    quotedText: restOf(whole, newText.trimEnd()),
     authentication: message.authentication,
     attachments: message.attachments.map((attachment) => attachment.filename),
   };
+}
+
+/** What a message has beside its new text; all of it where its new text stands between quotes. */
+function restOf(whole: string, newText: string): string {
+  if (whole.startsWith(newText)) return whole.slice(newText.length).trim();
+  return whole.trim() === newText.trim() ? "" : whole.trim();
 }
 
 async function newerMessage(deps: Dependencies, message: MessageRow): Promise<NewerMessage> {

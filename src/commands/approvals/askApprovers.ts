@@ -8,6 +8,7 @@ import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
+import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
 const tokenBytes = 32;
 
@@ -41,6 +42,7 @@ export async function askApprovers(
   if (!channel || identity.deleted) return finished;
   const notificationId = deps.ids.uuid();
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
+  const code = identity.confirmCode && hasLinkPages(channel) ? newConfirmCode(deps) : null;
   const expiresAt = new Date(deps.clock.now().getTime() + deps.settings.approvalLinkHours * 3_600_000).toISOString();
   const asked: Asked = {
     notificationId,
@@ -50,11 +52,12 @@ export async function askApprovers(
     channel: { slot, type: channel.type, address: channel.config.to ?? null },
     tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
     expiresAt,
+    ...(code !== null && { confirmCode: confirmCodeMac(deps, notificationId, code) }),
   };
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   if (!recorded.changed) return finished;
-  const delivered = { draftId, draft, channel, tokens, expiresAt, notificationId };
+  const delivered = { draftId, draft, channel, tokens, code, expiresAt, notificationId };
   const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
@@ -79,6 +82,9 @@ const tooLate: Answer = {
   error: "this was to be asked more than 24 hours ago: ask again with POST /v1/drafts/{id}/notify",
 };
 
+/** A chat's buttons decide without a page, so there is nothing to type a code into. */
+const hasLinkPages = ({ type }: ApprovalChannel): boolean => type === "email";
+
 const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
 
 type Delivered = {
@@ -86,6 +92,7 @@ type Delivered = {
   draft: Draft;
   channel: ApprovalChannel;
   tokens: Record<Decision, string>;
+  code: string | null;
   expiresAt: string;
   notificationId: string;
 };
@@ -93,7 +100,7 @@ type Delivered = {
 async function ask(
   deps: Dependencies,
   channels: Channels,
-  { draftId, draft, channel, tokens, expiresAt, notificationId }: Delivered,
+  { draftId, draft, channel, tokens, code, expiresAt, notificationId }: Delivered,
 ): Promise<Answer> {
   // Its domain may have come to the service since it was named.
   if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
@@ -112,6 +119,7 @@ async function ask(
     channel,
     view,
     links: { approve: link("approve"), reject: link("reject") },
+    confirmCode: code,
     workspaceId,
     origin,
   });

@@ -54,7 +54,7 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
   if ("refused" in form) {
     return answer(response, 422, review(options, request, { link, notice: form.refused, reason: form.reason }));
   }
-  const { decision, nonce, reason } = form;
+  const { decision, nonce, reason, code } = form;
   const pressed = { ...link, token: tokenOf(request), decision };
   const judged = checkNonce(options.nonceKey, pressed, { nonce, nowMs: options.clock.now().getTime() });
   if (judged !== "good") {
@@ -65,9 +65,24 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
     const notice = `${why} Please check the draft again and press the button once more.`;
     return answer(response, 403, review(options, request, { link, notice, reason }));
   }
-  const result = await options.decide({ token: pressed.token, decision, reason, ...callerOf(request) });
+  const result = await options.decide({ token: pressed.token, decision, reason, code, ...callerOf(request) });
+  if (result.kind === "code_missing" || result.kind === "code_wrong") {
+    const status = result.kind === "code_wrong" ? 403 : 422;
+    return answer(response, status, review(options, request, { link, notice: codeNotice(result), reason }));
+  }
   const { status, page } = resultPage(result, link);
   answer(response, status, page);
+}
+
+type CodeRefused = Extract<DecisionResult, { kind: "code_missing" | "code_wrong" }>;
+
+function codeNotice(result: CodeRefused): string {
+  if (result.kind === "code_missing") {
+    return "Please type the four digits that stand in the approval mail whose link you followed, and press the button again.";
+  }
+  const { triesLeft } = result;
+  const left = triesLeft === 1 ? "One try is left" : `${triesLeft} tries are left`;
+  return `This is not the code of the approval mail whose link you followed. ${left} before this link is closed.`;
 }
 
 /** A token is letters of base64url; anything else was never given out. */
@@ -111,12 +126,13 @@ function review(
   return reviewPage(link, {
     first: link.action,
     nonces: { approve: nonceFor("approve"), reject: nonceFor("reject") },
+    asksCode: typeof link.codeTriesLeft === "number",
     notice,
     reason,
   });
 }
 
-function resultPage(result: DecisionResult, link: LinkedApproval): Answer {
+function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedApproval): Answer {
   switch (result.kind) {
     case "approved":
       return { status: 200, page: pages.approvedPage(result, link) };

@@ -81,6 +81,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "stop page failed",
+    todo: "As above: somebody who wanted to stop mail, or to let it come again, saw an error page and can try again.",
+  },
+  {
+    level: "error",
     says: "a lane could not be worked on",
     todo: "What a process had to do waits until its claim runs out, and is tried again. If the line comes again, report `err`.",
   },
