@@ -10,6 +10,7 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
+import { delivered } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { isOldNews } from "./oldNews.ts";
@@ -112,11 +113,7 @@ const addressOf = (channel: ApprovalChannel | null): string[] =>
   channel?.type === "email" ? [channel.config.to as string] : [];
 
 /** Whether this mailbox was reached about the draft's version. */
-const wasReached = ({ notified, version }: Draft, address: string): boolean =>
-  Object.values(notified.open).some(
-    ({ channel, causedBy, version: asked }) =>
-      asked === version &&
-      typeof channel.address === "string" &&
-      mailboxOf(channel.address) === mailboxOf(address) &&
-      notified.answered.includes(`${causedBy} ${channel.slot}`),
+const wasReached = (draft: Draft, address: string): boolean =>
+  delivered(draft, draft.version).some(
+    ({ channel }) => typeof channel.address === "string" && mailboxOf(channel.address) === mailboxOf(address),
   );
