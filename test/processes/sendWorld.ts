@@ -4,6 +4,7 @@ import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
+import { uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
 import { deliver } from "#src/processes/deliver.ts";
@@ -164,6 +165,7 @@ export function openSendWorld(
           attachments: [],
           unreadable: null,
           cut: null,
+          links: { ...uncheckedRuns, unchecked: false },
         }),
       },
       resolver: undefined as never,

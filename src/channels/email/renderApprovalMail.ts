@@ -1,4 +1,5 @@
 import type { ApprovalView } from "../approvalView.ts";
+import { reviewCard } from "../card/reviewCard.ts";
 import { type ApprovalLinks, approvalMail } from "./approvalMail.ts";
 import { mailAsHtml } from "./mailAsHtml.ts";
 import { mailAsText } from "./mailAsText.ts";
@@ -9,6 +10,6 @@ export function renderApprovalMail(
   links: ApprovalLinks,
   confirmCode: string | null = null,
 ): { subject: string; text: string; html: string } {
-  const mail = approvalMail(view, links, confirmCode);
+  const mail = approvalMail(reviewCard(view), links, confirmCode);
   return { subject: mail.subject, text: mailAsText(mail), html: mailAsHtml(mail) };
 }
