@@ -44,7 +44,7 @@ describe("blobs that events name", () => {
     );
     expect(new Set(declared), "a field that may name a blob: see streams/blobs.ts").to.have.all.keys(
       ...["rawSha256", "mimeSha256", "sha256", "bodyBlob", "contentBlob", "contentSha256", "tokenSha256"],
-      ...["html", "signatureHtml", "addressSha256", "nameSha256"],
+      ...["html", "signatureHtml", "addressSha256", "mailboxSha256", "nameSha256"],
     );
   });
 
