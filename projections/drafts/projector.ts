@@ -22,6 +22,8 @@ const draftEvents = [
   "ApproversAsked",
   "ApproversNotified",
   "NotificationFailed",
+  "NotifyRequested",
+  "ApprovalLinkClosed",
 ] as const;
 
 const versionColumns = [
@@ -74,7 +76,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 5,
+  version: 6,
   tables: ["drafts", "draft_counts", "draft_versions", "approval_tokens", "draft_thread_merges"],
   handles: [...draftEvents, "ThreadAbsorbed"],
   async project(tx, events) {

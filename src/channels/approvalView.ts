@@ -1,6 +1,6 @@
 import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
-import type { EditReason } from "#streams/draft/events.ts";
+import type { EditReason, LinkClosure } from "#streams/draft/events.ts";
 
 /** What an approver can choose. */
 export type Decision = "approve" | "reject";
@@ -120,9 +120,15 @@ export type ApprovalView = {
 
 /**
  * What a link leads to: the draft as of the link's own version. `superseded`: the draft was edited since, and this link decides nothing any
- * more. `action`: the choice that its token was given out for.
+ * more. `action`: the choice that its token was given out for. `closed`: why this link decides nothing any more, null while it does.
+ * `codeTriesLeft`: how many wrong codes may be typed until it is closed; null or absent if the page asks for none.
  */
-export type LinkedApproval = ApprovalView & { superseded: boolean; action: Decision };
+export type LinkedApproval = ApprovalView & {
+  superseded: boolean;
+  action: Decision;
+  closed: LinkClosure | null;
+  codeTriesLeft?: number | null;
+};
 
 /** Why something approved does not leave now. */
 export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disabled";
@@ -132,6 +138,8 @@ export type DecideRequest = {
   decision: Decision;
   /** At most 2 KB. */
   reason: string | undefined;
+  /** What was typed as the code, without blanks; absent if nothing was. */
+  code?: string | undefined;
   ip: string | undefined;
   userAgent: string | undefined;
   requestId: string | undefined;
@@ -145,6 +153,10 @@ export type DecisionResult =
   | { kind: "changed" }
   | { kind: "stale"; newer: NewerMessage | null }
   | { kind: "expired" }
+  | { kind: "closed"; because: LinkClosure }
+  /** The code was not typed, or it is a wrong one; the link still decides. */
+  | { kind: "code_missing" }
+  | { kind: "code_wrong"; triesLeft: number }
   | { kind: "unknown" };
 
 /** A file of a draft as it is fetched; its bytes are read when they are needed, and checked against their hash. */

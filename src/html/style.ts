@@ -66,9 +66,9 @@ ins{background:var(--added);color:var(--ink);text-decoration:underline}del{backg
 ul.files,ul.links{margin:0 0 1rem;padding-left:1.2rem}.files li,.links li{margin:.3rem 0}.files .caution{margin:.2rem 0 .4rem;padding:.4rem .7rem;background:var(--warning);color:var(--caution);border-radius:8px}
 .press{display:inline-block;min-width:2.75rem;min-height:2.75rem;padding:.6rem .3rem;font-weight:600}
 .unseen{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-.letter-frame{display:block;width:100%;height:26rem;max-height:70vh;border:1px solid var(--line);border-radius:10px;resize:vertical;background:var(--page)}
+.letter-frame{display:block;margin-bottom:.5rem;width:100%;height:26rem;max-height:70vh;border:1px solid var(--line);border-radius:10px;resize:vertical;background:var(--page)}
 details{margin:.75rem 0}summary{cursor:pointer;min-height:2.75rem;padding:.6rem 0;color:var(--link);font-weight:600}
-a{color:var(--link)}a:focus-visible,button:focus-visible,textarea:focus-visible,summary:focus-visible,iframe:focus-visible{outline:3px solid var(--link);outline-offset:3px;border-radius:6px}
+a{color:var(--link)}a:focus-visible,button:focus-visible,textarea:focus-visible,input:focus-visible,summary:focus-visible,iframe:focus-visible{outline:3px solid var(--link);outline-offset:3px;border-radius:6px}
 .skip{display:inline-block;min-height:2.75rem;padding:.6rem 0;font-weight:600}
 form{margin:0 0 1.25rem}.choices form+form{border-top:1px solid var(--line);padding-top:1.1rem}.expiry{margin:0}
 button{display:block;width:100%;min-height:3.5rem;padding:.75rem 1.25rem;border:2px solid;border-radius:12px;font:inherit;font-size:1.2rem;font-weight:700;cursor:pointer;background:var(--card)}
@@ -77,6 +77,7 @@ button.first{color:var(--onButton);min-height:4.25rem;font-size:1.35rem}button.a
 button:hover{filter:brightness(1.08)}
 label{display:block;margin-bottom:.35rem;font-weight:600}label span{font-weight:400;color:var(--soft)}
 textarea{display:block;width:100%;min-height:5.5rem;margin-bottom:.75rem;padding:.7rem;border:1px solid var(--soft);border-radius:10px;background:var(--card);color:inherit;font:inherit;resize:vertical}
+input.code{display:block;width:9rem;min-height:3rem;margin-bottom:.75rem;padding:.5rem .7rem;border:1px solid var(--soft);border-radius:10px;background:var(--card);color:inherit;font:inherit;font-size:1.35rem;letter-spacing:.2em}
 .outcome{border-left:6px solid var(--line);margin-top:1.5rem;padding:1.4rem 1.3rem}.outcome h1{margin-top:0}
 .outcome.good{border-left-color:var(--approve)}.outcome.bad{border-left-color:var(--reject)}.outcome.wait{border-left-color:var(--edge)}
 code,.code{font-family:ui-monospace,SFMono-Regular,Menlo,monospace;font-size:.9em}

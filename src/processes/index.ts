@@ -1,8 +1,8 @@
 import type { Channels } from "#src/channels/channel.ts";
 import { emailChannel } from "#src/channels/email/emailChannel.ts";
 import { unreachable } from "#src/channels/unreachable.ts";
-import { sendNotice } from "#src/commands/approvals/notices.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
@@ -11,6 +11,7 @@ import { checkDomains } from "./checkDomains.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
+import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { noteDrafts } from "./noteDrafts.ts";
@@ -26,6 +27,8 @@ import { releaseHeldMail } from "./releaseHeldMail.ts";
 import { runRules } from "./runRules.ts";
 import { sendApproved } from "./sendApproved.ts";
 import { tellApprovers } from "./tellApprovers.ts";
+import { tellOfStops } from "./tellOfStops.ts";
+import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
   provider: MailProvider;
@@ -47,7 +50,7 @@ export type ProcessSettings = {
 
 /** How approvers are reached, by the type of their channel. */
 const channels = (deps: Dependencies, provider: MailProvider): Channels => ({
-  email: emailChannel((origin, mail) => sendNotice(deps, provider, { origin, ...mail })),
+  email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
   telegram: unreachable("telegram"),
   slack: unreachable("slack"),
 });
@@ -65,6 +68,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   checkDomains(deps, settings.domainCheckSeconds),
   notifyApprovers(deps, channels(deps, settings.provider)),
   escalateUnanswered(deps),
+  escalateUnreached(deps),
   sendApproved(deps),
   deliver(deps, {
     provider: settings.provider,
@@ -81,5 +85,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   reduceStoredHtml(deps, settings.onReduced),
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
+  tellOfStops(deps, settings.provider),
+  tellOutcomes(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
 ];

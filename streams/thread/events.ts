@@ -53,6 +53,11 @@ export type InboundMessage = {
   quarantined: boolean;
   /** Its sender was blocked when it came: it is kept, and sets nothing in motion. */
   fromBlockedContact?: true;
+  /**
+   * `removed`: it had links by which approvers decide, or more that might be one than are looked up; what is here has none, and the mail as it
+   * came still has. `unchecked`: not all of it could be looked through. Absent: it had none, and in events of before mails were looked through.
+   */
+  approvalLinks?: "removed" | "unchecked";
 };
 
 /**
@@ -140,7 +145,8 @@ export type ThreadEvent =
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
   /** `once`: names the change that made it, where that may be asked for again and must not be made twice. Absent in older events. */
   | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string; once?: string }>
-  | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null }>
+  /** `once`: as above. */
+  | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null; once?: string }>
   /** `once`: as above. */
   | Event<"ThreadPrioritySet", { priority: Priority; once?: string }>
   | Event<"DraftNoted", { draftId: string } & NotedDraft>

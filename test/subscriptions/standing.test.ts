@@ -2,14 +2,16 @@ import { expect } from "chai";
 import type { Projection } from "#projections/projection.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import { createStanding, type Standing } from "#src/subscriptions/standing.ts";
-import { accounts, counts, eventually, quietLog } from "./support.ts";
+import { accounts, counts, quietLog } from "./support.ts";
 
 /** What the checkpoints say, in the place of a database. */
 function checkpoints(projections: readonly Projection[]) {
   const positions = new Map<string, number>();
   let looks = 0;
+  const waiting = new Map<number, () => void>();
   const rows = () => {
     looks += 1;
+    waiting.get(looks)?.();
     return projections
       .filter(({ name }) => positions.has(name))
       .map(({ name, version }) => ({ name, version, position: positions.get(name) }));
@@ -17,11 +19,8 @@ function checkpoints(projections: readonly Projection[]) {
   return {
     positions,
     sql: { query: async () => ({ rows: rows(), rowCount: 0 }) } as unknown as Sql,
-    /** Resolves after so many more looks. */
-    async looked(times: number) {
-      const wanted = looks + times;
-      await eventually(() => looks >= wanted);
-    },
+    /** Resolves after so many more looks: with the one that follows them, because only then they have been taken note of. */
+    looked: (times: number): Promise<void> => new Promise((resolve) => waiting.set(looks + times + 1, resolve)),
   };
 }
 
@@ -99,7 +98,7 @@ describe("whether read models can be answered from", () => {
     all(200);
     await standing.start();
     await stored.looked(2);
-    stored.positions.set("accounts", 300);
+    stored.positions.set("accounts", 300).set("beside", 300);
     await stored.looked(4);
     expect(standing.obstacle(["accounts"])).to.equal(undefined);
     expect(standing.obstacle(["accounts", "counts"])?.sentence).to.include("counts");

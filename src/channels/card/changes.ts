@@ -104,7 +104,7 @@ function diffOf(before: string, after: string): Piece[] | null {
   });
 }
 
-/** A word or two that stayed the same between changes reads better as part of them: first all that was removed, then all that was added. */
+/** A word or two that stayed the same between changes of a line reads better as part of them: first all that was removed, then all that was added. */
 function inRuns(parts: readonly { value: string; added: boolean; removed: boolean }[]): Piece[] {
   const pieces: Piece[] = [];
   let run = { removed: "", added: "" };
@@ -114,8 +114,8 @@ function inRuns(parts: readonly { value: string; added: boolean; removed: boolea
     run = { removed: "", added: "" };
   };
   parts.forEach(({ value, added, removed }, index) => {
-    const isBetween = index > 0 && index < parts.length - 1;
-    if (!added && !removed && !(isBetween && value.trim().length <= most.island)) {
+    const isIsland = index > 0 && index < parts.length - 1 && value.length <= most.island && !value.includes("\n");
+    if (!added && !removed && !isIsland) {
       endRun();
       pieces.push({ kind: "same", text: value });
       return;

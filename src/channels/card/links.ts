@@ -1,4 +1,4 @@
-import { getDomain } from "tldts";
+import { getDomain, parse } from "tldts";
 import { targetKey, withoutTargets } from "#src/html/compare/targets.ts";
 import { readTokens } from "#src/html/reduce/tokens.ts";
 import { visible, visibleLine } from "#src/html/visible.ts";
@@ -74,13 +74,17 @@ const urlOf = (target: string): URL | undefined => {
 /** `https://bank.example@evil.example/` leads to evil.example. */
 function pretendedHost(target: string): string | null {
   const username = /^mailto:/i.test(target.trim()) ? "" : (urlOf(target)?.username ?? "");
-  return hostNamedIn(decodeURIComponent(username));
+  return hostNamedIn(username.replace(/%2e/gi, "."));
 }
 
-/** The first web address, mail address or host that a text names. */
+/** The first web address, mail address or host that a text names. `node.js` is none: no domain ends so. */
 function hostNamedIn(text: string): string | null {
-  const found = /(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,62})\.){1,8}\p{L}[\p{L}\p{N}-]{1,62}/u.exec(text)?.[0];
-  return found === undefined ? null : foldedHost(found);
+  const named = /(https?:\/\/|@|\bwww\.)?((?:[\p{L}\p{N}][\p{L}\p{N}-]{0,62}\.){1,8}\p{L}[\p{L}\p{N}-]{1,62})/giu;
+  for (const [, sign, name = ""] of text.matchAll(named)) {
+    const host = foldedHost(name);
+    if (sign !== undefined || parse(host).isIcann) return host;
+  }
+  return null;
 }
 
 /** Lower case, and letters beyond ASCII as the DNS writes them, so that two spellings of a host are the same. */

@@ -11,6 +11,8 @@ export type ApprovalMail = {
   title: string;
   lead: string;
   escalation: string | null;
+  /** What the page asks for beside the press, and the sentence about it; far from the links, in no address. */
+  code: { digits: string; sentence: string } | null;
   warnings: string[];
   hints: string[];
   newer: MailedMessage | null;
@@ -52,7 +54,7 @@ const limits = {
 };
 
 /** The card as a mail: long texts are cut, and no text in it can become a link but the two of ours. */
-export function approvalMail(card: ReviewCard, links: ApprovalLinks): ApprovalMail {
+export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode: string | null): ApprovalMail {
   const { letter } = card;
   return {
     ...allUnlinked({
@@ -78,10 +80,13 @@ export function approvalMail(card: ReviewCard, links: ApprovalLinks): ApprovalMa
       facts: factsOf(card),
     }),
     subject: shortLine(`${card.approve} this ${card.noun}? ${card.threadSubject || "(no subject)"}`, limits.subject),
+    code: confirmCode === null ? null : { digits: confirmCode, sentence: codeSentence },
     approve: { label: card.approve, url: links.approve },
     reject: { label: "Reject", url: links.reject },
   };
 }
+
+const codeSentence = "The page that the links open asks you for this code. We never ask for it anywhere else.";
 
 const attached = ({ attachments }: CardLetter): Field[] =>
   attachments.length === 0
@@ -112,7 +117,10 @@ function partsOf({ plain, formatted, isUnreadable, differs }: CardLetter): Appro
 function notesOf({ links, removed }: CardLetter): ApprovalMail["notes"] {
   return [
     { label: "Links in it", values: short(links.map(linkInWords), limits.links) },
-    { label: "Removed from its HTML when it was submitted", values: short(removed, limits.removed) },
+    {
+      label: "Removed from its HTML when it was submitted",
+      values: removed.length > 0 ? [short(removed, limits.removed).join("; ")] : [],
+    },
   ].filter(({ values }) => values.length > 0);
 }
 

@@ -23,6 +23,7 @@ export const mailAsHtml = (mail: ApprovalMail): string =>
 <p class="soft" style="${paragraph}color:#4f5b69;">${mail.lead}</p>
 ${mail.escalation && html`<p class="soft" style="${paragraph}color:#4f5b69;padding-top:6px;">${mail.escalation}</p>`}
 </td></tr>
+${mail.code && row(code(mail.code))}
 ${mail.warnings.length > 0 && row(warnings(mail.warnings))}
 ${mail.hints.length > 0 && row(hints(mail.hints))}
 ${mail.newer && row(html`${label("The newer message")}${meta([mail.newer.from, mail.newer.at])}${letter(mail.newer.text)}`)}
@@ -55,6 +56,10 @@ const warnings = (sentences: string[]): Markup =>
   html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="warning" style="background-color:#fff4d6;border-left:4px solid #c77700;border-radius:6px;"><tr><td style="padding:12px 14px;">
 ${sentences.map((sentence) => html`<p class="caution" style="${paragraph}color:#4a3000;padding:2px 0;"><strong>Note:</strong> ${sentence}</p>`)}
 </td></tr></table>`;
+
+const code = ({ digits, sentence }: NonNullable<ApprovalMail["code"]>): Markup =>
+  html`<p class="ink" style="${paragraph}color:#1b2430;">Code: <strong style="font-size:22px;letter-spacing:3px;">${digits}</strong></p>
+<p class="soft" style="${paragraph}font-size:14px;color:#4f5b69;">${sentence}</p>`;
 
 const hints = (sentences: string[]): Markup =>
   html`${sentences.map((sentence) => html`<p class="soft" style="${paragraph}font-size:15px;color:#4f5b69;padding:2px 0;"><strong>Hint:</strong> ${sentence}</p>`)}`;

@@ -7,6 +7,7 @@ export function mailAsText(mail: ApprovalMail): string {
     mail.title.toUpperCase(),
     mail.lead,
     mail.escalation,
+    mail.code && `CODE: ${mail.code.digits}\n${mail.code.sentence}`,
     mail.warnings.map((warning) => `! ${warning}`).join("\n"),
     mail.hints.map((hint) => `? ${hint}`).join("\n"),
     mail.newer && blocks([`THE NEWER MESSAGE\nFrom ${mail.newer.from}\n${mail.newer.at}`, quoted(mail.newer.text)]),

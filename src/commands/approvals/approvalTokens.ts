@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { draftOfToken } from "#projections/drafts/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked, Decision } from "#streams/draft/events.ts";
-import { findToken } from "#streams/draft/notification.ts";
+import type { Asked } from "#streams/draft/events.ts";
+import { type FoundToken, findToken } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
@@ -11,10 +11,11 @@ export const hashToken = (token: string): string => createHash("sha256").update(
 
 /** What a valid token leads to: its draft as it is now, and the version, channel and decision it was given out for. */
 export type Linked = {
+  token: string;
   draftId: string;
   draft: Draft;
   position: number;
-  asked: Asked & { decision: Decision };
+  asked: FoundToken;
   tokenSha256: string;
 };
 
@@ -28,7 +29,7 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
   if (!asked) return undefined;
   const { state: identity } = await deps.identities.load(draft.identityId);
   const expiresAt = reaches(identity, asked.channel) ? asked.expiresAt : nothingLeft;
-  return { draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
+  return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
 }
 
 /** A link may be followed before the read models know it: what they do not know is looked up once more when they have caught up. */

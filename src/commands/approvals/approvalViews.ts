@@ -70,6 +70,8 @@ async function previousVersion(
   const before = askedBefore(events, version);
   if (before === null) return null;
   const { version: earlier, stored, making, rationale } = before.asked;
+  // What cannot be compared any more holds nobody up: this version is shown whole.
+  if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
   const content = await loadContent(deps.blobs, stored);
   const textDerived = making.textDerived === true;
   return { version: earlier, content, textDerived, rationale: rationale ?? null, because: before.because };

@@ -8,6 +8,7 @@ import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
+import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
 const tokenBytes = 32;
 
@@ -28,19 +29,20 @@ type Question = {
 
 /**
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
- * before anything leaves; a second try uses tokens of its own. False if they were not reached and a later try may help. `late`: it is too late to
- * show it as news, so nothing leaves, and that they were not reached is on record.
+ * before anything leaves; a second try uses tokens of its own. `late`: it is too late to show it as news, so nothing leaves, and that they were
+ * not reached is on record. What waits in our own measure of mail is not reached for good where the secondary channel can be asked instead.
  */
 export async function askApprovers(
   deps: Dependencies,
   { channels, draftId, draft, slot, lastTry, late = false }: Question,
   cause: Cause,
-): Promise<boolean> {
+): Promise<Asking> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
-  if (!channel || identity.deleted) return true;
+  if (!channel || identity.deleted) return finished;
   const notificationId = deps.ids.uuid();
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
+  const code = identity.confirmCode && hasLinkPages(channel) ? newConfirmCode(deps) : null;
   const expiresAt = new Date(deps.clock.now().getTime() + deps.settings.approvalLinkHours * 3_600_000).toISOString();
   const asked: Asked = {
     notificationId,
@@ -50,26 +52,38 @@ export async function askApprovers(
     channel: { slot, type: channel.type, address: channel.config.to ?? null },
     tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
     expiresAt,
+    ...(code !== null && { confirmCode: confirmCodeMac(deps, notificationId, code) }),
   };
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
-  if (!recorded.changed) return true;
-  const answer = late ? tooLate : await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
+  if (!recorded.changed) return finished;
+  const delivered = { draftId, draft, channel, tokens, code, expiresAt, notificationId };
+  const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
-    return true;
+    return finished;
   }
-  const final = lastTry || !answer.again;
+  const { inMs } = answer;
+  const goesElsewhere = inMs !== undefined && slot === "primary" && identity.secondaryApprovalChannel !== null;
+  const final = !answer.again || goesElsewhere || (lastTry && inMs === undefined);
   const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
   await deps.drafts.handle(draftId, failed, cause);
-  return !answer.again;
+  return final ? finished : { again: true, ...(inMs !== undefined && { inMs }) };
 }
+
+/** `again`: nobody was reached, and a later try may help; after `inMs` milliseconds if it only waits for room in our own measure of mail. */
+export type Asking = { again: false } | { again: true; inMs?: number };
+
+const finished: Asking = { again: false };
 
 const tooLate: Answer = {
   reached: false,
   again: false,
   error: "this was to be asked more than 24 hours ago: ask again with POST /v1/drafts/{id}/notify",
 };
+
+/** A chat's buttons decide without a page, so there is nothing to type a code into. */
+const hasLinkPages = ({ type }: ApprovalChannel): boolean => type === "email";
 
 const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
 
@@ -78,13 +92,15 @@ type Delivered = {
   draft: Draft;
   channel: ApprovalChannel;
   tokens: Record<Decision, string>;
+  code: string | null;
   expiresAt: string;
+  notificationId: string;
 };
 
 async function ask(
   deps: Dependencies,
   channels: Channels,
-  { draftId, draft, channel, tokens, expiresAt }: Delivered,
+  { draftId, draft, channel, tokens, code, expiresAt, notificationId }: Delivered,
 ): Promise<Answer> {
   // Its domain may have come to the service since it was named.
   if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
@@ -96,12 +112,15 @@ async function ask(
   }
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
-  const { identityId, threadId } = draft;
-  const origin = { identityId, threadId, attemptId: deps.ids.uuid() };
+  const { workspaceId, identityId, threadId } = draft;
+  // By its Message-ID a mail that comes back tells which question it was.
+  const origin = { identityId, threadId, attemptId: notificationId };
   return channels[channel.type].ask({
     channel,
     view,
     links: { approve: link("approve"), reject: link("reject") },
+    confirmCode: code,
+    workspaceId,
     origin,
   });
 }

@@ -5,7 +5,7 @@ import { linked } from "./approvalTokens.ts";
 
 /**
  * The n-th attachment, from 1, of what a link shows: of the version that it was given out for, as long as that is the newest and the link
- * has not run out, whatever was decided meanwhile. Null where the link shows nothing, or has no such attachment; undefined for a token that
+ * was not closed and has not run out, whatever was decided meanwhile. Null where the link shows nothing, or has no such attachment; undefined for a token that
  * was never given out. Reads only.
  */
 export async function linkedAttachment(
@@ -15,7 +15,7 @@ export async function linkedAttachment(
 ): Promise<FetchedFile | null | undefined> {
   const link = await linked(deps, token);
   if (!link) return undefined;
-  if (link.asked.version !== link.draft.version) return null;
+  if (link.asked.closed || link.asked.version !== link.draft.version) return null;
   if (Date.parse(link.asked.expiresAt) <= deps.clock.now().getTime()) return null;
   const { attachments } = await loadContent(deps.blobs, link.draft.stored);
   const file = attachments[n - 1];

@@ -7,8 +7,17 @@ import { shortLine } from "#src/html/visible.ts";
 import { answersSection, changesSection, letterSection, newerSection, rationaleSection } from "./draftSections.ts";
 import { maxReasonBytes } from "./form.ts";
 
-/** `first`: the choice whose link was followed. `notice`: why a press did not count. `reason`: as typed before it. */
-export type ReviewOptions = { first: Decision; nonces: Record<Decision, string>; notice?: string; reason?: string };
+/**
+ * `first`: the choice whose link was followed. `notice`: why a press did not count. `reason`: as typed before it. `asksCode`: each choice asks for
+ * the code of the approval mail.
+ */
+export type ReviewOptions = {
+  first: Decision;
+  nonces: Record<Decision, string>;
+  asksCode?: boolean;
+  notice?: string;
+  reason?: string;
+};
 
 /** The whole draft and a button for each choice: on a phone the question, what to beware of, to whom, the text, then the buttons. */
 export function reviewPage(view: ApprovalView, options: ReviewOptions): string {
@@ -46,15 +55,23 @@ function decisionSection(card: ReviewCard, options: ReviewOptions): Markup {
 }
 
 // A form without an action posts to its own page, wherever the service is mounted.
-const approveForm = (label: string, { first, nonces }: ReviewOptions): Markup => html`<form method="post">
+const approveForm = (label: string, { first, nonces, asksCode }: ReviewOptions): Markup => html`<form method="post">
 <input type="hidden" name="nonce" value="${nonces.approve}">
+${asksCode && codeField("approve")}
 <button class="approve ${first === "approve" && "first"}" name="decision" value="approve">${label}</button>
 </form>`;
 
-const rejectForm = ({ first, nonces, reason }: ReviewOptions): Markup => html`<form method="post">
+const rejectForm = ({ first, nonces, asksCode, reason }: ReviewOptions): Markup => html`<form method="post">
 <input type="hidden" name="nonce" value="${nonces.reject}">
 <label for="reason">Reason <span>(optional, the agent reads it)</span></label>
 <textarea id="reason" name="reason" maxlength="${maxReasonBytes}" rows="3" dir="auto">
 ${reason}</textarea>
+${asksCode && codeField("reject")}
 <button class="reject ${first === "reject" && "first"}" name="decision" value="reject">Reject</button>
 </form>`;
+
+const codeField = (
+  decision: Decision,
+): Markup => html`<label for="code-${decision}">Code <span>(the four digits in the approval mail)</span></label>
+<input class="code" id="code-${decision}" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required>
+`;

@@ -64,7 +64,7 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
   if ("refused" in form) {
     return answer(response, 422, review(options, request, { link, notice: form.refused, reason: form.reason }));
   }
-  const { decision, nonce, reason } = form;
+  const { decision, nonce, reason, code } = form;
   const pressed = { ...link, token: tokenOf(request), decision };
   const judged = checkNonce(options.nonceKey, pressed, { nonce, nowMs: options.clock.now().getTime() });
   if (judged !== "good") {
@@ -75,9 +75,24 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
     const notice = `${why} Please check the draft again and press the button once more.`;
     return answer(response, 403, review(options, request, { link, notice, reason }));
   }
-  const result = await options.decide({ token: pressed.token, decision, reason, ...callerOf(request) });
+  const result = await options.decide({ token: pressed.token, decision, reason, code, ...callerOf(request) });
+  if (result.kind === "code_missing" || result.kind === "code_wrong") {
+    const status = result.kind === "code_wrong" ? 403 : 422;
+    return answer(response, status, review(options, request, { link, notice: codeNotice(result), reason }));
+  }
   const { status, page } = resultPage(result, link);
   answer(response, status, page);
+}
+
+type CodeRefused = Extract<DecisionResult, { kind: "code_missing" | "code_wrong" }>;
+
+function codeNotice(result: CodeRefused): string {
+  if (result.kind === "code_missing") {
+    return "Please type the four digits that stand in the approval mail whose link you followed, and press the button again.";
+  }
+  const { triesLeft } = result;
+  const left = triesLeft === 1 ? "One try is left" : `${triesLeft} tries are left`;
+  return `This is not the code of the approval mail whose link you followed. ${left} before this link is closed.`;
 }
 
 /** The page of a link that shows nothing any more; otherwise there is no such file. */
@@ -111,6 +126,7 @@ type Answer = { status: number; page: string };
 /** What a link shows that decides nothing any more; undefined while it does. Past its time it shows no content. */
 function closedPage({ clock }: ApprovalPagesOptions, link: LinkedApproval): Answer | undefined {
   const expired = clock.now().getTime() >= Date.parse(link.expiresAt);
+  if (link.closed) return { status: 410, page: pages.closedPage(link.closed) };
   if (link.superseded)
     return { status: expired ? 410 : 409, page: expired ? pages.expiredPage() : pages.changedPage() };
   if (link.decided) return { status: 200, page: pages.recordedPage(link, link.decided, !expired) };
@@ -127,12 +143,13 @@ function review(
   return reviewPage(link, {
     first: link.action,
     nonces: { approve: nonceFor("approve"), reject: nonceFor("reject") },
+    asksCode: typeof link.codeTriesLeft === "number",
     notice,
     reason,
   });
 }
 
-function resultPage(result: DecisionResult, link: LinkedApproval): Answer {
+function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedApproval): Answer {
   switch (result.kind) {
     case "approved":
       return { status: 200, page: pages.approvedPage(result, link) };
@@ -149,6 +166,8 @@ function resultPage(result: DecisionResult, link: LinkedApproval): Answer {
       return { status: 409, page: pages.stalePage(result.newer, link) };
     case "expired":
       return { status: 410, page: pages.expiredPage() };
+    case "closed":
+      return { status: 410, page: pages.closedPage(result.because) };
     case "unknown":
       return { status: 404, page: pages.unknownPage() };
   }

@@ -121,6 +121,7 @@ describe("approval pages", () => {
       ["stale", { ...decided("stale"), newerMessage: newer }, 200, /^Not sent: a newer message arrived$/],
       ["changed", { superseded: true }, 409, /^This draft changed: review the new version$/],
       ["expired", { expiresAt: "2026-11-20T12:00:00.000Z" }, 410, /^This link has expired$/],
+      ["closed", { closed: "link_leaked" }, 410, /^This link was closed$/],
     ];
     for (const [name, view, status, title] of closed) {
       it(`shows how it stands and no button: ${name}`, async () => {
@@ -151,7 +152,8 @@ describe("approval pages", () => {
 
     it("shows nothing of the draft once it is expired or was edited", async () => {
       const past = { expiresAt: "2026-11-20T11:00:00.000Z" };
-      for (const view of [past, { superseded: true }, { ...past, ...decided("sent") }]) {
+      const leaked = { closed: "link_leaked", ...decided("sent") } as const;
+      for (const view of [past, { superseded: true }, { ...past, ...decided("sent") }, leaked]) {
         pages.view = view;
         const { body } = await pages.get();
         expect(body).not.to.include("atlas").and.not.to.include("marta.lind");
@@ -230,6 +232,7 @@ describe("approval pages", () => {
           token,
           decision: "reject",
           reason: "Two\nlines",
+          code: undefined,
           ip: "127.0.0.1",
           userAgent: "a browser",
           requestId: "request-1",
@@ -332,6 +335,67 @@ describe("approval pages", () => {
     });
   });
 
+  describe("a page that asks for a code", () => {
+    beforeEach(() => {
+      pages.view = { codeTriesLeft: 5 };
+    });
+    const press = async (decision: "approve" | "reject", fields: Record<string, string>) =>
+      pages.post({ decision, nonce: await pages.nonce(decision), ...fields });
+
+    it("has a labelled field for it beside each choice, and no other page has", async () => {
+      const { body } = await pages.get();
+      for (const choice of ["approve", "reject"]) {
+        const form = body.split("<form").find((part) => part.includes(`value="${choice}"`)) ?? "";
+        const field = /<input class="code"[^>]*>/.exec(form)?.[0] ?? "";
+        expect(field).to.include('name="code" inputmode="numeric" autocomplete="one-time-code"');
+        expect(field).to.include(`id="code-${choice}"`).and.not.include("value=");
+        expect(form).to.include(`<label for="code-${choice}">Code`);
+      }
+      pages.view = {};
+      expect((await pages.get()).body).not.to.match(/one-time-code|name="code"/);
+    });
+
+    it("hands on what was typed, without blanks, with either choice; an empty field is none", async () => {
+      for (const [typed, code] of [
+        ["4831", "4831"],
+        [" 48 31\u00a0\n", "4831"],
+        ["", undefined],
+        ["  \t", undefined],
+        ["0000", "0000"],
+        ["٤٨٣١", "٤٨٣١"],
+      ] as const) {
+        for (const decision of ["approve", "reject"] as const) {
+          await press(decision, { code: typed });
+          expect(pages.decided.pop()?.code, typed).to.equal(code);
+        }
+      }
+      const twice = `decision=approve&nonce=${await pages.nonce("approve")}&code=1&code=2`;
+      await pages.post(twice);
+      expect(pages.decided.pop()?.code).to.equal(undefined);
+    });
+
+    it("asks again where none was typed, and says how many tries are left where a wrong one was; neither stays in the page", async () => {
+      for (const [result, status, sentence] of [
+        [{ kind: "code_missing" }, 422, "Please type the four digits"],
+        [{ kind: "code_wrong", triesLeft: 4 }, 403, "4 tries are left"],
+        [{ kind: "code_wrong", triesLeft: 1 }, 403, "One try is left"],
+      ] as const) {
+        pages.result = async () => result;
+        const answer = await press("reject", { code: "4831", reason: "typed already" });
+        expect(answer.status).to.equal(status);
+        expect(answer.title).to.match(/^Not decided yet/);
+        expect(answer.body).to.include('role="alert"').and.include(sentence).and.include("typed already");
+        expect(answer.body).not.to.include("4831");
+        expect(nonceIn(answer.body, "reject")).not.to.equal("");
+      }
+    });
+
+    it("takes no press of another page, whatever its code", async () => {
+      const answer = await pages.post({ decision: "approve", nonce: "1.x", code: "4831" });
+      expect([answer.status, pages.decided]).to.deep.equal([403, []]);
+    });
+  });
+
   describe("the outcome of a press", () => {
     const outcomes: [Awaited<ReturnType<ApprovalPagesServer["result"]>>, number, string, string][] = [
       [{ kind: "approved", sending: true }, 200, "Approved and on its way", "marta.lind@posten.example"],
@@ -360,6 +424,7 @@ describe("approval pages", () => {
         "cannot be shown yet",
       ],
       [{ kind: "expired" }, 410, "This link has expired", "Nothing was decided"],
+      [{ kind: "closed", because: "wrong_codes" }, 410, "This link was closed", "Five wrong codes"],
       [{ kind: "unknown" }, 404, "There is nothing here", "cut off"],
     ];
     for (const [result, status, title, sentence] of outcomes) {

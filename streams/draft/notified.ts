@@ -1,0 +1,63 @@
+import { unreachable } from "../unreachable.ts";
+import type { Notified } from "./draft.ts";
+import type { DraftEvent } from "./events.ts";
+import { answeredBy } from "./notification.ts";
+
+type NotificationEvent = Extract<
+  DraftEvent,
+  {
+    type:
+      | "NotifyRequested"
+      | "ApproversAsked"
+      | "ApproversNotified"
+      | "NotificationFailed"
+      | "ApprovalLinkClosed"
+      | "ConfirmCodeRefused";
+  }
+>;
+
+/** What each event makes of what was shown to approvers. */
+export function evolveNotified(notified: Notified, event: NotificationEvent): Notified {
+  switch (event.type) {
+    case "NotifyRequested":
+      return { ...notified, requestedAt: event.data.at };
+    case "ApproversAsked":
+      return { ...notified, open: { ...notified.open, [event.data.notificationId]: event.data } };
+    case "ApproversNotified": {
+      const { notificationId } = event.data;
+      const { answered, reached } = notified;
+      return {
+        ...notified,
+        answered: [...answered, ...answers(notified, notificationId)],
+        reached: [...reached, notificationId],
+      };
+    }
+    case "NotificationFailed": {
+      const { notificationId, final } = event.data;
+      if (!final) return notified;
+      const { answered, failed } = notified;
+      return {
+        ...notified,
+        answered: [...answered, ...answers(notified, notificationId)],
+        failed: [...failed, notificationId],
+      };
+    }
+    case "ApprovalLinkClosed": {
+      const { notificationId, because, messageId = null } = event.data;
+      return { ...notified, closed: { ...notified.closed, [notificationId]: { because, messageId } } };
+    }
+    case "ConfirmCodeRefused": {
+      const { notificationId } = event.data;
+      const wrong = (notified.wrongCodes[notificationId] ?? 0) + 1;
+      return { ...notified, wrongCodes: { ...notified.wrongCodes, [notificationId]: wrong } };
+    }
+    default:
+      return unreachable(event);
+  }
+}
+
+function answers({ open, answered }: Notified, notificationId: string): string[] {
+  const asked = open[notificationId];
+  const answer = asked && answeredBy(asked.causedBy, asked.channel.slot);
+  return answer === undefined || answered.includes(answer) ? [] : [answer];
+}
