@@ -29,8 +29,7 @@ export type AnsweredMessage = {
   /** The rest of it (quotes, signature), or the whole where the rest does not lie behind; "" if nothing. */
   quotedText: string;
   authentication: Authentication | null;
-  /** File names. */
-  attachments: string[];
+  attachments: readonly AttachmentFact[];
 };
 
 /** An inbound message that came after the one the draft answers. `newText` is null while it is held and its content may not be shown. */
@@ -53,13 +52,13 @@ export type RecordedOutcome = {
   reason?: string | null;
 };
 
-/** A file that would be sent along, in the order of the draft. `size` in bytes; null if its bytes are not there. */
+/** A file of a draft, or of a message, in its order. `size` in bytes; null if its bytes are not there. */
 export type AttachmentFact = {
   name: string;
   size: number | null;
-  /** The type that the agent gave it. */
+  /** The type that its sender gave it. */
   declaredType: string;
-  /** What its bytes say it is, in a word or two; null if that is not known. */
+  /** What it is by its bytes, in a word or two; null if that is not known. */
   kind: string | null;
   /** A sentence; null if there is nothing to warn of. */
   warning: string | null;
@@ -160,11 +159,16 @@ export type DecisionResult =
   | { kind: "code_wrong"; triesLeft: number }
   | { kind: "unknown" };
 
-/** How the pages ask for what they show and say what was pressed. Both throw Unavailable (src/eventStore/eventStore.ts). */
+/** A file of a draft as it is fetched; its bytes are read when they are needed, and checked against their hash. */
+export type FetchedFile = { name: string; size: number; bytes(): Promise<Buffer> };
+
+/** How the pages ask for what they show and say what was pressed. All throw Unavailable (src/eventStore/eventStore.ts). */
 export type ApprovalDecisions = {
   /** Reads only. Undefined for a token that was never given out. An expired one is answered (its `expiresAt` tells). */
   find(token: string): Promise<LinkedApproval | undefined>;
   decide(request: DecideRequest): Promise<DecisionResult>;
+  /** Reads only. The draft's n-th attachment, from 1; null where the link shows no such file, undefined for a token that was never given out. */
+  attachment(token: string, n: number): Promise<FetchedFile | null | undefined>;
 };
 
 /** The label of the button that approves. */

@@ -87,7 +87,7 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["messages"], attachmentDownloadRoutes),
   ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
   ...answeredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
-  ...answeredFrom(deps, ["inbound"], inboundRoutes),
+  ...answeredFrom(deps, ["inbound", "messages"], inboundRoutes),
   ...answeredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
   ...answeredFrom(deps, ["rules"], ruleRoutes),
   ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], emailRoutes),

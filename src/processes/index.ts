@@ -28,6 +28,7 @@ import { runRules } from "./runRules.ts";
 import { sendApproved } from "./sendApproved.ts";
 import { tellApprovers } from "./tellApprovers.ts";
 import { tellOfStops } from "./tellOfStops.ts";
+import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
   provider: MailProvider;
@@ -85,5 +86,6 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
   tellOfStops(deps, settings.provider),
+  tellOutcomes(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
 ];

@@ -1,6 +1,7 @@
 import { unreachable } from "../unreachable.ts";
-import type { Draft, Notified } from "./draft.ts";
-import type { Asked, DraftEvent } from "./events.ts";
+import type { Notified } from "./draft.ts";
+import type { DraftEvent } from "./events.ts";
+import { answeredBy } from "./notification.ts";
 
 type NotificationEvent = Extract<
   DraftEvent,
@@ -60,19 +61,3 @@ function answers({ open, answered }: Notified, notificationId: string): string[]
   const answer = asked && answeredBy(asked.causedBy, asked.channel.slot);
   return answer === undefined || answered.includes(answer) ? [] : [answer];
 }
-
-/** What a notification that has reached somebody, or never will, has answered: an event can ask for one on each channel. */
-export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
-
-/** The questions about a version that are with its approvers: taken by their channel and not come back. */
-export const delivered = ({ notified }: Draft, version: number): Asked[] =>
-  Object.values(notified.open).filter(
-    ({ notificationId, version: about }) =>
-      about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
-  );
-
-/** Those of the newest version on one channel whose links decide. */
-export const deciding = (draft: Draft, slot: Asked["channel"]["slot"]): Asked[] =>
-  delivered(draft, draft.version).filter(
-    ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,
-  );

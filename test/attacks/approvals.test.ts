@@ -61,6 +61,8 @@ describe("attacks on approvals", function () {
     return { approve: of("approve"), reject: of("reject") };
   }
 
+  const newestLinks = links;
+
   async function asked() {
     const made = await draft();
     const words = made.body_text as string;
@@ -178,8 +180,9 @@ describe("attacks on approvals", function () {
     async function askedWithCode() {
       const { id, links: both, words } = await asked();
       const text = (await caught()).findLast((each) => each.text.includes(words))!.text;
-      return { id, links: both, words, code: /CODE: (\d{4})\n/.exec(text)?.[1] as string };
+      return { id, links: both, words, code: codeIn(text) };
     }
+    const codeIn = (text: string) => /CODE: (\d{4})\n/.exec(text)?.[1] as string;
     const otherThan = (code: string, by = 1) => String((Number(code) + by) % 10_000).padStart(4, "0");
     const pressWith = async (link: string, decision: Choice, code?: string) =>
       press(link, { decision, nonce: nonceOf(await look(link), decision), ...(code !== undefined && { code }) });
@@ -238,7 +241,7 @@ describe("attacks on approvals", function () {
     });
 
     it("is closed by five wrong ones, of both its pages together: the right one comes too late", async () => {
-      const { id, links, code } = await askedWithCode();
+      const { id, links, words, code } = await askedWithCode();
       const nonce = nonceOf(await look(links.approve), "approve");
       for (const [choice, left] of [
         ["approve", "4 tries are"],
@@ -256,6 +259,13 @@ describe("attacks on approvals", function () {
       }
       for (const link of [links.approve, links.reject]) expect(await look(link)).not.to.include("<form");
       expect(await statusOf(id)).to.equal("pending");
+
+      const mailsOf = async () => (await caught()).filter(({ text }) => text.includes(words) && text.includes("/a/"));
+      await until(async () => (await mailsOf()).length === 2);
+      const anew = await newestLinks(words);
+      expect(anew.approve).not.to.equal(links.approve);
+      const newCode = codeIn((await mailsOf()).find(({ text }) => text.includes(new URL(anew.approve).pathname))!.text);
+      expect((await pressWith(anew.reject, "reject", newCode)).page).to.include("<h1>Rejected</h1>");
     });
 
     it(`gives ${guessers} who guess at once five tries, on two instances, and the right one among them comes too late`, async () => {

@@ -57,7 +57,7 @@ export type ReviewCard = {
   changes: Changes | null;
   letter: CardLetter;
   rationale: string | null;
-  answers: (Said & { proof: Proof; attachments: string[] }) | null;
+  answers: (Said & { proof: Proof; attachments: Attachment[] }) | null;
   escalation: Escalation | null;
   version: number;
   /** Hex. */
@@ -122,7 +122,7 @@ const technicalOf = ({ version, contentSha256, content }: ApprovalView): CardLet
 const answered = (message: AnsweredMessage): NonNullable<ReviewCard["answers"]> => ({
   ...said(message, message.newText, message.quotedText),
   proof: proofOf(message.authentication),
-  attachments: message.attachments.map(visibleLine),
+  attachments: attachmentsShown(message.attachments),
 });
 
 /** A message that came after the one the draft answers, as it is shown. */

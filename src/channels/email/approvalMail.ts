@@ -73,7 +73,9 @@ export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode
         ...message(card.answers),
         proof: card.answers.proof.phrase,
         folded: foldedNote(card.answers),
-        attachments: card.answers.attachments,
+        attachments: card.answers.attachments.map(({ name, description, warning }) =>
+          [`${name} (${description})`, warning].filter(Boolean).join(". "),
+        ),
       },
       facts: factsOf(card),
     }),

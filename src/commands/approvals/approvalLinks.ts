@@ -25,6 +25,7 @@ import { loadThread } from "../threads/threads.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
+import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 
 /** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
@@ -45,6 +46,7 @@ export const approvalDecisions = (
 ): ApprovalDecisions => ({
   find: (token) => find({ ...deps, requireReadable }, token),
   decide: (request) => decide({ ...deps, requireReadable }, request),
+  attachment: (token, n) => linkedAttachment(deps, token, n),
 });
 
 type Deps = Dependencies & { requireReadable: RequireReadable };
@@ -60,7 +62,8 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
   const triesLeft = confirmCode === undefined ? null : codeTriesLeft(draft, notificationId);
   const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
-  return { ...view, pictures, contentSha256, ...state };
+  const attachments = withDownloads(view.attachments, token);
+  return { ...view, attachments, pictures, contentSha256, ...state };
 }
 
 async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
@@ -185,13 +188,14 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
 }
 
 async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult> {
-  const { draftId, asked } = link;
+  const { token, draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
   await requireShown(deps, position, shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
-  return { kind: "already_decided", view: { ...view, pictures } };
+  const attachments = withDownloads(view.attachments, token);
+  return { kind: "already_decided", view: { ...view, attachments, pictures } };
 }
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {

@@ -4,12 +4,12 @@ import type { Reads } from "#projections/reads.ts";
 import type {
   AnsweredMessage,
   ApprovalView,
-  AttachmentFact,
   NewerMessage,
   PreviousVersion,
   RecordedOutcome,
 } from "#src/channels/approvalView.ts";
-import type { DraftContent } from "#streams/draft/content.ts";
+import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
+import { hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -34,6 +34,7 @@ export async function approvalView(
   const { row, answered, newer, held } = await deps.reads.snapshot(draft.workspaceId, (reads) =>
     readRows(reads, draftId, draft),
   );
+  const body = answered && (await bodyOf(deps, answered));
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
     draftId,
@@ -45,13 +46,13 @@ export async function approvalView(
     content,
     textDerived: making.textDerived === true,
     htmlRemoved: making.htmlRemoved ?? [],
-    attachments: await attachmentFacts(deps, content),
+    attachments: await attachmentFacts(deps.blobs, content.attachments),
     rationale: rationale ?? null,
     previous: await previousVersion(deps, events, version),
-    answers: answered ? await answeredMessage(deps, answered) : null,
+    answers: answered && body ? messageOf(answered, body) : null,
     participants: thread.participants,
     warnings: [],
-    hints: [],
+    hints: answered && body ? hintsOf(answered, body) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
     decided: row ? recordedOutcome(row) : null,
@@ -60,15 +61,6 @@ export async function approvalView(
     shownAt: deps.clock.now().toISOString(),
   };
 }
-
-/** What is known of each file that would be sent along. */
-const attachmentFacts = (deps: Dependencies, { attachments }: DraftContent): Promise<AttachmentFact[]> =>
-  Promise.all(
-    attachments.map(async ({ filename: name, content_type: declaredType, sha256 }) => {
-      const size = (await deps.blobs.size(sha256)) ?? null;
-      return { name, size, declaredType, kind: null, warning: null, download: null };
-    }),
-  );
 
 async function previousVersion(
   deps: Dependencies,
@@ -111,10 +103,8 @@ async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageB
   return bytes ? JSON.parse(bytes.toString("utf8")) : { text: null, html: null, extracted: "" };
 }
 
-async function answeredMessage(deps: Dependencies, message: MessageRow): Promise<AnsweredMessage> {
-  const { text, extracted } = await bodyOf(deps, message);
-  const whole = text ?? "";
-  const newText = extracted.trim() === "" ? whole : extracted;
+function messageOf(message: MessageRow, body: MessageBody): AnsweredMessage {
+  const { whole, newText } = writtenIn(body);
   return {
     fromName: message.from_name,
     fromEmail: message.from_email,
@@ -123,9 +113,19 @@ async function answeredMessage(deps: Dependencies, message: MessageRow): Promise
     newText,
     quotedText: restOf(whole, newText.trimEnd()),
     authentication: message.authentication,
-    attachments: message.attachments.map((attachment) => attachment.filename),
+    attachments: receivedFacts(message.attachments),
   };
 }
+
+function writtenIn({ text, extracted }: MessageBody): { whole: string; newText: string } {
+  const whole = text ?? "";
+  return { whole, newText: extracted.trim() === "" ? whole : extracted };
+}
+
+const hintsOf = ({ subject }: MessageRow, body: MessageBody): string[] =>
+  hintsAbout({ subject, newText: writtenIn(body).newText, text: body.text, html: body.html }).map(
+    ({ sentence }) => sentence,
+  );
 
 /** What a message has beside its new text; all of it where its new text stands between quotes. */
 function restOf(whole: string, newText: string): string {
@@ -134,7 +134,7 @@ function restOf(whole: string, newText: string): string {
 }
 
 async function newerMessage(deps: Dependencies, message: MessageRow): Promise<NewerMessage> {
-  const { fromName, fromEmail, receivedAt, subject, newText } = await answeredMessage(deps, message);
+  const { fromName, fromEmail, receivedAt, subject, newText } = messageOf(message, await bodyOf(deps, message));
   return { fromName, fromEmail, receivedAt, subject, newText };
 }
 

@@ -97,7 +97,7 @@ export function answersSection({ answers }: ReviewCard): Markup {
 ${messageHead(answers)}
 <p class="meta">${answers.proof.sentences.join(" ")}</p>
 ${writing(answers)}
-${answers.attachments.length > 0 && html`<p class="meta">Attached: ${answers.attachments.map((name, index) => html`${index > 0 && ", "}<bdi lang="">${name}</bdi>`)}</p>`}
+${attachmentList(answers.attachments)}
 </section>`;
 }
 

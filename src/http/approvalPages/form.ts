@@ -4,6 +4,9 @@ import type { Decision } from "#src/channels/approvalView.ts";
 export const maxFormBytes = 8192;
 export const maxReasonBytes = 2048;
 
+/** A token is letters of base64url; anything else was never given out. */
+export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
+
 /** `code`: as it was typed, without blanks; undefined if the field was left empty. */
 export type DecisionForm = { decision: Decision; nonce: string; reason: string | undefined; code: string | undefined };
 

@@ -5,7 +5,8 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { pageHeaders } from "#src/html/page.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
-import { maxFormBytes, readForm } from "./form.ts";
+import { attachmentDownload } from "./attachmentDownload.ts";
+import { isToken, maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
 import { reviewPage } from "./reviewPage.ts";
@@ -32,6 +33,15 @@ export function approvalPages(options: ApprovalPagesOptions): Router {
     .get(async (request, response) => show(options, request, response))
     .post(form, async (request, response) => press(options, request, response))
     .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD, POST"), 405, pages.methodPage()));
+  const download = attachmentDownload({
+    attachment: options.attachment,
+    answerUnknown: (request, response) => answerUnknown(options, request, response),
+    answerWithout: (request, response) => answerWithoutFile(options, request, response),
+  });
+  router
+    .route("/a/:token/attachments/:n")
+    .get(download)
+    .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD"), 405, pages.methodPage()));
   router.use("/a", failed(options));
   return router;
 }
@@ -85,10 +95,17 @@ function codeNotice(result: CodeRefused): string {
   return `This is not the code of the approval mail whose link you followed. ${left} before this link is closed.`;
 }
 
-/** A token is letters of base64url; anything else was never given out. */
+/** The page of a link that shows nothing any more; otherwise there is no such file. */
+async function answerWithoutFile(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
+  const link = await find(options, request);
+  const closed = link && closedPage(options, link);
+  if (closed && closed.status !== 200) return answer(response, closed.status, closed.page);
+  answer(response, 404, pages.unknownPage());
+}
+
 async function find({ find }: ApprovalPagesOptions, request: Request): Promise<LinkedApproval | undefined> {
   const token = tokenOf(request);
-  return /^[\w-]{20,200}$/.test(token) ? find(token) : undefined;
+  return isToken(token) ? find(token) : undefined;
 }
 
 /** Only what does not exist is counted: a good link is shown whatever others try from the same address. */

@@ -43,7 +43,16 @@ export const ordinary: ApprovalView = {
       "Hello,\n\nthe atlas came today and its cover is torn across the front. I attach a photo. Can I have a new one?\n\nMarta",
     quotedText: "> Your order 48213 has left our warehouse.\n> Track it at https://track.example/48213",
     authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
-    attachments: ["torn-cover.jpg"],
+    attachments: [
+      {
+        name: "torn-cover.jpg",
+        size: 240_000,
+        declaredType: "image/jpeg",
+        kind: null,
+        warning: null,
+        download: null,
+      },
+    ],
   },
   participants: ["marta.lind@posten.example", "support@agents.harbour.example"],
   warnings: [],
@@ -171,7 +180,9 @@ export const hostile: ApprovalView = {
     newText: `${attack}\u202e`,
     quotedText: attack,
     authentication: { spf: "fail", dkim: "none", dmarc: "fail", aligned: false },
-    attachments: [`a\u202e${attack}`],
+    attachments: [
+      { name: `a\u202e${attack}`, size: 1, declaredType: attack, kind: null, warning: attack, download: null },
+    ],
   },
   warnings: [`Careful${attack}`],
   newerMessage: { ...newer, fromName: `Marta${attack}`, subject: attack, newText: `${attack} https://evil.example/` },
