@@ -20,6 +20,9 @@ const Checked = (expected: string, isSound: (text: string) => boolean, meaning: 
 
 export const Directory = (meaning: Meaning<string> = {}) => Type.String({ expected: "a directory", ...meaning });
 
+export const PemFile = (meaning: Meaning<string> = {}) =>
+  Type.String({ expected: "the path of a PEM file", ...meaning });
+
 export const Whole = (from: number, to: number, meaning: Meaning<number> = {}) =>
   Type.Integer({ minimum: from, maximum: to, expected: `a whole number from ${from} to ${to}`, ...meaning });
 

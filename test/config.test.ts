@@ -44,6 +44,10 @@ describe("the configuration", () => {
       approvalsFrom: "approvals@agents.localhost",
       trustProxy: 0,
       metricsToken: undefined,
+      outboxToken: undefined,
+      allowedHosts: [],
+      smtpInTlsCert: undefined,
+      smtpInTlsKey: undefined,
       rateLimits: {
         ...{ read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
         ...{ bad_key: 60, bad_link: 30, document: 120 },
@@ -119,6 +123,9 @@ describe("the configuration", () => {
     const [, set = ""] = /\n {4}environment:\n([\s\S]*?)\n {4}\w/.exec(compose) ?? [];
     const handedOn = [...set.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
     expect(handedOn).to.include.members(["NODE_ENV", "SPF_INCLUDE"]);
+    expect(handedOn).to.include.members([
+      ...["SMTP_IN_TLS_CERT", "SMTP_IN_TLS_KEY", "OUTBOX_TOKEN", "METRICS_TOKEN", "ALLOWED_HOSTS", "PUBLIC_URL"],
+    ]);
     expect(handedOn.filter((name) => !names.includes(name as string))).to.deep.equal([]);
   });
 
@@ -251,6 +258,28 @@ describe("the configuration", () => {
     expect(refusal({ DATABASE_OWNER_URL: "postgres://h/d" })).to.match(
       /DATABASE_OWNER_URL is set without DATABASE_URL/,
     );
+  });
+
+  it("takes a certificate for mail with its key alone, and says which of them is missing", () => {
+    const both = { SMTP_IN_TLS_CERT: "/certs/mx.pem", SMTP_IN_TLS_KEY: "/certs/mx.key" };
+    expect(loadConfig({ SECRETS_KEYS: ring, ...both })).to.include({
+      smtpInTlsCert: "/certs/mx.pem",
+      smtpInTlsKey: "/certs/mx.key",
+    });
+    expect(refusal({ ...both, SMTP_IN_TLS_KEY: "" })).to.match(/SMTP_IN_TLS_CERT is set without SMTP_IN_TLS_KEY: set/);
+    expect(refusal({ ...both, SMTP_IN_TLS_CERT: "" })).to.match(/SMTP_IN_TLS_KEY is set without SMTP_IN_TLS_CERT: set/);
+  });
+
+  it("in production takes a PUBLIC_URL with https alone, but for this very machine", () => {
+    const production = { NODE_ENV: "production", MAIL_PROVIDER: "outbox", SECRETS_KEYS: ring };
+    for (const PUBLIC_URL of [
+      ...["http://mail.example", "http://mail.example:443", "http://10.0.0.1:8080", "http://localhost.mail.example"],
+      "http://127.0.0.1.mail.example",
+    ])
+      expect(refusal({ ...production, PUBLIC_URL }), PUBLIC_URL).to.match(/PUBLIC_URL has to begin with https/);
+    for (const PUBLIC_URL of ["https://mail.example", "http://localhost:8080", "http://127.0.0.1", "http://[::1]:8080"])
+      expect(loadConfig({ ...production, PUBLIC_URL }).publicUrl).to.equal(PUBLIC_URL);
+    expect(loadConfig({ SECRETS_KEYS: ring, PUBLIC_URL: "http://mail.example" }).publicUrl).to.be.a("string");
   });
 
   it("in production refuses what is for development", () => {

@@ -10,9 +10,9 @@ export type ApprovalMail = {
   subject: string;
   title: string;
   lead: string;
+  escalation: string | null;
   /** What the page asks for beside the press, and the sentence about it; far from the links, in no address. */
   code: { digits: string; sentence: string } | null;
-  escalation: string | null;
   warnings: string[];
   hints: string[];
   newer: MailedMessage | null;

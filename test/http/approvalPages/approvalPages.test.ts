@@ -161,6 +161,65 @@ describe("approval pages", () => {
     });
   });
 
+  describe("fetching an attachment", () => {
+    const path = `/a/${token}/attachments`;
+    const bytes = Buffer.from("<script>");
+    beforeEach(() => {
+      pages.file = { name: "a.html", size: bytes.length, bytes: async () => bytes };
+    });
+
+    it("is a download of bytes, which a HEAD does not read", async () => {
+      const { status, body, headers } = await pages.get(`${path}/1`);
+      expect([status, body]).to.deep.equal([200, "<script>"]);
+      expect(headers.get("content-type")).to.equal("application/octet-stream");
+      expect(headers.get("content-disposition")).to.match(/^attachment; filename="a\.html"/);
+      expect(headers.get("content-security-policy")).to.equal("default-src 'none'; sandbox");
+      pages.file = { ...pages.file!, bytes: () => Promise.reject(new Error("read")) };
+      const head = await pages.get(`${path}/1`, "HEAD");
+      expect([head.status, head.body, head.headers.get("content-length")]).to.deep.equal([200, "", "8"]);
+      expect([pages.found, pages.decided, pages.errors]).to.deep.equal([[], [], []]);
+    });
+
+    it("shows where there is none what the link itself shows", async () => {
+      pages.file = null;
+      const answers: [Partial<LinkedApproval>, number, string][] = [
+        [{}, 404, "There is nothing here"],
+        [decided("sent"), 404, "There is nothing here"],
+        [{ superseded: true }, 409, "This draft changed: review the new version"],
+        [{ expiresAt: "2026-11-20T11:00:00.000Z" }, 410, "This link has expired"],
+      ];
+      for (const [view, status, title] of answers) {
+        pages.view = view;
+        const shown = await pages.get(`${path}/1`);
+        expect([shown.status, shown.title]).to.deep.equal([status, title]);
+        expect(shown.body).not.to.include("atlas");
+      }
+    });
+
+    it("counts a link that there is not, and asks for none that cannot be one", async () => {
+      for (const [address, counted] of [
+        [`/a/${"x".repeat(43)}/attachments/1`, 1],
+        [`/a/x/attachments/1`, 2],
+        [`${path}/2`, 2],
+      ] as const) {
+        const { status } = await pages.get(address);
+        expect([status, pages.unknown]).to.deep.equal([404, counted]);
+      }
+      expect(pages.fetched).to.deep.equal([
+        ["x".repeat(43), 1],
+        [token, 2],
+      ]);
+    });
+
+    it("knows no other methods", async () => {
+      for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+        const { status, headers } = await pages.get(`${path}/1`, method);
+        expect([status, headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
+      }
+      expect(pages.fetched).to.be.empty;
+    });
+  });
+
   describe("pressing a button", () => {
     it("decides once, with everything that is known of the press", async () => {
       const answer = await pages.post({
