@@ -1,6 +1,6 @@
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Field } from "../card/fields.ts";
+import type { Field, Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
 import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
 import { allUnlinked, type Excerpt, excerpt } from "./excerpt.ts";
@@ -29,7 +29,7 @@ export type ApprovalMail = {
   facts: string[];
 };
 
-type MailedMessage = { from: string; subject: string; at: string; text: Excerpt };
+type MailedMessage = { from: Value; subject: string; at: string; text: Excerpt };
 
 type MailedChanges = {
   title: string;
@@ -95,6 +95,7 @@ const attached = ({ attachments }: CardLetter): Field[] =>
         {
           label: "Attached",
           values: attachments.map(({ name, description, warning }) => ({
+            name: null,
             text: `${name} (${description})`,
             mark: warning,
           })),
@@ -150,7 +151,7 @@ function changesOf({ since, sentences, fields, text }: NonNullable<ReviewCard["c
 }
 
 const message = ({ fromName, fromEmail, subject, receivedAt, text }: Said): MailedMessage => ({
-  from: fromName === null ? fromEmail : `${fromName} <${fromEmail}>`,
+  from: { name: fromName, text: fromEmail, mark: null },
   subject,
   at: readableTime(receivedAt),
   text: excerpt(text, limits.message, limits.lines),

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
-import { attack, changed, content, hostile, longWords, newer, ordinary, withHtml } from "./examples.ts";
+import { attack, changed, content, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "./examples.ts";
 
 const links = {
   approve: "https://countersign.example/a/AAA?d=approve",
@@ -188,6 +188,12 @@ describe("the approval mail", () => {
     expect(render({ ...ordinary, content: { ...content, to: ["Marta.Lind@POSTEN.example"] } }).text).not.to.include(
       "! ",
     );
+  });
+
+  it("keeps names apart from addresses, so that one written from right to left does not carry the other along", () => {
+    const { html } = render(rightToLeft);
+    expect(read(html)).to.include("<bdi>נועה כהן</bdi> &lt;<bdi>noa@example.co.il</bdi>&gt;");
+    expect(read(html)).to.include("<bdi>Harbour Books Support</bdi> &lt;<bdi>support@agents.harbour.example</bdi>&gt;");
   });
 
   it("takes strangers' text for nothing but text", () => {
