@@ -30,8 +30,8 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       const { identityId, threadId } = draft;
       const { state: identity } = await deps.identities.load(identityId);
       const subject = "About a reply that was approved";
-      const address = shortLine(identity.emailAddress, 100);
-      const text = `${happened}\n\nThe reply is from ${address}: draft ${idOf(event.stream)}, thread ${threadId}.`;
+      const sender = quoted(identity.emailAddress);
+      const text = `${happened}\n\nSender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
         await tell({ identityId, threadId, ...about(event), to, subject, text }, context);
       }
@@ -45,7 +45,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     if (!before.requireHumanApproval && !(await workspaceRequiredAt(deps, event))) return;
     const what = loosened(changes);
     if (what.length === 0) return;
-    const address = shortLine(before.emailAddress, 100);
+    const address = quoted(before.emailAddress);
     const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, check it: drafts from this address may now be approved elsewhere.`;
     const subject = "Approval settings changed";
     for (const to of mailboxesOf(before)) {
@@ -94,6 +94,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     onTimer,
   };
 }
+
+/** An address that a tenant chose. A subject has none of it. */
+const quoted = (address: string): string => `“${shortLine(address, 100)}”`;
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),

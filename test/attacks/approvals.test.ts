@@ -61,6 +61,8 @@ describe("attacks on approvals", function () {
     return { approve: of("approve"), reject: of("reject") };
   }
 
+  const newestLinks = links;
+
   async function asked() {
     const made = await draft();
     const words = made.body_text as string;
@@ -150,6 +152,95 @@ describe("attacks on approvals", function () {
       expect(await statusOf(id)).to.equal("pending");
     });
 
+    describe("fetches its draft's attachments", () => {
+      const pdf = Buffer.from("%PDF-1.7\n");
+      const script = Buffer.from("alert(1)");
+      const attachments = [
+        { filename: 'a "b" — ünï.pdf', content_type: "application/pdf", content: pdf.toString("base64") },
+        { filename: "page.html", content_type: "text/html", content: script.toString("base64") },
+      ];
+      const withFiles = async () => {
+        const body_text = `With files ${Math.random()}`;
+        const { json } = await tenant.ask("POST /v1/drafts", { json: { ...basedOn, body_text, attachments } });
+        return { id: json.id as string, links: await links(body_text) };
+      };
+      const fetched = async (url: string, init?: RequestInit) => {
+        const { status, headers, ...response } = await fetch(url, init).then(async (answer) => ({
+          status: answer.status,
+          headers: answer.headers,
+          body: Buffer.from(await answer.arrayBuffer()),
+        }));
+        return { status, headers, ...response };
+      };
+
+      it("by the links of its page, in its order, and changes nothing by it", async () => {
+        const { id, links } = await withFiles();
+        const newest = () => service.deps.store.readLast(`draft-${id}`);
+        await until(async () => (await newest())?.type === "ApproversNotified");
+        const before = (await newest())?.revision;
+        const page = await look(links.approve);
+        expect(page).to.include("a &quot;b&quot; — ünï.pdf").and.to.include("It opens in a browser");
+        const addresses = [...page.matchAll(/<a [^>]*href="([^"]+)" download/g)].map(([, href]) =>
+          new URL(href!, links.approve).toString(),
+        );
+        expect(addresses).to.deep.equal([`${links.approve}/attachments/1`, `${links.approve}/attachments/2`]);
+        const [one, two] = [await fetched(addresses[0]!), await fetched(addresses[1]!)];
+        expect([one.status, one.body, two.status, two.body]).to.deep.equal([200, pdf, 200, script]);
+        expect(Object.fromEntries(two.headers)).to.include({
+          "content-type": "application/octet-stream",
+          "content-disposition": `attachment; filename="page.html"; filename*=UTF-8''page.html`,
+          "content-security-policy": "default-src 'none'; sandbox",
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+          "referrer-policy": "no-referrer",
+          "content-length": "8",
+        });
+        expect(one.headers.get("content-disposition")).to.equal(
+          `attachment; filename="a _b_ _ u_ni_.pdf"; filename*=UTF-8''a%20_b_%20%E2%80%94%20%C3%BCn%C3%AF.pdf`,
+        );
+        const head = await fetched(addresses[1]!, { method: "HEAD" });
+        expect([head.status, head.body.length, head.headers.get("content-length")]).to.deep.equal([200, 0, "8"]);
+        expect([await statusOf(id), (await newest())?.revision]).to.deep.equal(["pending", before]);
+      });
+
+      it("no others than there are, and in no other way", async () => {
+        const { links } = await withFiles();
+        for (const n of ["0", "3", "01", "1x", "-1", "1.0", "99999999999", "%00", "__proto__"]) {
+          const { status, body } = await fetched(`${links.approve}/attachments/${n}`);
+          expect([n, status]).to.deep.equal([n, 404]);
+          expect(body.toString()).to.include("There is nothing here");
+        }
+        for (const method of ["POST", "PUT", "DELETE"]) {
+          expect((await fetched(`${links.approve}/attachments/1`, { method })).status).to.equal(405);
+        }
+        expect((await fetched(`${service.url}/a/${"A".repeat(43)}/attachments/1`)).status).to.equal(404);
+        const plain = await asked();
+        expect((await fetched(`${plain.links.approve}/attachments/1`)).status).to.equal(404);
+      });
+
+      it("after a decision too, and no more once the link has run out or the draft was edited", async () => {
+        const { id, links } = await withFiles();
+        const nonce = nonceOf(await look(links.reject), "reject");
+        await press(links.reject, { decision: "reject", nonce });
+        const file = `${links.reject}/attachments/1`;
+        expect((await fetched(file)).body).to.deep.equal(pdf);
+        const { clock } = service.deps;
+        const { now } = clock;
+        clock.now = () => new Date(now().getTime() + 73 * 3_600_000);
+        try {
+          const late = await fetched(file);
+          expect([late.status === 200, late.body.includes(pdf)]).to.deep.equal([false, false]);
+        } finally {
+          clock.now = now;
+        }
+        expect(await statusOf(id)).to.equal("rejected");
+        const edited = await withFiles();
+        await tenant.ask(`PATCH /v1/drafts/${edited.id}`, { json: { body_text: "Something else" } });
+        const old = await fetched(`${edited.links.approve}/attachments/1`);
+        expect([old.status, old.body.includes(pdf)]).to.deep.equal([409, false]);
+      });
+    });
+
     it("is the channel's: it ends where another approver takes over, and never speaks in the new one's name", async () => {
       const { id, links } = await asked();
       const fields = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
@@ -178,8 +269,9 @@ describe("attacks on approvals", function () {
     async function askedWithCode() {
       const { id, links: both, words } = await asked();
       const text = (await caught()).findLast((each) => each.text.includes(words))!.text;
-      return { id, links: both, words, code: /CODE: (\d{4})\n/.exec(text)?.[1] as string };
+      return { id, links: both, words, code: codeIn(text) };
     }
+    const codeIn = (text: string) => /CODE: (\d{4})\n/.exec(text)?.[1] as string;
     const otherThan = (code: string, by = 1) => String((Number(code) + by) % 10_000).padStart(4, "0");
     const pressWith = async (link: string, decision: Choice, code?: string) =>
       press(link, { decision, nonce: nonceOf(await look(link), decision), ...(code !== undefined && { code }) });
@@ -238,7 +330,7 @@ describe("attacks on approvals", function () {
     });
 
     it("is closed by five wrong ones, of both its pages together: the right one comes too late", async () => {
-      const { id, links, code } = await askedWithCode();
+      const { id, links, words, code } = await askedWithCode();
       const nonce = nonceOf(await look(links.approve), "approve");
       for (const [choice, left] of [
         ["approve", "4 tries are"],
@@ -256,6 +348,13 @@ describe("attacks on approvals", function () {
       }
       for (const link of [links.approve, links.reject]) expect(await look(link)).not.to.include("<form");
       expect(await statusOf(id)).to.equal("pending");
+
+      const mailsOf = async () => (await caught()).filter(({ text }) => text.includes(words) && text.includes("/a/"));
+      await until(async () => (await mailsOf()).length === 2);
+      const anew = await newestLinks(words);
+      expect(anew.approve).not.to.equal(links.approve);
+      const newCode = codeIn((await mailsOf()).find(({ text }) => text.includes(new URL(anew.approve).pathname))!.text);
+      expect((await pressWith(anew.reject, "reject", newCode)).page).to.include("<h1>Rejected</h1>");
     });
 
     it(`gives ${guessers} who guess at once five tries, on two instances, and the right one among them comes too late`, async () => {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { expect } from "chai";
 import { addressHash } from "#src/commands/identities/addresses.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
@@ -176,6 +177,8 @@ describe("http identities", function () {
           "local_part",
         ]);
       }
+      const contract = await readFile(new URL("../../src/http/docs/contract.md", import.meta.url), "utf8");
+      for (const name of reservedLocalParts) expect(contract).to.include(`\`${name}\``);
       for (const local_part of ["administrators", "support-it", "it-support", "rooting", "abuse-team", "+admin"]) {
         expect((await create({ local_part })).status, local_part).to.equal(201);
       }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { expect } from "chai";
 import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
+import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { useRules } from "./rulesWorld.ts";
 
@@ -147,6 +148,11 @@ describe("mail of the service's own", function () {
     const other = (await rules.service.workspace()).id;
     expect(await send(to, { workspaceId: other })).to.include({ sent: false, again: false });
     expect(await send(to, { workspaceId: other, kind: "outcome" })).to.deep.equal({ sent: true });
+  });
+
+  it("has one way out, where all of this is asked", () => {
+    const sending = sourceFiles("src").filter((file) => /\brenderNotice\(/.test(textOf(file)));
+    expect(sending).to.have.members(["src/commands/serviceMail/sendNotice.ts", "src/mail/out/render.ts"]);
   });
 
   it("waits for room where it asks an approver, and says how long", async () => {

@@ -28,11 +28,14 @@ export async function foundKind(file: LookedAt): Promise<Found> {
   if (isDiskImage(file)) return found(diskImage);
   const text = textKind(file.beginning);
   const known = await libraryKind(file.beginning);
-  // Two letters are enough for the library to see a program, or a picture: no text is either.
-  if (!known || (text && ["xml", "exe", "bmp"].includes(known.ending))) return found(text ?? null);
+  // Two letters are enough for the library to see a program or a picture, and no such file is all text.
+  if (!known || (text && !inWords.has(known.ending))) return found(text ?? null);
   if (file.beginning.toString("latin1", 0, 4) !== "PK\x03\x04") return found(kindOfFound(known));
   return packed(kindOfFound(known), zipNames(file));
 }
+
+/** What can be all text and is known by its first words. */
+const inWords = new Set(["pdf", "rtf", "ps", "eps", "ics", "vcf", "vtt", "reg", "pgp", "stl"]);
 
 const found = (kind: Kind | null): Found => ({ kind, holds: [] });
 

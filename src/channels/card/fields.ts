@@ -2,8 +2,11 @@ import { visibleLine } from "#src/html/visible.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView } from "../approvalView.ts";
 
-/** `mark`: what is to be noticed about this one, in a few words. */
-export type Value = { text: string; mark: string | null };
+/**
+ * `name`: of the one behind an address; kept apart from it, so that a name written from right to left does not carry the address along. `mark`:
+ * what is to be noticed about this one, in a few words.
+ */
+export type Value = { name: string | null; text: string; mark: string | null };
 
 /** A line of the letter's head: "To", and the values in it. */
 export type Field = { label: string; values: Value[] };
@@ -15,24 +18,34 @@ export const newcomerMark = "new in this conversation";
 export function fieldsOf({ content, participants }: Pick<ApprovalView, "content" | "participants">): Field[] {
   const known = new Set(participants.map((address) => address.toLowerCase()));
   const recipient = (address: string): Value => ({
+    name: null,
     text: visibleLine(address),
     mark: known.has(address.toLowerCase()) ? null : newcomerMark,
   });
+  const from = (): Value => ({ ...plain(content.from.address), name: visibleLine(content.from.name) || null });
+  const valuesOf: Record<string, (value: string) => Value> = {
+    From: from,
+    To: recipient,
+    Cc: recipient,
+    [hidden]: recipient,
+  };
   return letterHead(content)
-    .map(({ label, values, areRecipients }) => ({ label, values: values.map(areRecipients ? recipient : plain) }))
+    .map(({ label, values }) => ({ label, values: values.map(valuesOf[label] ?? plain) }))
     .filter(({ values }) => values.length > 0);
 }
 
-const plain = (value: string): Value => ({ text: visibleLine(value), mark: null });
+const hidden = "Bcc (hidden)";
+
+const plain = (value: string): Value => ({ name: null, text: visibleLine(value), mark: null });
 
 /** The head's lines as they are written, those without a value too. */
-export function letterHead(content: DraftContent): { label: string; values: string[]; areRecipients?: true }[] {
+export function letterHead(content: DraftContent): { label: string; values: string[] }[] {
   const name = visibleLine(content.from.name);
   return [
     { label: "From", values: [name ? `${name} <${content.from.address}>` : content.from.address] },
-    { label: "To", values: content.to, areRecipients: true },
-    { label: "Cc", values: content.cc, areRecipients: true },
-    { label: "Bcc (hidden)", values: content.bcc, areRecipients: true },
+    { label: "To", values: content.to },
+    { label: "Cc", values: content.cc },
+    { label: hidden, values: content.bcc },
     { label: "Replies go to", values: content.reply_to ? [content.reply_to] : [] },
     { label: "Subject", values: [visibleLine(content.subject) || "(no subject)"] },
   ];

@@ -1,6 +1,6 @@
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
-import type { Field } from "../card/fields.ts";
+import type { Field, Value } from "../card/fields.ts";
 import type { Link } from "../card/links.ts";
 import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
 import { allUnlinked, type Excerpt, excerpt } from "./excerpt.ts";
@@ -10,9 +10,9 @@ export type ApprovalMail = {
   subject: string;
   title: string;
   lead: string;
+  escalation: string | null;
   /** What the page asks for beside the press, and the sentence about it; far from the links, in no address. */
   code: { digits: string; sentence: string } | null;
-  escalation: string | null;
   warnings: string[];
   hints: string[];
   newer: MailedMessage | null;
@@ -29,7 +29,7 @@ export type ApprovalMail = {
   facts: string[];
 };
 
-type MailedMessage = { from: string; subject: string; at: string; text: Excerpt };
+type MailedMessage = { from: Value; subject: string; at: string; text: Excerpt };
 
 type MailedChanges = {
   title: string;
@@ -95,6 +95,7 @@ const attached = ({ attachments }: CardLetter): Field[] =>
         {
           label: "Attached",
           values: attachments.map(({ name, description, warning }) => ({
+            name: null,
             text: `${name} (${description})`,
             mark: warning,
           })),
@@ -150,7 +151,7 @@ function changesOf({ since, sentences, fields, text }: NonNullable<ReviewCard["c
 }
 
 const message = ({ fromName, fromEmail, subject, receivedAt, text }: Said): MailedMessage => ({
-  from: fromName === null ? fromEmail : `${fromName} <${fromEmail}>`,
+  from: { name: fromName, text: fromEmail, mark: null },
   subject,
   at: readableTime(receivedAt),
   text: excerpt(text, limits.message, limits.lines),

@@ -1,4 +1,5 @@
 import { html, type Markup, trusted } from "#src/html/html.ts";
+import type { Value } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
 
@@ -26,7 +27,7 @@ ${mail.escalation && html`<p class="soft" style="${paragraph}color:#4f5b69;paddi
 ${mail.code && row(code(mail.code))}
 ${mail.warnings.length > 0 && row(warnings(mail.warnings))}
 ${mail.hints.length > 0 && row(hints(mail.hints))}
-${mail.newer && row(html`${label("The newer message")}${meta([mail.newer.from, mail.newer.at])}${letter(mail.newer.text)}`)}
+${mail.newer && row(html`${label("The newer message")}${meta([value(mail.newer.from), mail.newer.at])}${letter(mail.newer.text)}`)}
 ${mail.changes && row(changes(mail.changes))}
 ${row(html`${label("What would be sent")}${fields(mail.fields)}`)}
 ${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)}${letter(part.text)}${part.folded && note(part.folded)}`))}
@@ -49,7 +50,7 @@ const row = (content: Markup): Markup => html`<tr><td style="padding:8px 20px;">
 const label = (text: string): Markup =>
   html`<h2 class="soft" style="margin:8px 0 6px;${font}font-size:14px;line-height:1.4;font-weight:700;color:#4f5b69;">${text}</h2>`;
 
-const meta = (lines: string[]): Markup =>
+const meta = (lines: (string | Markup)[]): Markup =>
   html`<p class="soft" style="${paragraph}font-size:14px;color:#4f5b69;padding-bottom:6px;">${lines.map((line, index) => html`${index > 0 && html`<br>`}<bdi>${line}</bdi>`)}</p>`;
 
 const warnings = (sentences: string[]): Markup =>
@@ -83,9 +84,12 @@ const fields = (all: ApprovalMail["fields"]): Markup =>
   html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">${all.map(
     ({ label, values }) => html`<tr>
 <td class="soft" valign="top" width="84" style="${paragraph}font-size:14px;color:#4f5b69;padding:2px 10px 2px 0;">${label}</td>
-<td class="ink" valign="top" style="${paragraph}font-size:15px;color:#1b2430;padding:2px 0;">${values.map(({ text, mark }, index) => html`${index > 0 && html`<br>`}<bdi>${text}</bdi>${mark !== null && html` ${marked(mark)}`}`)}</td>
+<td class="ink" valign="top" style="${paragraph}font-size:15px;color:#1b2430;padding:2px 0;">${values.map((one, index) => html`${index > 0 && html`<br>`}${value(one)}`)}</td>
 </tr>`,
   )}</table>`;
+
+const value = ({ name, text, mark }: Value): Markup =>
+  html`${name === null ? html`<bdi>${text}</bdi>` : html`<bdi>${name}</bdi> &lt;<bdi>${text}</bdi>&gt;`}${mark !== null && html` ${marked(mark)}`}`;
 
 const marked = (mark: string): Markup =>
   html`<strong class="caution warning" style="background-color:#fff4d6;color:#4a3000;font-size:13px;padding:1px 6px;border-radius:4px;">${mark}</strong>`;
@@ -108,7 +112,7 @@ const button = ({ label, url }: { label: string; url: string }, colour: string, 
 </td></tr></table>`;
 
 const answers = (message: NonNullable<ApprovalMail["answers"]>): Markup => html`${label("The message it answers")}
-${meta([message.from, message.subject, `${message.at} · ${message.proof}`, ...message.attachments.map((name) => `Attached: ${name}`)])}
+${meta([value(message.from), message.subject, `${message.at} · ${message.proof}`, ...message.attachments.map((name) => `Attached: ${name}`)])}
 ${letter(message.text)}
 ${message.folded && note(message.folded)}`;
 

@@ -1,3 +1,4 @@
+import type { Value } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
 
@@ -10,9 +11,10 @@ export function mailAsText(mail: ApprovalMail): string {
     mail.code && `CODE: ${mail.code.digits}\n${mail.code.sentence}`,
     mail.warnings.map((warning) => `! ${warning}`).join("\n"),
     mail.hints.map((hint) => `? ${hint}`).join("\n"),
-    mail.newer && blocks([`THE NEWER MESSAGE\nFrom ${mail.newer.from}\n${mail.newer.at}`, quoted(mail.newer.text)]),
+    mail.newer &&
+      blocks([`THE NEWER MESSAGE\nFrom ${valueAsText(mail.newer.from)}\n${mail.newer.at}`, quoted(mail.newer.text)]),
     mail.changes && changes(mail.changes),
-    mail.fields.map(({ label, values }) => `${label}: ${values.map(marked).join(", ")}`).join("\n"),
+    mail.fields.map(({ label, values }) => `${label}: ${values.map(valueAsText).join(", ")}`).join("\n"),
     ...mail.parts.map((part, index) => blocks([index > 0 && `${part.label}:`, quoted(part.text), part.folded])),
     ...mail.notes.map(({ label, values }) => `${label}:\n${values.map((value) => `  | ${value}`).join("\n")}`),
     `${mail.approve.label.toUpperCase()}\n${mail.approve.url}`,
@@ -23,8 +25,10 @@ export function mailAsText(mail: ApprovalMail): string {
   ]);
 }
 
-const marked = ({ text, mark }: { text: string; mark: string | null }): string =>
-  mark === null ? text : `${text} (! ${mark})`;
+function valueAsText({ name, text, mark }: Value): string {
+  const address = name === null ? text : `${name} <${text}>`;
+  return mark === null ? address : `${address} (! ${mark})`;
+}
 
 /** Each line says at its beginning what became of it, which no text by others can say. */
 function changes({ title, sentences, pieces, left }: NonNullable<ApprovalMail["changes"]>): string {
@@ -49,7 +53,7 @@ const answers = (message: NonNullable<ApprovalMail["answers"]>): string =>
   blocks([
     [
       "THE MESSAGE IT ANSWERS",
-      `From: ${message.from} (${message.proof})`,
+      `From: ${valueAsText(message.from)} (${message.proof})`,
       `Subject: ${message.subject}`,
       `Received: ${message.at}`,
       ...(message.attachments.length > 0 ? [`Attached: ${message.attachments.join(", ")}`] : []),

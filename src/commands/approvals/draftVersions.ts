@@ -22,15 +22,16 @@ export function versionOf(events: Events, version: number): DraftVersion {
 }
 
 /**
- * The newest version before this one that approvers were really shown (a notification that reached nobody showed nothing), and why
+ * The newest version before this one that approvers were really shown (a mail that could not be sent, or came back, showed nothing), and why
  * there were versions since, each reason once. Null if nobody has been asked before.
  */
 export function askedBefore(events: Events, version: number): { asked: DraftVersion; because: EditReason[] } | null {
-  const notified = new Set(
-    events.flatMap(({ type, data }) => (type === "ApproversNotified" ? [data.notificationId] : [])),
-  );
+  const idsIn = (wanted: "ApproversNotified" | "NotificationFailed") =>
+    new Set(events.flatMap(({ type, data }) => (type === wanted ? [data.notificationId] : [])));
+  const [notified, failed] = [idsIn("ApproversNotified"), idsIn("NotificationFailed")];
+  const isShown = (id: string) => notified.has(id) && !failed.has(id);
   const shown = events.flatMap(({ type, data }) =>
-    type === "ApproversAsked" && notified.has(data.notificationId) && data.version < version ? [data.version] : [],
+    type === "ApproversAsked" && isShown(data.notificationId) && data.version < version ? [data.version] : [],
   );
   if (shown.length === 0) return null;
   const before = Math.max(...shown);

@@ -19,8 +19,8 @@ ${letter.removed.length > 0 && more("What was removed from its HTML when it was 
 ${more("Technical details", html`<dl>${letter.technical.map(({ label, values }) => html`<dt>${label}</dt><dd>${values.map((value) => html`<bdi class="code">${value}</bdi>`)}</dd>`)}</dl>`)}
 </section>`;
 
-const markedValue = ({ text, mark }: Value): Markup =>
-  html`<div><bdi lang="">${text}</bdi>${mark !== null && html` <strong class="mark">${mark}</strong>`}</div>`;
+const markedValue = ({ name, text, mark }: Value): Markup =>
+  html`<div>${person({ name, address: text })}${mark !== null && html` <strong class="mark">${mark}</strong>`}</div>`;
 
 const attachmentList = (attachments: Attachment[]): Markup | false =>
   attachments.length > 0 &&
@@ -109,10 +109,12 @@ ${writing(newer)}
 </section>`;
 
 // Apart from each other, so that a name written from right to left does not carry the address along.
-const sender = ({ fromName, fromEmail }: Said): Markup =>
-  fromName ? html`<bdi lang="">${fromName}</bdi> &lt;<bdi>${fromEmail}</bdi>&gt;` : html`<bdi>${fromEmail}</bdi>`;
+const person = ({ name, address }: { name: string | null; address: string }): Markup =>
+  name === null ? html`<bdi lang="">${address}</bdi>` : html`<bdi lang="">${name}</bdi> &lt;<bdi>${address}</bdi>&gt;`;
 
-const messageHead = (message: Said): Markup => html`<p class="meta">From ${sender(message)}<br>
+const messageHead = (
+  message: Said,
+): Markup => html`<p class="meta">From ${person({ name: message.fromName, address: message.fromEmail })}<br>
 <time datetime="${message.receivedAt}">${readableTime(message.receivedAt)}</time><br>
 Subject: <bdi lang="">${message.subject}</bdi></p>`;
 

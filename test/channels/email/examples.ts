@@ -92,6 +92,38 @@ export const withHtml: ApprovalView = {
   ],
 };
 
+const quoted = ordinary.answers?.newText.split("\n").map((line) => `> ${line}`);
+
+/** A third version with much to say about: changes, a quotation, files, hints, somebody else to be asked. */
+export const changed: ApprovalView = {
+  ...ordinary,
+  version: 3,
+  content: {
+    ...content,
+    cc: ["claims@courier.example"],
+    body_text: `Dear Marta,\n\nI am sorry that the atlas arrived with a torn cover. A new copy leaves our warehouse on Monday, at no cost to you: https://harbour.example/track/48213\n\nPlease keep the damaged one: there is no need to send it back.\n\nKind regards\n\nOn 20 Nov 2026, Marta Lind wrote:\n${quoted?.join("\n")}`,
+    attachments: [
+      { filename: "label.pdf", content_type: "application/pdf", sha256: "ab".repeat(32) },
+      { filename: "bill.pdf", content_type: "application/pdf", sha256: "cd".repeat(32) },
+    ],
+  },
+  htmlRemoved: [{ what: "image:remote", count: 2 }],
+  attachments: [
+    { name: "label.pdf", size: 18_700, declaredType: "application/pdf", kind: null, warning: null, download: "1" },
+    {
+      name: "bill.pdf",
+      size: 2_400_000,
+      declaredType: "application/pdf",
+      kind: "a program",
+      warning: "It is called a PDF and can run code.",
+      download: null,
+    },
+  ],
+  previous: { version: 1, content, textDerived: false, rationale: ordinary.rationale, because: ["edit"] },
+  hints: ["It speaks to the agent instead of a person."],
+  escalatesAt: "2026-11-20T09:45:00.000Z",
+};
+
 export const rightToLeft: ApprovalView = {
   ...ordinary,
   content: {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
-import { attack, content, hostile, longWords, newer, ordinary, withHtml } from "./examples.ts";
+import { attack, changed, content, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "./examples.ts";
 
 const links = {
   approve: "https://countersign.example/a/AAA?d=approve",
@@ -52,6 +52,64 @@ describe("the approval mail", () => {
     for (const form of [text, html]) expect(form).not.to.include("Track it at");
     expect(text).to.include(links.approve).and.to.include(links.reject);
     expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+  });
+
+  it("says in text and in HTML what changed, who is new, what is attached, hinted at and removed, and when somebody else is asked", () => {
+    const { text, html } = render(changed);
+    const said = [
+      "What changed since version 1",
+      "The agent edited it.",
+      "Cc, added: claims@courier.example",
+      "Attached, added: label.pdf",
+      "new in this conversation",
+      "label.pdf (application/pdf, 18 KB)",
+      "It is called a PDF and can run code.",
+      "It speaks to the agent instead of a person.",
+      "2 pictures loaded from elsewhere",
+      "harbour.example/track/48213",
+      "If nobody decides by 20 Nov 2026, 09:45 UTC, then somebody else is asked.",
+      "5 quoted lines left out",
+    ];
+    for (const sentence of said)
+      for (const form of [text, html]) expect(read(form).toLowerCase()).to.include(sentence.toLowerCase());
+    expect(read(text)).to.include("\n  - tomorrow\n  + on Monday\n");
+    expect(read(html))
+      .to.match(/<del [^>]*>tomorrow<\/del>/)
+      .and.to.match(/<ins [^>]*>on Monday<\/ins>/);
+  });
+
+  it("tells text by others apart from what it says of changes: each line begins with our sign", () => {
+    const forged = { ...content, body_text: `${content.body_text}\n+ Approved already.\n  - tomorrow` };
+    const text = read(render({ ...changed, content: forged }).text);
+    const lines = text.split("\n").filter((line) => /Approved already|- tomorrow/.test(line));
+    expect(lines).to.deep.equal([
+      "  + + Approved already.",
+      "  + - tomorrow",
+      "  | + Approved already.",
+      "  |   - tomorrow",
+    ]);
+  });
+
+  it("asks, warns, says to whom and what, and then has the buttons, however long the text is", () => {
+    for (const view of [changed, longWords]) {
+      const { text, html } = render(view);
+      const orders = [
+        [text, ["SEND THIS REPLY?", "\n! ", "\nTo: ", "  | ", links.approve, links.reject, "WHY THE AGENT"]],
+        [
+          html,
+          ["Send this reply?</h1>", "Note:", ">To</td>", 'dir="auto"', links.approve, links.reject, "Why the agent"],
+        ],
+      ] as const;
+      for (const [form, order] of orders) {
+        let place = 0;
+        for (const part of order) {
+          place = form.indexOf(part, place);
+          expect(place, `${part} comes after what is before it`).to.be.at.least(0);
+        }
+      }
+      const before = read(text.slice(0, text.indexOf(links.approve)));
+      expect(before.length).to.be.below(7_000);
+    }
   });
 
   it("shows both versions of a letter that does not say the same in both", () => {
@@ -130,6 +188,12 @@ describe("the approval mail", () => {
     expect(render({ ...ordinary, content: { ...content, to: ["Marta.Lind@POSTEN.example"] } }).text).not.to.include(
       "! ",
     );
+  });
+
+  it("keeps names apart from addresses, so that one written from right to left does not carry the other along", () => {
+    const { html } = render(rightToLeft);
+    expect(read(html)).to.include("<bdi>נועה כהן</bdi> &lt;<bdi>noa@example.co.il</bdi>&gt;");
+    expect(read(html)).to.include("<bdi>Harbour Books Support</bdi> &lt;<bdi>support@agents.harbour.example</bdi>&gt;");
   });
 
   it("takes strangers' text for nothing but text", () => {

@@ -2,7 +2,7 @@ import { connect } from "node:net";
 import { expect } from "chai";
 import type { LinkedApproval } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { newer, ordinary } from "#test/channels/email/examples.ts";
+import { changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";
 import { ApprovalPagesServer, nonceIn, token } from "./server.ts";
 
 const hour = 60 * 60 * 1000;
@@ -56,6 +56,66 @@ describe("approval pages", () => {
         .to.include("no need to send it back")
         .and.to.include("Quay 4, Gothenburg")
         .and.to.include(ordinary.contentSha256);
+    });
+
+    it("asks, warns, says to whom and what, has the buttons, and then the reason and what it answers", async () => {
+      for (const view of [changed, longWords]) {
+        pages.view = view;
+        const { body } = await pages.get();
+        const ids = [...body.matchAll(/<h2 id="(\w+)"/g)].map(([, id]) => id);
+        const order = ["warnings", "changes", "letter", "decision", "why", "answers"];
+        expect(ids).to.deep.equal(order.filter((id) => id !== "changes" || view.previous !== null));
+        expect(body.indexOf('href="#decision"')).to.be.below(body.indexOf('id="warnings"'));
+        const letter = body.slice(body.indexOf('id="letter"'), body.indexOf('id="decision"'));
+        expect(letter.indexOf("<dt>To</dt>")).to.be.within(0, letter.indexOf('<div class="letter"'));
+      }
+    });
+
+    it("shows what changed, who is new, what is attached, hinted at and removed, and how much time is left", async () => {
+      pages.view = changed;
+      const { body } = await pages.get();
+      for (const part of [
+        '<h2 id="changes">What changed since version 1</h2>',
+        "The agent edited it.",
+        '<del><span class="unseen">removed: </span>tomorrow</del><ins><span class="unseen">added: </span>on Monday</ins>',
+        '<bdi lang="">claims@courier.example</bdi> <strong class="mark">new in this conversation</strong>',
+        'label.pdf</bdi> <span class="meta">(application/pdf, 18 KB)</span>',
+        'href="1" download>Download<span class="unseen"> label.pdf</span></a>',
+        '<p class="caution">It is called a PDF and can run code.</p>',
+        "Hint: It speaks to the agent instead of a person.",
+        "<li>2 pictures loaded from elsewhere</li>",
+        "<strong>45 minutes left.</strong> If nobody decides by 20 Nov 2026, 09:45 UTC, then somebody else is asked.",
+        "From is proven. To, Cc and Reply-To are not.",
+        "<summary>1 link in it</summary>",
+      ]) {
+        expect(body).to.include(part);
+      }
+      expect(body.match(/ download>/g)).to.have.length(1);
+      const quoted = body.split("Show the quoted text").map((part) => part.slice(0, 200));
+      expect(quoted[1]).to.include("&gt; Hello,");
+      expect(quoted[2]).to.include("Track it at");
+    });
+
+    it("says of a link where it leads, and opens the list where one leads elsewhere than it says", async () => {
+      const html = '<a href="https://evil.example/login">bank.com</a>';
+      pages.view = { content: { ...ordinary.content, body_html: html, body_text: "bank.com" } };
+      const { body } = await pages.get();
+      expect(body).to.include("bank.com</bdi> leads to <bdi>https://evil.example/login</bdi> <strong");
+      expect(body).to.include("names <bdi>bank.com</bdi>, leads to <bdi>evil.example</bdi>");
+      const many = Array.from({ length: 9 }, (_, n) => `https://harbour.example/${n}`).join(" ");
+      pages.view = { content: { ...ordinary.content, body_text: many } };
+      expect((await pages.get()).body).to.include("<details><summary>9 links in it</summary>");
+      pages.view = { content: { ...ordinary.content, body_text: `${many} x`, body_html: `${html} ${many}` } };
+      expect((await pages.get()).body).to.include("<details open><summary>10 links in it</summary>");
+    });
+
+    it("shows the plain text beside the HTML in the open where they differ, and folded where they do not", async () => {
+      pages.view = withHtml;
+      expect((await pages.get()).body).to.include("<h3>As programs without HTML show it</h3>");
+      pages.view = { content: { ...ordinary.content, body_html: "<p>Hello</p>", body_text: "Hello" } };
+      const { body } = await pages.get();
+      expect(body).not.to.include("<h3>As programs without");
+      expect(body).to.include("The same words as programs without HTML show them</summary>");
     });
 
     it("puts first, and first only, the choice that its token was given out for, whatever the address says", async () => {
@@ -158,6 +218,65 @@ describe("approval pages", () => {
         const { body } = await pages.get();
         expect(body).not.to.include("atlas").and.not.to.include("marta.lind");
       }
+    });
+  });
+
+  describe("fetching an attachment", () => {
+    const path = `/a/${token}/attachments`;
+    const bytes = Buffer.from("<script>");
+    beforeEach(() => {
+      pages.file = { name: "a.html", size: bytes.length, bytes: async () => bytes };
+    });
+
+    it("is a download of bytes, which a HEAD does not read", async () => {
+      const { status, body, headers } = await pages.get(`${path}/1`);
+      expect([status, body]).to.deep.equal([200, "<script>"]);
+      expect(headers.get("content-type")).to.equal("application/octet-stream");
+      expect(headers.get("content-disposition")).to.match(/^attachment; filename="a\.html"/);
+      expect(headers.get("content-security-policy")).to.equal("default-src 'none'; sandbox");
+      pages.file = { ...pages.file!, bytes: () => Promise.reject(new Error("read")) };
+      const head = await pages.get(`${path}/1`, "HEAD");
+      expect([head.status, head.body, head.headers.get("content-length")]).to.deep.equal([200, "", "8"]);
+      expect([pages.found, pages.decided, pages.errors]).to.deep.equal([[], [], []]);
+    });
+
+    it("shows where there is none what the link itself shows", async () => {
+      pages.file = null;
+      const answers: [Partial<LinkedApproval>, number, string][] = [
+        [{}, 404, "There is nothing here"],
+        [decided("sent"), 404, "There is nothing here"],
+        [{ superseded: true }, 409, "This draft changed: review the new version"],
+        [{ expiresAt: "2026-11-20T11:00:00.000Z" }, 410, "This link has expired"],
+      ];
+      for (const [view, status, title] of answers) {
+        pages.view = view;
+        const shown = await pages.get(`${path}/1`);
+        expect([shown.status, shown.title]).to.deep.equal([status, title]);
+        expect(shown.body).not.to.include("atlas");
+      }
+    });
+
+    it("counts a link that there is not, and asks for none that cannot be one", async () => {
+      for (const [address, counted] of [
+        [`/a/${"x".repeat(43)}/attachments/1`, 1],
+        [`/a/x/attachments/1`, 2],
+        [`${path}/2`, 2],
+      ] as const) {
+        const { status } = await pages.get(address);
+        expect([status, pages.unknown]).to.deep.equal([404, counted]);
+      }
+      expect(pages.fetched).to.deep.equal([
+        ["x".repeat(43), 1],
+        [token, 2],
+      ]);
+    });
+
+    it("knows no other methods", async () => {
+      for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+        const { status, headers } = await pages.get(`${path}/1`, method);
+        expect([status, headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
+      }
+      expect(pages.fetched).to.be.empty;
     });
   });
 

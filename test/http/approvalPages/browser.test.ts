@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { expect } from "chai";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
-import { hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "#test/channels/email/examples.ts";
+import { changed, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "#test/channels/email/examples.ts";
 import { inFull } from "#test/support/full.ts";
 import { audit } from "./audit.ts";
 import { ApprovalPagesServer, token } from "./server.ts";
@@ -11,7 +12,16 @@ const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/
 const blank = "about:blank";
 const visits = inFull ? 10 : 4;
 const phone: BrowserContextOptions = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
-const views = { ordinary, withHtml, rightToLeft, hostile, longWords, newer: { ...ordinary, newerMessage: newer } };
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const views = {
+  ordinary,
+  changed,
+  withHtml,
+  rightToLeft,
+  hostile,
+  longWords,
+  newer: { ...ordinary, newerMessage: newer, codeTriesLeft: 5 },
+};
 
 if (!executablePath) console.log("  approval pages in a browser: left out, no chromium is installed here");
 
@@ -80,6 +90,18 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(pages.decided.map(({ decision, reason }) => [decision, reason])).to.deep.equal([
       ["reject", "Offer the refund"],
     ]);
+  });
+
+  it("asks for a code by a field of digits, and is decided by the keyboard alone", async () => {
+    pages.view = { codeTriesLeft: 5 };
+    const { page } = await open(`/a/${token}`, { ...phone, javaScriptEnabled: false });
+    await page.getByRole("button", { name: "Approve & send" }).click();
+    expect(pages.decided).to.deep.equal([]);
+    await page.getByRole("textbox", { name: "Code (the four digits in the approval mail)" }).first().focus();
+    await page.keyboard.type("4831");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Approved and on its way" }).waitFor();
+    expect(pages.decided.map(({ decision, code }) => [decision, code])).to.deep.equal([["approve", "4831"]]);
   });
 
   it(`is not decided by ${visits} visits of a browser that runs script and looks at everything`, async () => {
@@ -157,9 +179,30 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     });
   }
 
+  for (const [name, view] of Object.entries(inFull ? views : { changed })) {
+    it(`has nothing that axe finds, in either light: ${name}`, async () => {
+      pages.view = view;
+      const { page } = await open(`/a/${token}`, { ...phone, bypassCSP: true });
+      await page.evaluate(axe);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await page.evaluate(violations), colorScheme).to.deep.equal([]);
+      }
+    });
+  }
+
   it("outcome pages can be read by everybody too", async () => {
     const { page } = await open(`/a/${token}`);
     await page.getByRole("button", { name: "Reject" }).click();
     expect(await page.evaluate(audit)).to.deep.equal([]);
   });
 });
+
+/** Runs inside the page, beside axe. */
+async function violations(): Promise<string[]> {
+  const { axe } = globalThis as unknown as {
+    axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+  };
+  const found = (await axe.run()).violations;
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}

@@ -17,6 +17,8 @@ export class ApprovalPagesServer {
   /** The first attachment; null where the link shows none. */
   file: FetchedFile | null = null;
   readonly fetched: [token: string, n: number][] = [];
+  /** How often an unknown link was counted. */
+  unknown = 0;
   readonly decided: DecideRequest[] = [];
   readonly errors: unknown[] = [];
   readonly server: Server;
@@ -44,6 +46,9 @@ export class ApprovalPagesServer {
           this.fetched.push([asked, n]);
           if (this.findFails) throw this.findFails;
           return asked === token ? (n === 1 ? this.file : null) : undefined;
+        },
+        countUnknown: async () => {
+          this.unknown += 1;
         },
         nonceKey: Buffer.alloc(32, 7),
         clock: { now: () => this.now },
