@@ -23,6 +23,10 @@ type Look = {
 
 const page: Look = { name: "", gone: false, invisible: false, tiny: false, color: 0, ground: 1 };
 
+/** As much of the HTML as is looked at, in UTF-16 units, and how far out an end tag looks for its element: time stays small. */
+const lookedAt = 128 * 1024;
+const reach = 200;
+
 /** Tells what HTML shows from what it hides by attributes and styles of its elements. Style sheets are not read. */
 export function textsOfHtml(html: string): HtmlText {
   const found: HtmlText = { hidden: [], shown: "", aside: [] };
@@ -34,17 +38,18 @@ export function textsOfHtml(html: string): HtmlText {
     if (hidden.trim()) found.hidden.push({ text: hidden, early: !hasShown });
     hidden = "";
   };
-  readTokens(html, {
+  readTokens(html.slice(0, lookedAt), {
     open({ name, attributes }) {
       if (breaks.has(name)) (isHidden(open.at(-1)!) ? [] : shown).push("\n");
       if (empty.has(name)) return;
       endImplied(open, name);
+      if (attributes.length === 0 && !ofItsOwn.has(name)) return void open.push({ ...open.at(-1)!, name });
       const given = new Map(attributes.map((attribute) => [attribute.name, attribute.value]));
       open.push(lookOf({ name, given }, open.at(-1)!));
     },
     close(name) {
-      const at = open.findLastIndex((look) => look.name === name);
-      if (at > 0) open.length = at;
+      const at = open.slice(-reach).findLastIndex((look) => look.name === name);
+      if (at >= 0) open.length = Math.max(1, Math.max(0, open.length - reach) + at);
       if (breaks.has(name)) shown.push("\n");
     },
     text(_source, text) {
@@ -69,6 +74,8 @@ const isHidden = ({ gone, invisible, tiny, color, ground }: Look): boolean =>
   gone || invisible || tiny || (color !== null && ground !== null && contrast(color, ground) < 1.15);
 
 const empty = new Set("area base br col embed hr img input link meta param source track wbr".split(" "));
+/** Elements that look another way without any attribute. */
+const ofItsOwn = new Set(["a", "template", "noscript"]);
 const unread = new Set(["style", "script"]);
 const breaks = new Set("p div br tr li h1 h2 h3 h4 h5 h6 table ul ol blockquote pre hr td th".split(" "));
 const cells = new Set(["td", "th"]);

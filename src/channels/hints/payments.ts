@@ -18,7 +18,7 @@ export const changedPayments: readonly Rule[] = [
   {
     all: [
       new RegExp(
-        `\\b(?:our|my|the company'?s?|supplier'?s?|vendor'?s?) (?:\\S{1,12} )?${account}(?: (?:account|transfer))? ?${details}? (?:has|have|had|was|were|is|are)(?: recently| now| just| being)? (?:been )?(?:changed|updated|moved|switched|replaced|modified)\\b`,
+        `\\b(?:our|my|the company'?s?|supplier'?s?|vendor'?s?|the(?= (?:beneficiary|remittance|bank(?:ing)? |iban))) (?:\\S{1,12} )?${account}(?: (?:account|transfer))? ?${details}? (?:has|have|had|was|were|is|are)(?: recently| now| just| being)? (?:been )?(?:changed|updated|moved|switched|replaced|modified)\\b`,
         "i",
       ),
     ],
@@ -27,7 +27,7 @@ export const changedPayments: readonly Rule[] = [
   {
     all: [
       new RegExp(
-        `\\b(?:we|i)(?:'ve| have| had)?(?: recently| just| now)? (?:chang(?:ed|ing)|switch(?:ed|ing)|moved|updat(?:ed|ing)) (?:\\S{1,12} ){0,3}(?:bank(?:s|ing)?|${account} ${details})\\b`,
+        `\\b(?:we|i)(?:'ve|'re| have| had| are)?(?: recently| just| now| also)? (?:chang(?:ed|ing)|switch(?:ed|ing)|moved|updat(?:ed|ing)) (?:\\S{1,12} ){0,3}(?:banks?|banking|bank account|(?:payment|wire|wiring|remittance|ach|payroll|beneficiary|direct deposit) ${details})\\b`,
         "i",
       ),
     ],
@@ -51,14 +51,14 @@ export const changedPayments: readonly Rule[] = [
   },
   {
     all: [
-      /\b(?:pay|transfer|send|wire|remit|direct|redirect|settle|make|deposit|forward)\b/i,
-      /\b(?:to|into|on) (?:the|this|our|my|an?) (?:following|new|other|different|alternative|below|updated) (?:\S{1,15} )?(?:bank )?(?:account|iban|beneficiary)\b/i,
+      /\b(?:pay|payments?|invoices?|salary|funds|money|transfer|send|wire|remit|direct|redirect|settle|make|deposit|forward)\b/i,
+      /\b(?:to|into|on) (?:the|this|our|my|an?) (?:following|new|other|different|alternative|alternate|below|updated|subsidiary'?s?|sister|parent|overseas|offshore|partner'?s?|personal) (?:\S{1,15} )?(?:bank )?(?:account|iban|beneficiary|details)\b|\b(?:bank|account|payment) details below\b/i,
     ],
   },
   {
     all: [
-      /\b(?:old|previous|former|current|usual|existing) (?:bank )?account\b/i,
-      /\b(?:clos(?:ed|ing)|frozen|blocked|under audit|audited|not (?:be )?used?|no longer|unavailable|inactive|suspended)\b/i,
+      /\b(?:old|previous|former|current|usual|existing|regular|normal|main) (?:bank )?account\b/i,
+      /\b(?:clos(?:ed|ing)|frozen|blocked|under audit|audited|not (?:be )?used?|(?:cannot|can't|can not|unable to) receive|no longer|unavailable|inactive|suspended)\b/i,
       /\b(?:pay(?:ment|ments)?|invoices?|transfers?|funds|wires?|remittances?)\b/i,
     ],
   },
@@ -68,6 +68,19 @@ export const changedPayments: readonly Rule[] = [
       /\b(?:pay(?:ments?|ing)?|transfers?|wires?)\b/i,
       /\b(?:old|previous|former) (?:bank )?(?:account|details|iban)\b/i,
     ],
+  },
+  {
+    all: [
+      /\b(?:disregard|ignore|do not use|don't use) (?:\S{1,12} ){0,3}(?:bank )?(?:account|iban|bank details)\b/i,
+      /\b(?:invoice|below|instead|new|following|attached|payments?|use)\b/i,
+    ],
+  },
+  {
+    all: [
+      /\b(?:opened|have|got) (?:another|a (?:new|different|second)) (?:bank )?account\b/i,
+      /\b(?:bank|pay|payments?|salary|send|transfer|invoices?|deposit|wire)\b/i,
+    ],
+    not: /\b(?:your (?:site|website|web ?site|shop|service|app)|with you)\b/i,
   },
   // An account number beside words of change.
   {
@@ -82,13 +95,13 @@ export const changedPayments: readonly Rule[] = [
   {
     all: [
       words(
-        "neue[nrs]?|geänderte[nrs]?|aktualisierte[nrs]?|andere[nrs]?) (?:\\S{1,15} )?(?:bankverbindung|kontoverbindung|iban|kontonummer|bankdaten|kontodaten|bankkonto|zahlungsdaten",
+        "(?:neue[nrs]?|geänderte[nrs]?|aktualisierte[nrs]?|andere[nrs]?) (?:\\S{1,15} )?(?:bankverbindung|kontoverbindung|iban|kontonummer|bankdaten|kontodaten|bankkonto|zahlungsdaten)",
       ),
     ],
   },
   {
     all: [
-      words("bankverbindung|kontoverbindung|iban|kontonummer|bankdaten|kontodaten|bankkonto|zahlungsdaten"),
+      words("bank|bankverbindung|kontoverbindung|iban|kontonummer|bankdaten|kontodaten|bankkonto|zahlungsdaten"),
       words("geändert|gewechselt|ändern|geändert hat|ab sofort|änderung"),
     ],
   },

@@ -9,14 +9,14 @@ export const toTheAgent: readonly Rule[] = [
   // "Ignore all previous instructions": in any of four languages.
   {
     all: [
-      /\b(?:ignore|disregard|forget|override|bypass|do not follow|don't follow|stop following|drop) (?:\S{1,15} ){0,4}(?:instructions?|prompts?|guidelines|directives|programming|system message|training|context above|(?:previous|prior|above|earlier) (?:rules|orders|directions|messages?|context))\b/i,
+      /\b(?:ignore|disregard|forget|override|bypass|do not follow|don't follow|stop following|drop) (?:\S{1,15} ){0,4}(?:instructions?|prompts?|guidelines|guidance|directives|programming|system message|training|context above|rules? that|rules (?:above|given)|(?:previous|prior|above|earlier) (?:rules|orders|directions|messages?|context))\b/i,
     ],
     not: /\b(?:assembly|installation|driving|doctor's|washing|cooking|unsubscribe|please ignore (?:this|my|our|the))\b/i,
   },
   {
     all: [
       words(
-        "(?:ignorier\\S*|vergiss|vergessen sie|missacht\\S*|befolge nicht|übergeh\\S*) (?:\\S{1,20} ){0,4}(?:anweisung(?:en)?|instruktion(?:en)?|vorgaben|systemprompt|prompts?|befehle|(?:bisherigen|vorherigen|früheren) regeln)",
+        "(?:ignorier\\S*|vergiss|vergessen sie|missacht\\S*|befolge nicht|halt\\S* (?:dich|sie sich) nicht an|übergeh\\S*) (?:\\S{1,20} ){0,4}(?:anweisung(?:en)?|instruktion(?:en)?|vorgaben|systemprompt|prompts?|befehle|(?:bisherigen|vorherigen|früheren) regeln)",
       ),
     ],
   },
@@ -62,6 +62,14 @@ export const toTheAgent: readonly Rule[] = [
   {
     all: [
       new RegExp(
+        `^(?:the |any |all )?${machine}s? (?:reading|processing|handling|answering) this\\b|^(?:the |any |you, the )?${machine}s? ?[,:] ?(?:please|you|before|when|if|do|don't|answer|reply|respond|ignore|send|approve|include|write|the following)\\b`,
+        "i",
+      ),
+    ],
+  },
+  {
+    all: [
+      new RegExp(
         `\\b(?:if|when|since|because|as|while) (?:you(?:'re| are)?|this is|you happen to be|being) ?(?:reading this as )?(?:an? |the )?(?:\\S{1,12} )?${machine}\\b`,
         "i",
       ),
@@ -92,9 +100,9 @@ export const toTheAgent: readonly Rule[] = [
   },
   {
     all: [
-      words("tu es|vous êtes|si tu|si vous|à l'attention|note pour|message (?:à|pour)"),
+      words("tu es|vous êtes|nouvelles? consignes?|si tu|si vous|à l'attention|note pour|message (?:à|pour)"),
       words(
-        "une? (?:ia|intelligence artificielle)|l'ia|modèle de langage|agent conversationnel|assistant (?:ia|virtuel|automatique)",
+        "une? (?:ia|intelligence artificielle)|l'ia|pour ia|modèle de langage|agent conversationnel|assistant (?:ia|virtuel|automatique)",
       ),
     ],
   },
@@ -107,6 +115,18 @@ export const toTheAgent: readonly Rule[] = [
   {
     all: [
       /\b(?:developer|debug|admin|god|dan|jailbreak|unrestricted) mode (?:is |has been )?(?:now )?(?:enabled|activated|on\b)|\bdo anything now\b/i,
+    ],
+  },
+  {
+    all: [
+      /^(?:as the )?(?:assistant|bot|robot) ?[,:] |\b(?:dear|hello|hi|hey) (?:ro)?bot\b|\b(?:whichever|whatever|any|the) (?:model|machine|bot|system|program|assistant) (?:that )?(?:processes|reads|handles|answers|is reading|is processing) this\b/i,
+    ],
+  },
+  {
+    all: [
+      words(
+        "(?:nachricht|hinweis|anweisung|achtung|notiz) ?:? (?:für|an) (?:den|die|das) (?:\\S{1,20} )?(?:assistent\\S*|agent\\S*|bot|modell|automat\\S*)",
+      ),
     ],
   },
   // Orders that only something that follows any words would carry out.
@@ -135,6 +155,36 @@ export const toTheAgent: readonly Rule[] = [
   {
     all: [/\b(?:human|approver|reviewer|supervisor|operator) (?:has )?(?:already |pre-?)approved (?:this|the|your)\b/i],
   },
+  {
+    all: [
+      /\b(?:when|while|before|after|once) (?:you )?(?:are )?(?:draft|drafting|generat(?:e|ing)|compos(?:e|ing)) (?:the|this|your|an?) (?:answer|reply|response|draft|email)\b/i,
+    ],
+  },
+  {
+    all: [/(?:^|\bplease |\bnow |\bmust |\bshould |, )pretend (?:to be|that you(?:'re| are)|you(?:'re| are))\b/i],
+  },
+  {
+    all: [
+      /\b(?:your|the) (?:hidden|secret|internal|initial|original|system) (?:configuration|instructions?|rules|settings|directives?)\b/i,
+      /\b(?:your|you|reveal|translate|print|show|ignore)\b/i,
+    ],
+  },
+  {
+    all: [
+      /\b(?:anyone|anybody|whoever|person|people|human|somebody|someone) (?:who )?(?:reviews?|approves?|checks?|reviewing|approving) (?:your|this|the) (?:answer|reply|response|draft)\b/i,
+    ],
+  },
+  {
+    all: [
+      /\b(?:print|repeat|output|show|reveal|quote|translate) (?:me )?(?:everything|all (?:the )?(?:text|words|messages?)|the (?:text|words)|what) (?:\S{1,12} ){0,3}(?:above|before)\b/i,
+    ],
+  },
+  {
+    all: [
+      /\b(?:human|manual) (?:approval|review|oversight) (?:is|has been|was) (?:\S{1,12} )?(?:off|disabled|not (?:needed|required|necessary)|unnecessary|waived|suspended)\b/i,
+    ],
+  },
+  { all: [/\b(?:respond|reply|answer) (?:only )?(?:in|with|as) (?:valid |a )?json\b/i] },
   {
     all: [
       /\b(?:include|insert|add|put|paste) (?:\S{1,20} ){0,6}(?:in|into|to) (?:your|the) (?:draft|rationale|generated (?:reply|response)|output)\b/i,
