@@ -17,9 +17,8 @@ import type { Identity } from "#streams/identity/decider.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
-import { draftEvents } from "../drafts/draftHistories.ts";
 import { loadThread } from "../threads/threads.ts";
-import { askedBefore, pendingSince, versionOf } from "./draftVersions.ts";
+import { askedBefore, earlierVersion, pendingSince, recentEvents } from "./draftVersions.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(
@@ -27,13 +26,15 @@ export async function approvalView(
   { draftId, draft, version, expiresAt }: { draftId: string; draft: Draft; version: number; expiresAt: string },
 ): Promise<ApprovalView> {
   const { state: identity } = await deps.identities.load(draft.identityId);
-  const events = await draftEvents(deps, draftId);
-  const { stored, making, rationale } = versionOf(events, version);
+  const { events, isWhole } = await recentEvents(deps.store, draftId);
+  const { stored, making, rationale } =
+    version === draft.version ? draft : await earlierVersion(deps.store, draftId, version);
   const content = await loadContent(deps.blobs, stored);
   const { state: thread } = await loadThread(deps, draft.threadId);
   const { row, answered, newer, held } = await deps.reads.snapshot(draft.workspaceId, (reads) =>
     readRows(reads, draftId, draft),
   );
+  const previous = await previousVersion(deps, events, version);
   const body = answered && (await bodyOf(deps, answered));
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
@@ -48,10 +49,10 @@ export async function approvalView(
     htmlRemoved: making.htmlRemoved ?? [],
     attachments: await attachmentFacts(deps.blobs, content.attachments),
     rationale: rationale ?? null,
-    previous: await previousVersion(deps, events, version),
+    previous,
     answers: answered && body ? messageOf(answered, body) : null,
     participants: thread.participants,
-    warnings: [],
+    warnings: previous === null && !isWhole ? [editedTooOften] : [],
     hints: answered && body ? hintsOf(answered, body) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
@@ -61,6 +62,9 @@ export async function approvalView(
     shownAt: deps.clock.now().toISOString(),
   };
 }
+
+const editedTooOften =
+  "So much happened to this draft that what changed since you may have been asked before is not shown: read all of it.";
 
 async function previousVersion(
   deps: Dependencies,

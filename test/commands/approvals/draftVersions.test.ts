@@ -1,5 +1,11 @@
 import { expect } from "chai";
-import { askedBefore, pendingSince, versionOf } from "#src/commands/approvals/draftVersions.ts";
+import {
+  askedBefore,
+  earlierVersion,
+  pendingSince,
+  recentEvents,
+  versionOf,
+} from "#src/commands/approvals/draftVersions.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import type { Recorded } from "#streams/event.ts";
 
@@ -51,5 +57,37 @@ describe("the versions of a draft", () => {
     const events = [submitted(), edited(2), returned, asked("a", 2)];
     expect(pendingSince(events)).to.equal(Date.parse(returned.metadata.at));
     expect(pendingSince(events.slice(0, 2))).to.equal(Date.parse(events[1]?.metadata.at ?? ""));
+  });
+
+  describe("of a draft that was edited a thousand times", () => {
+    const all = [submitted(), ...[asked("a", 1), notified("a")]].concat(
+      Array.from({ length: 1000 }, (_, at) => edited(at + 2, { because: "edit" })),
+    );
+    let read = 0;
+    const store = {
+      read: async (_: string, from = 0, count = Number.POSITIVE_INFINITY) => {
+        const events = all.slice(from, from + count);
+        read += events.length;
+        return events;
+      },
+      readLast: async () => ({ ...all.at(-1)!, revision: all.length - 1 }),
+    };
+    beforeEach(() => {
+      read = 0;
+    });
+
+    it("are read as far back as 200 events, and it is known that there are more", async () => {
+      const { events, isWhole } = await recentEvents(store, "d");
+      expect([events.length, isWhole, read]).to.deep.equal([200, false, 200]);
+      expect(askedBefore(events, 1001)).to.equal(null);
+    });
+
+    it("are found one by one without reading what came before", async () => {
+      expect((await earlierVersion(store, "d", 900)).stored.content?.subject).to.equal("900");
+      expect(read).to.be.at.most(200);
+      expect((await earlierVersion(store, "d", 1)).version).to.equal(1);
+      const missing = await earlierVersion(store, "d", 5000).catch((error: Error) => error.message);
+      expect(missing).to.include("has no version 5000");
+    });
   });
 });

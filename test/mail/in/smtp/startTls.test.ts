@@ -266,5 +266,9 @@ describe("STARTTLS at the mail receiver", function () {
 });
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await pause(10);
+  const deadline = Date.now() + 20_000;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`still not so: ${isSo}`);
+    await pause(10);
+  }
 }
