@@ -8,6 +8,9 @@ import type { Letter } from "./letter.ts";
 /** Of an example within a sentence. */
 const exampleLength = 100;
 
+/** A whole name: what a file is, its end says. */
+const fileNameLength = 300;
+
 /** More addresses than an answer to a person usually has. */
 const manyRecipients = 5;
 
@@ -102,7 +105,9 @@ const filesWithWarnings: Rule = ({ attachments }) => {
   const found = attachments.filter(({ warning }) => warning !== null);
   return found.length === 0
     ? undefined
-    : found.map(({ name, warning }) => `The file ${named(name)}: ${visibleLine(warning ?? "")}`).join(" ");
+    : found
+        .map(({ name, warning }) => `The file ${named(name, fileNameLength)}: ${visibleLine(warning ?? "")}`)
+        .join(" ");
 };
 
 const unreadableHtml: Rule = (_, letter) =>

@@ -85,7 +85,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   reduceStoredHtml(deps, settings.onReduced),
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
-  tellOfStops(deps, settings.provider),
   tellOutcomes(deps, settings.provider),
+  tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
 ];

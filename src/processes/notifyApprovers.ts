@@ -4,10 +4,12 @@ import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
+import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
+import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
@@ -28,7 +30,7 @@ type Asking = {
 /**
  * A draft that waits for a person is shown to its approvers: when it is submitted, whenever it changes, and when the agent asks again; to
  * those of the secondary channel once it escalated; to the new approver after a change of the channel; and with a new link, once a version
- * and cause, where one was closed.
+ * and cause, where one was closed; and when an approver lets our mail come again that was stopped.
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
@@ -56,7 +58,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       return undefined;
     }
     const waited = asking.again && asking.inMs !== undefined;
-    const payload = { slot, escalated, happenedAt, tries: waited ? tries : tries + 1 };
+    // However long it waits for room: nobody is left unasked by our own measure.
+    const payload = waited ? { slot, escalated, tries } : { slot, escalated, happenedAt, tries: tries + 1 };
     await timers.set({ key: draftId, name, inMs, payload });
     return undefined;
   }
@@ -88,7 +91,26 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     const slots = changedSlots(changes);
     if (slots.length === 0) return undefined;
     if (!(await context.reached(event.position, ["drafts"]))) return { waitFor: event.position, of: ["drafts"] };
-    const identityId = idOf(event.stream);
+    return askOfPending({ identityId: idOf(event.stream), slots }, event, context);
+  }
+
+  /** They were not reached while it was stopped. */
+  async function onResumed(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+    const of: readonly ReadModel[] = ["identities", "drafts"];
+    if (!(await context.reached(event.position, of))) return { waitFor: event.position, of };
+    for (const naming of await identitiesNaming(deps, event.data as ServiceMailEvent["data"])) {
+      const waiting = await askOfPending(naming, event, context);
+      if (waiting) return waiting;
+    }
+    return undefined;
+  }
+
+  /** Asks about an identity's pending drafts through these channels, but where they were asked already. */
+  async function askOfPending(
+    { identityId, slots }: { identityId: string; slots: ChannelSlot[] },
+    event: Recorded,
+    context: ProcessContext,
+  ): Promise<WaitFor | undefined> {
     const workspaceId = event.metadata.workspaceId as string;
     const { state: identity } = await deps.identities.load(identityId);
     for (const draftId of await draftIdsOfIdentity(deps.reads, workspaceId, { identityId, statuses: ["pending"] })) {
@@ -106,7 +128,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
 
   return {
     name: "notifyApprovers",
-    categories: ["draft", "identity"],
+    categories: ["draft", "identity", "serviceMail"],
     keyOf: (event) => idOf(event.stream),
     on: {
       DraftSubmitted: onDraft,
@@ -116,6 +138,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       DraftEscalated: onEscalated,
       ApprovalLinkClosed: onLinkClosed,
       IdentityUpdated: onIdentityUpdated,
+      ServiceMailResumed: onResumed,
     },
     onTimer: ({ key, payload }, context) => {
       const { slot = "primary", escalated = null, tries, happenedAt } = payload as Partial<Asking> & { tries: number };

@@ -1,5 +1,4 @@
 import { livingIdentities } from "#projections/identities/queries.ts";
-import { unlinked } from "#src/channels/email/excerpt.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -32,9 +31,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       const { state: identity } = await deps.identities.load(identityId);
       const subject = "About a reply that was approved";
       const sender = quoted(identity.emailAddress);
-      const text = `${happened}
-
-Sender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
+      const text = `${happened}\n\nSender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
         await tell({ identityId, threadId, ...about(event), to, subject, text }, context);
       }
@@ -98,8 +95,8 @@ Sender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
   };
 }
 
-/** An address that a tenant chose, which is no link. A subject has none of it. */
-const quoted = (address: string): string => `“${unlinked(shortLine(address, 100))}”`;
+/** An address that a tenant chose. A subject has none of it. */
+const quoted = (address: string): string => `“${shortLine(address, 100)}”`;
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),

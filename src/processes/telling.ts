@@ -1,6 +1,8 @@
+import { unlinked } from "#src/channels/email/excerpt.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
+import type { NoticeKind } from "#src/commands/serviceMail/withheld.ts";
 import { html } from "#src/html/html.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { Recorded } from "#streams/event.ts";
@@ -10,6 +12,11 @@ import type { ProcessContext, Timer } from "./process.ts";
 
 /** One mail to one approver about one event. `text`: paragraphs, with an empty line between them. */
 export type News = {
+  /**
+   * By default an outcome. What loosens the approval of drafts counts as one too: no flood of other mail and no pause keeps it from those who lose
+   * their say.
+   */
+  kind?: NoticeKind;
   identityId: string;
   threadId: string;
   eventId: string;
@@ -26,14 +33,14 @@ export const about = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt:
 /** Mails news to approvers, and tries again a few times. The same news have the same Message-ID. What is older than a day is no news. */
 export function createTelling(deps: Dependencies, provider: MailProvider) {
   async function tell(news: News, { timers }: ProcessContext, tries = 0): Promise<void> {
-    const { identityId, threadId, eventId, happenedAt, to, subject, text } = news;
+    const { kind = "outcome", identityId, threadId, eventId, happenedAt, to, subject } = news;
     if (isOldNews(deps, happenedAt)) return;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
+    // It quotes names, reasons and subjects by others, and has no link of our own.
+    const text = unlinked(news.text);
     const body = html`${text.split("\n\n").map((paragraph) => html`<p>${paragraph}</p>\n`)}`.toString();
     const { workspaceId } = (await deps.identities.load(identityId)).state;
-    // What loosens the approval of drafts counts as an outcome too: no flood of other mail and no pause keeps it from those who lose their say.
-    const ours = { kind: "outcome", workspaceId, origin } as const;
-    const outcome = await sendNotice(deps, provider, { ...ours, to, subject, text, html: body });
+    const outcome = await sendNotice(deps, provider, { kind, workspaceId, origin, to, subject, text, html: body });
     if (outcome.sent || !outcome.again) return;
     const waits = outcome.inMs !== undefined;
     const inMs = outcome.inMs ?? reachAgainAfter(tries);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
+import { bounceOf } from "#test/support/bounce.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { cause } from "./sendWorld.ts";
 
@@ -78,6 +79,25 @@ describe("approval channels of pending drafts", function () {
     expect((await draftOf(draftId)).decided_by).to.include({ kind: "email_link", id: to });
     expect((await typesOf(draftId)).filter((type) => type === "DraftEscalated")).to.have.length(1);
     expect(await mailsTo(to)).to.have.length(1);
+  });
+
+  it("escalate at once where the first one's mailbox sends the approval mail back", async () => {
+    const [gone, second] = ["gone@approvers.example", "instead@approvers.example"];
+    const settings = {
+      approvalChannel: email(gone),
+      secondaryApprovalChannel: email(second),
+      escalationDelayMinutes: 600,
+    };
+    const { draftId } = await pending(settings);
+    await until(async () => (await mailsTo(gone)).length > 0);
+    const report = bounceOf((await mailsTo(gone))[0]!.messageId);
+    await service.deliver(service.deps.settings.approvalsFrom, report, { from: "" });
+    await until(async () => (await mailsTo(second)).length > 0);
+    await until(async () => (await draftOf(draftId)).notification_status.state === "sent");
+    const types = await typesOf(draftId);
+    expect(types.slice(types.indexOf("NotificationFailed"))).to.deep.equal([
+      ...["NotificationFailed", "DraftEscalated", "ApproversAsked", "ApproversNotified"],
+    ]);
   });
 
   it("keep the first one's link as good after the escalation, until somebody decides", async () => {

@@ -3,6 +3,7 @@ import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { confirmDelivery } from "#src/processes/confirmDelivery.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
+import { bounceOf } from "#test/support/bounce.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, type SendWorld } from "./sendWorld.ts";
@@ -131,26 +132,3 @@ describe("delivery_status of an outbound message", function () {
     expect(history).to.include.members(["DeliveryDelivered", "DeliveryBounced"]);
   });
 });
-
-const bounceOf = (rfcMessageId: string): string =>
-  [
-    "Message-ID: <report@mx.example>",
-    "From: MAILER-DAEMON@mx.example",
-    "Subject: Undelivered mail",
-    "Date: Mon, 16 Nov 2026 10:05:00 +0000",
-    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
-    "",
-    "--b",
-    "Content-Type: message/delivery-status",
-    "",
-    "Action: failed",
-    "Status: 5.1.1",
-    "",
-    "--b",
-    "Content-Type: text/rfc822-headers",
-    "",
-    `Message-ID: ${rfcMessageId}`,
-    "",
-    "--b--",
-    "",
-  ].join("\r\n");

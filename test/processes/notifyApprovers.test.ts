@@ -3,6 +3,7 @@ import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
+import type { TimerChange } from "#src/work/endings.ts";
 import { fire, tell } from "#test/support/processContext.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
@@ -33,6 +34,11 @@ async function world(failures = 0) {
   const channels: Channels = { email: channel, telegram: channel, slack: channel };
   const process = notifyApprovers(made.node, channels);
   const timers: Timer[] = [];
+  const onTimer = (change: TimerChange) => {
+    const { key, name } = "set" in change ? change.set : { key: change.cancel, name: change.name };
+    const others = timers.filter((timer) => timer.key !== key || timer.name !== name);
+    timers.splice(0, timers.length, ...others, ...("set" in change ? [change.set] : []));
+  };
   return {
     ...made,
     asked,
@@ -40,10 +46,11 @@ async function world(failures = 0) {
     timers,
     async tellAll() {
       for (const event of [...made.log.all]) {
-        if (event.stream.startsWith("draft-")) await tell(process, event, { timers });
+        if (event.stream.startsWith("draft-")) await tell(process, event, { onTimer });
       }
     },
-    fire: (timer: Timer) => fire(process, timer, { timers }),
+    tellEdited: () => tell(process, made.log.all.findLast(({ type }) => type === "DraftEdited")!, { onTimer }),
+    fire: (timer: Timer) => fire(process, timer, { onTimer }),
   };
 }
 
@@ -80,6 +87,16 @@ describe("notifying approvers", () => {
     await advance(30 * minute);
     await fire(timers[0] as Timer);
     expect(asked).to.deep.equal(["first@approvers.example v1"]);
+  });
+
+  it("asks once about a version that came while the one before was still to be tried again", async () => {
+    const { submit, edit, tellAll, tellEdited, asked, timers } = await world(1);
+    const draftId = await submit();
+    await tellAll();
+    expect(timers).to.have.length(1);
+    await edit(draftId, "Another answer.");
+    await tellEdited();
+    expect([asked, timers]).to.deep.equal([["first@approvers.example v2"], []]);
   });
 
   it("asks nobody about what is decided", async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { apiKeyDecider } from "#streams/apiKey/decider.ts";
 import { approvalReplyDecider } from "#streams/approvalReply/decider.ts";
@@ -10,6 +11,7 @@ import { filingDecider } from "#streams/filing/decider.ts";
 import type { FilingEvent } from "#streams/filing/events.ts";
 import { identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent } from "#streams/identity/events.ts";
+import { isReservedLocalPart, reservedLocalParts } from "#streams/identity/reservedLocalParts.ts";
 import { inboxDecider } from "#streams/inbox/decider.ts";
 import { quotaDecider } from "#streams/quota/decider.ts";
 import type { QuotaEvent } from "#streams/quota/events.ts";
@@ -166,6 +168,9 @@ describe("filing decisions", () => {
   });
 });
 
+/** In full-width letters. */
+const wide = (text: string) => text.replace(/[a-z]/g, (letter) => String.fromCodePoint(letter.charCodeAt(0) + 0xfee0));
+
 describe("an identity", () => {
   const created = (different = {}): IdentityEvent => ({ type: "IdentityCreated", data: identityCreated(different) });
   const update = (changes: Record<string, unknown>, mayLoosen = false) =>
@@ -227,6 +232,20 @@ describe("an identity", () => {
     given(identityDecider, guarded)
       .when(update({ displayName: "Help" }))
       .thenTypes("IdentityUpdated");
+  });
+
+  it("has no name that speaks for a shared domain, with a tag or dots neither; each of them is in the contract", () => {
+    const contract = readFileSync(new URL("../../src/http/docs/contract.md", import.meta.url), "utf8");
+    for (const name of reservedLocalParts) {
+      expect(contract).to.include(`\`${name}\``);
+      const dotted = [...name].join(".");
+      for (const written of [name, name.toUpperCase(), `${name}+`, `${name}+a+b`, dotted, `${dotted}+x`, wide(name)]) {
+        expect(isReservedLocalPart(written), written).to.equal(true);
+      }
+      for (const other of [`${name}s`, `x${name}`, `${name}-team`, `my.${name}`, `+${name}`, ""]) {
+        expect(isReservedLocalPart(other), other).to.equal(false);
+      }
+    }
   });
 
   it("escalates after an hour where a secondary channel is set without a delay", () => {

@@ -2,7 +2,7 @@ import { diffLines, diffWordsWithSpace } from "diff";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { ApprovalView, PreviousVersion } from "../approvalView.ts";
-import { letterOf } from "../letter.ts";
+import { type Letter, letterOf } from "../letter.ts";
 import { letterHead } from "./fields.ts";
 import { foldQuote } from "./quotes.ts";
 
@@ -23,13 +23,18 @@ export type Changes = {
 /** Longer texts are compared by lines: by words would take long. */
 const most = { words: 40_000, edits: 1_000, context: 60, island: 12 };
 
+/** `letter`: the version that is asked about now. */
 export function changesSince(
-  view: Pick<ApprovalView, "version" | "content" | "textDerived" | "previous" | "rationale" | "answers">,
+  view: Pick<ApprovalView, "content" | "previous" | "rationale" | "answers">,
+  letter: Letter,
 ): Changes | null {
-  const { previous } = view;
+  const { previous, answers } = view;
   if (previous === null) return null;
   const fields = fieldChanges(previous.content, view.content);
-  const [before, after] = [readingOf(previous, view), readingOf(view, view)];
+  // Whether its two forms differed among themselves is not asked any more.
+  const earlier = letterOf(previous.content, { textDerived: true });
+  const before = readingOf(earlier, { content: previous.content, answers });
+  const after = readingOf(letter, view);
   const pieces = before === after ? [] : diffOf(before, after);
   const isSame = previous.content.body_html === view.content.body_html && before === after;
   const sentences = [
@@ -49,12 +54,10 @@ const reasons: Partial<Record<string, string>> = {
   html_reduced: "The service made a new version with HTML that every mail program can show.",
 } satisfies Record<PreviousVersion["because"][number], string>;
 
+type Read = Pick<ApprovalView, "content" | "answers">;
+
 /** What most recipients read: the words of the HTML if it can be shown, else the plain text; without what is quoted of the answered message. */
-function readingOf(
-  { content, textDerived }: Pick<PreviousVersion, "content" | "textDerived">,
-  { answers }: Pick<ApprovalView, "answers">,
-): string {
-  const { html, text } = letterOf(content, { textDerived });
+function readingOf({ html, text }: Letter, { content, answers }: Read): string {
   if (html !== null && html !== "unreadable") {
     return foldQuote(html.asText, { signature: html.signatureAsText, answers }).text;
   }

@@ -78,7 +78,7 @@ export function reviewCard(view: ApprovalView): ReviewCard {
     warnings: approvalWarnings(view, letter, links),
     hints: view.hints.map(visibleLine),
     newer: view.newerMessage && messageSaid(view.newerMessage),
-    changes: changesSince(view),
+    changes: changesSince(view, letter),
     letter: cardLetter(view, letter, links),
     rationale: view.rationale ? visible(view.rationale).trim() : null,
     answers: view.answers && answered(view.answers),

@@ -62,7 +62,8 @@ async function handOver(deps: Dependencies, provider: MailProvider, notice: Noti
     const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, mayWrite);
     if (keptBack) return { outcome: keptBack, mayHaveLeft: false };
     if (outcome.kind === "accepted") return { outcome: { sent: true }, mayHaveLeft: true };
-    return { outcome: failed(outcome.message), mayHaveLeft: outcome.kind === "unknown" };
+    const again = outcome.kind !== "refused" || outcome.retryable;
+    return { outcome: { ...failed(outcome.message), again }, mayHaveLeft: outcome.kind === "unknown" };
   } catch (error) {
     return { outcome: failed((error as Error).message), mayHaveLeft: false };
   }

@@ -17,4 +17,4 @@ export function withFooter(bodies: Bodies, { to, stopUrl }: { to: string; stopUr
 }
 
 const style =
-  "margin:16px auto;max-width:600px;padding:0 20px;font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:12px;line-height:1.5;color:#4f5b69;";
+  "margin:16px auto;max-width:600px;padding:0 20px;font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:12px;line-height:1.5;overflow-wrap:anywhere;word-break:break-word;color:#4f5b69;";

@@ -127,6 +127,8 @@ describe("words of others, wherever people read them", function () {
       expect(subject, mail).not.to.match(/[\r\n]/);
       show(`${mail}: text`, "text", text);
       show(`${mail}: html`, "html", html ?? "");
+      const [stop = ""] = text.match(/https?:\/\/\S+\/stop\/\S+/) ?? [];
+      show(`${mail}: the page that stops it`, "html", await page(new URL(stop).pathname));
     }
     const stop = /\/stop\/[\w.-]+/.exec((await approvalMails(service))[0]?.text ?? "")?.[0] as string;
     show("the page that stops mail", "html", await page(stop));

@@ -332,6 +332,8 @@ describe("the review card", () => {
       ["b", "text/plain", null],
     ]);
     expect(shown.warnings).to.deep.equal(["The file “a.pdf”: It can run code."]);
+    const long = { ...files[1]!, name: `${"a".repeat(200)}.exe` };
+    expect(card({ attachments: [long] }).warnings[0]).to.include(".exe”");
   });
 
   it("lets no name end the quotes it stands in", () => {

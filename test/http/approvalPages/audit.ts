@@ -20,7 +20,7 @@ export function audit(): string[] {
 
   for (const element of all) {
     const { width, height } = element.getBoundingClientRect();
-    if (element.matches("button, summary, a, textarea") && (height < 43.5 || width < 44)) {
+    if (element.matches("button, summary, a, textarea, input:not([type=hidden])") && (height < 43.5 || width < 44)) {
       found.push(`too small to press: ${element.textContent} ${width}x${height}`);
     }
     if (element.matches("textarea, input:not([type=hidden])") && !(element as HTMLInputElement).labels?.length)

@@ -20,7 +20,7 @@ const views = {
   rightToLeft,
   hostile,
   longWords,
-  newer: { ...ordinary, newerMessage: newer },
+  newer: { ...ordinary, newerMessage: newer, codeTriesLeft: 5 },
 };
 
 if (!executablePath) console.log("  approval pages in a browser: left out, no chromium is installed here");
@@ -90,6 +90,18 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     expect(pages.decided.map(({ decision, reason }) => [decision, reason])).to.deep.equal([
       ["reject", "Offer the refund"],
     ]);
+  });
+
+  it("asks for a code by a field of digits, and is decided by the keyboard alone", async () => {
+    pages.view = { codeTriesLeft: 5 };
+    const { page } = await open(`/a/${token}`, { ...phone, javaScriptEnabled: false });
+    await page.getByRole("button", { name: "Approve & send" }).click();
+    expect(pages.decided).to.deep.equal([]);
+    await page.getByRole("textbox", { name: "Code (the four digits in the approval mail)" }).first().focus();
+    await page.keyboard.type("4831");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { level: 1, name: "Approved and on its way" }).waitFor();
+    expect(pages.decided.map(({ decision, code }) => [decision, code])).to.deep.equal([["approve", "4831"]]);
   });
 
   it(`is not decided by ${visits} visits of a browser that runs script and looks at everything`, async () => {

@@ -1,5 +1,8 @@
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import pg from "pg";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
@@ -9,12 +12,16 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { connectDatabase } from "#src/postgres/database.ts";
 import { readModelsStandStill } from "#src/subscriptions/standstill.ts";
 import { nobodyPlans } from "#src/work/standstill.ts";
+import { startSender } from "#test/mail/in/smtpSender.ts";
 import { asking } from "#test/support/asking.ts";
 import { type Beside, startBeside } from "#test/support/besideInProcess.ts";
 import { operator } from "#test/support/cause.ts";
+import { certificateOf } from "#test/support/certificate.ts";
+import { itInFull } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { createTestDatabase } from "#test/support/postgres.ts";
 import { startService, type TestService } from "#test/support/service.ts";
+import { testSettings } from "#test/support/settings.ts";
 import { rawExchange, serveRoutes } from "../framework/support.ts";
 
 describe("/readyz", function () {
@@ -346,10 +353,18 @@ describe("what is told to whom of a part that is not ready", () => {
 describe("the service on SIGTERM", function () {
   this.timeout(60_000);
   let service: TestService;
+  let greeted: string;
+  let folder: string;
   let streamed: { begun: boolean; ended: boolean };
   let request: { received: string; late: unknown };
   before(async () => {
-    service = await startService({ env: { SMTP_IN_MAX_DATABASE_MB: "1" } });
+    const { certFile, keyFile } = await certificateFiles();
+    service = await startService({
+      env: { SMTP_IN_MAX_DATABASE_MB: "1", SMTP_IN_TLS_CERT: certFile, SMTP_IN_TLS_KEY: keyFile },
+    });
+    const sender = await startSender(service.smtpPort);
+    greeted = await sender.say("EHLO a");
+    sender.hangUp("end");
     await service.logged(({ msg }) => msg === "no mail is taken until there is room on the disk");
     const ready = (await (await fetch(`${service.url}/readyz`)).json()) as any;
     expect(ready.parts.map(({ name }: { name: string }) => name)).to.include("smtp");
@@ -366,7 +381,18 @@ describe("the service on SIGTERM", function () {
     await ended;
     request = { received: received(), late };
   });
-  after(() => service?.stop());
+  after(async () => {
+    await service?.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  async function certificateFiles() {
+    folder = await mkdtemp(join(tmpdir(), "countersign-certificate-"));
+    const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+    const { cert, key } = certificateOf("mx.agents.example");
+    await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
+    return { certFile, keyFile };
+  }
 
   async function openStream() {
     const headers = { Authorization: `Bearer ${service.apiKey}` };
@@ -392,6 +418,10 @@ describe("the service on SIGTERM", function () {
     return { socket, received: () => received, rest: body.slice(half) };
   }
 
+  it("had offered STARTTLS, with the certificate of its settings", () => {
+    expect(greeted).to.match(/STARTTLS/);
+  });
+
   it("ends a stream of events with its end, and itself in order", () => {
     expect(streamed).to.deep.equal({ begun: true, ended: true });
     expect(service.exitCode(), service.output()).to.equal(0);
@@ -402,5 +432,33 @@ describe("the service on SIGTERM", function () {
     expect(request.received).to.match(/HTTP\/1\.1 200 OK/);
     expect(request.received).to.contain("Renamed at the last moment");
     expect(service.exitCode(), service.output()).to.equal(0);
+  });
+});
+
+describe("the service in production", function () {
+  this.timeout(60_000);
+
+  itInFull("starts on the settings that it needs, and warns of those that are missing", async () => {
+    const service = await startService({
+      env: {
+        NODE_ENV: "production",
+        MAIL_PROVIDER: "outbox",
+        SECRETS_KEYS: testSettings.SECRETS_KEYS,
+        ROLES: "api,smtp",
+      },
+    });
+    try {
+      await service.logged(({ msg }) => /^mail comes in unencrypted: set SMTP_IN_TLS_CERT/.test(msg));
+      await service.logged(({ msg }) =>
+        /^mail is caught in the outbox, which nobody can open: set OUTBOX_TOKEN/.test(msg),
+      );
+      for (const path of ["/outbox", "/outbox.json"]) expect((await fetch(service.url + path)).status).to.equal(404);
+      expect(await (await fetch(service.url)).text()).not.to.include("/outbox");
+      const sender = await startSender(service.smtpPort);
+      expect(await sender.say("EHLO a")).to.not.match(/STARTTLS/);
+      sender.hangUp("end");
+    } finally {
+      await service.stop();
+    }
   });
 });

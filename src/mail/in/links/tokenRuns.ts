@@ -6,7 +6,7 @@ export type TokenRun = { run: string; start: number; end: number };
 /** 32 random bytes in base64url. */
 const tokenLength = 43;
 /** Nothing of base64url stands around it; or it stands where a link has its token, whatever follows. */
-const runs = new RegExp(`(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/a/)[\\w-]{${tokenLength}}`, "g");
+const runs = new RegExp(`(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/[al]/)[\\w-]{${tokenLength}}`, "g");
 
 /** An address as one gateway writes it: `_` for a slash, `-XX` for what others write `%XX`. */
 const dashed = /urldefense\.proofpoint\.com\/v2\/url\?u=([\w.=-]+)/gi;

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { mkdtemp, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -190,7 +191,7 @@ describe("STARTTLS at the mail receiver", function () {
       folder = await mkdtemp(join(tmpdir(), "countersign-certificate-"));
       files = { certFile: join(folder, "cert.pem"), keyFile: join(folder, "key.pem") };
       said = [];
-      await write(first);
+      write(first);
       const log = {
         info: () => void said.push({ level: "info" }),
         warn: ({ fault }: { fault: string }) => void said.push({ level: "warn", fault }),
@@ -204,9 +205,10 @@ describe("STARTTLS at the mail receiver", function () {
       await rm(folder, { recursive: true });
     });
 
-    const write = async ({ cert, key }: Pem) => {
-      await writeFile(files.certFile, cert);
-      await writeFile(files.keyFile, key);
+    /** Both before the next look: two looks in a row that find half of it would be told of it. */
+    const write = ({ cert, key }: Pem) => {
+      writeFileSync(files.certFile, cert);
+      writeFileSync(files.keyFile, key);
     };
     const isShown = async ({ cert }: Pem) => {
       const sender = await connect(relay);
@@ -219,7 +221,7 @@ describe("STARTTLS at the mail receiver", function () {
     it("shows new connections the new certificate, while those under way go on with theirs", async () => {
       const before = await secured();
       expect(await isShown(first)).to.equal(true);
-      await write(second);
+      write(second);
       await until(() => isShown(second));
       expect(await send(before)).to.match(/^250/);
       expect(said).to.deep.equal([{ level: "info" }]);
@@ -241,10 +243,10 @@ describe("STARTTLS at the mail receiver", function () {
       ["has no key", { cert: second.cert, key: second.cert }, /SMTP_IN_TLS_KEY \(.*\) holds no private key/],
     ] as const) {
       it(`keeps the certificate that it has where a new one ${what}, warns once, and takes the next good one`, async () => {
-        await write(change);
+        write(change);
         await until(async () => said.length > 0);
         expect(await isShown(first)).to.equal(true);
-        await write(second);
+        write(second);
         await until(() => isShown(second));
         expect(said.map(({ level }) => level)).to.deep.equal(["warn", "info"]);
         expect(said[0]?.fault).to.match(fault).and.not.include("BEGIN");
@@ -256,7 +258,7 @@ describe("STARTTLS at the mail receiver", function () {
       const missing = await openCertificate({ ...files, keyFile: join(folder, "none.pem") }, { log }).catch((e) => e);
       expect(missing).to.be.instanceOf(StartError);
       expect(missing.message).to.match(/^SMTP_IN_TLS_KEY \(.*none\.pem\) cannot be read: ENOENT\.$/);
-      await write({ cert: first.cert, key: second.key });
+      write({ cert: first.cert, key: second.key });
       const mixed = await openCertificate(files, { log }).catch((e) => e);
       expect(mixed.message).to.match(/^The key of SMTP_IN_TLS_KEY .* is not that of the certificate/);
     });
@@ -264,5 +266,9 @@ describe("STARTTLS at the mail receiver", function () {
 });
 
 async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await pause(10);
+  const deadline = Date.now() + 20_000;
+  while (!(await isSo())) {
+    if (Date.now() > deadline) throw new Error(`still not so: ${isSo}`);
+    await pause(10);
+  }
 }

@@ -1,0 +1,34 @@
+import { livingIdentities } from "#projections/identities/queries.ts";
+import { mailboxOf } from "#src/mail/out/measure/measure.ts";
+import type { Identity } from "#streams/identity/decider.ts";
+import { type ChannelSlot, channelOf } from "../approvals/askApprovers.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Stoppable } from "./stopLinks.ts";
+
+/** An identity of whose channels some are the mailbox; `others`: the addresses of its other mail channels. */
+export type Naming = { identityId: string; slots: ChannelSlot[]; others: string[] };
+
+/** The workspace's identities that name this mailbox, by whatever spelling, as an approver. */
+export async function identitiesNaming(deps: Dependencies, { workspaceId, address }: Stoppable): Promise<Naming[]> {
+  const found: Naming[] = [];
+  for (const { id: identityId } of await livingIdentities(deps.reads, workspaceId)) {
+    const { state } = await deps.identities.load(identityId);
+    const isIt = (slot: ChannelSlot): boolean => mailboxIn(state, slot) === mailboxOf(address);
+    const slots = bothSlots.filter(isIt);
+    const others = bothSlots.filter((slot) => !isIt(slot)).flatMap((slot) => addressIn(state, slot) ?? []);
+    if (slots.length > 0) found.push({ identityId, slots, others });
+  }
+  return found;
+}
+
+const bothSlots: readonly ChannelSlot[] = ["primary", "secondary"];
+
+function addressIn(identity: Identity, slot: ChannelSlot): string | undefined {
+  const channel = channelOf(identity, slot);
+  return channel?.type === "email" ? (channel.config.to as string) : undefined;
+}
+
+function mailboxIn(identity: Identity, slot: ChannelSlot): string | undefined {
+  const address = addressIn(identity, slot);
+  return address === undefined ? undefined : mailboxOf(address);
+}
