@@ -374,14 +374,15 @@ describe("attacks on approvals", function () {
         return approvalDecisions({ ...deps, drafts: { ...drafts, handle } });
       };
       const instances = [instance(), instance()];
-      const results = await Promise.all(
-        Array.from({ length: guessers }, (_, n) => {
-          const decision = n % 3 === 0 ? ("reject" as const) : ("approve" as const);
-          const guess = n === guessers - 1 ? code : otherThan(code, n + 1);
-          const caller = { reason: undefined, ip: undefined, userAgent: undefined, requestId: undefined };
-          return instances[n % 2]!.decide({ token, decision, code: guess, ...caller });
-        }),
-      );
+      const guess = (n: number, typed: string) => {
+        const decision = n % 3 === 0 ? ("reject" as const) : ("approve" as const);
+        const caller = { reason: undefined, ip: undefined, userAgent: undefined, requestId: undefined };
+        return instances[n % 2]!.decide({ token, decision, code: typed, ...caller });
+      };
+      const wrong = Array.from({ length: guessers - 1 }, (_, n) => guess(n, otherThan(code, n + 1)));
+      // Who has the right one is judged after the others of its instance.
+      await until(async () => waiting === guessers - 1);
+      const results = await Promise.all([...wrong, guess(guessers - 1, code)]);
       const kinds = results.map(({ kind }) => kind).sort();
       expect(kinds).to.deep.equal([...Array(guessers - 4).fill("closed"), ...Array(4).fill("code_wrong")]);
       expect(results.flatMap((each) => ("triesLeft" in each ? [each.triesLeft] : [])).sort()).to.deep.equal([
