@@ -118,3 +118,54 @@ export async function draftOfToken(
   );
   return rows[0];
 }
+
+/** How many other drafts are open at a mailbox (in lower case); counted no further than `most`. */
+export async function openRequests(
+  reads: Reads,
+  workspaceId: string,
+  { address, besides, most }: { address: string; besides: string; most: number },
+): Promise<number> {
+  const { rows } = await reads.of(workspaceId).query<{ count: number }>(
+    `select count(*)::int as count from (
+       select 1 from approval_requests
+       where workspace_id = $1 and address = $2 and open and draft_id <> $3 limit $4
+     ) counted`,
+    [workspaceId, address, besides, most],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export type WaitingRequest = {
+  draft_id: string;
+  notification_id: string;
+  slot: "primary" | "secondary";
+  version: number;
+  tries: number;
+  since: Date;
+};
+
+/** The requests that wait for one mail to a mailbox (in lower case), the oldest first. */
+export async function waitingRequests(
+  reads: Reads,
+  workspaceId: string,
+  { address, most }: { address: string; most: number },
+): Promise<WaitingRequest[]> {
+  const { rows } = await reads.of(workspaceId).query<WaitingRequest>(
+    `select draft_id, notification_id, slot, version, tries, since from approval_requests
+     where workspace_id = $1 and address = $2 and open and bundled and state = 'waiting'
+     order by since, draft_id limit $3`,
+    [workspaceId, address, most],
+  );
+  return rows;
+}
+
+/** The ids of the drafts of a list, by the SHA-256 of its token: those that wait for a decision first, then the oldest. */
+export async function draftIdsOfList(reads: Reads, workspaceId: string, listSha256: string): Promise<string[]> {
+  const { rows } = await reads.of(workspaceId).query<{ id: string }>(
+    `select draft.id from approval_lists list join drafts draft on draft.id = list.draft_id
+     where list.workspace_id = $1 and list.list_sha256 = $2
+     order by draft.status = 'pending' desc, draft.id`,
+    [workspaceId, listSha256],
+  );
+  return rows.map(({ id }) => id);
+}

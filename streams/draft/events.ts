@@ -25,6 +25,10 @@ export type Asked = {
   channel: { slot: "primary" | "secondary"; type: string; address?: string | null };
   tokens: DecisionToken[];
   expiresAt: string;
+  /** It was not mailed by itself: one mail named it among others. */
+  bundled?: true;
+  /** The list that such a mail leads to: the SHA-256 of its token. Absent while the request waits for its mail, and has no tokens yet. */
+  listSha256?: string;
 };
 
 /** Why there is another version: somebody edited it, or the service itself made it. */
