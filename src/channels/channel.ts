@@ -9,11 +9,15 @@ export type ApprovalRequest = {
   /** Where each choice is made; each carries a token of its own. */
   links: Record<Decision, string>;
   /** Whose draft it is, and an id for this very question. */
+  workspaceId: string;
   origin: { identityId: string; threadId: string; attemptId: string };
 };
 
-/** `again`: trying later may help. `error` is a sentence that explains why no approver was reached. */
-export type Answer = { reached: true } | { reached: false; error: string; again: boolean };
+/**
+ * `again`: trying later may help. `error` is a sentence that explains why no approver was reached. `inMs`: the request only waits for room in the
+ * service's own measure of mail, which there is after so many milliseconds. That is no failed try: it is asked then, however often it has to wait.
+ */
+export type Answer = { reached: true } | { reached: false; error: string; again: boolean; inMs?: number };
 
 /** A way to approvers. Asking may happen twice; it never throws. */
 export type Channel = { ask(request: ApprovalRequest): Promise<Answer> };

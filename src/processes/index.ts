@@ -1,8 +1,8 @@
 import type { Channels } from "#src/channels/channel.ts";
 import { emailChannel } from "#src/channels/email/emailChannel.ts";
 import { unreachable } from "#src/channels/unreachable.ts";
-import { sendNotice } from "#src/commands/approvals/notices.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
@@ -47,7 +47,7 @@ export type ProcessSettings = {
 
 /** How approvers are reached, by the type of their channel. */
 const channels = (deps: Dependencies, provider: MailProvider): Channels => ({
-  email: emailChannel((origin, mail) => sendNotice(deps, provider, { origin, ...mail })),
+  email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
   telegram: unreachable("telegram"),
   slack: unreachable("slack"),
 });

@@ -1,7 +1,7 @@
 import { livingIdentities } from "#projections/identities/queries.ts";
-import { sendNotice } from "#src/commands/approvals/notices.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
+import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -39,10 +39,16 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     if (isOldNews(deps, happenedAt)) return;
     const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
     const body = html`<p>${text}</p>`.toString();
-    const failure = await sendNotice(deps, provider, { origin, to, subject, text, html: body });
-    const inMs = reachAgainAfter(tries);
-    if (failure === null || inMs === undefined) return;
-    await timers.set({ key: identityId, name: origin.attemptId, inMs, payload: { news, tries: tries + 1 } });
+    const { workspaceId } = (await deps.identities.load(identityId)).state;
+    // What loosens the approval of drafts counts as an outcome too: no flood of other mail and no pause keeps it from those who lose their say.
+    const ours = { kind: "outcome", workspaceId, origin } as const;
+    const outcome = await sendNotice(deps, provider, { ...ours, to, subject, text, html: body });
+    if (outcome.sent || !outcome.again) return;
+    const waits = outcome.inMs !== undefined;
+    const inMs = outcome.inMs ?? reachAgainAfter(tries);
+    if (inMs === undefined) return;
+    const payload = { news, tries: waits ? tries : tries + 1 };
+    await timers.set({ key: identityId, name: origin.attemptId, inMs, payload });
   }
 
   const aboutDraft = (textOf: (data: Record<string, unknown>) => string | null) => {

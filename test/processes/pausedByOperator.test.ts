@@ -1,15 +1,16 @@
 import { expect } from "chai";
-import { sendNotice } from "#src/commands/approvals/notices.ts";
 import { PausedByOperator, pauseInstallation, resumeInstallation } from "#src/commands/installation.ts";
+import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { escalateUnanswered } from "#src/processes/escalateUnanswered.ts";
 import { setAsideWhilePaused } from "#src/processes/pausedByOperator.ts";
 import { fire } from "#test/support/processContext.ts";
-import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+import { cause, createSendWorld, identityId, workspaceId } from "./sendWorld.ts";
 
 const minute = 60_000;
 const origin = { identityId, threadId: identityId, attemptId: identityId };
-const notice = { origin, to: "ann@approvers.example", subject: "News", text: "News.", html: "<p>News.</p>" };
+const mail = { to: "ann@approvers.example", subject: "News", text: "News.", html: "<p>News.</p>" };
+const notice = { kind: "approval", workspaceId, origin, ...mail } as const;
 
 describe("while the operator lets nothing leave", () => {
   it("a mail of the service's own stops at the last moment: paused while its connection was opened", async () => {
@@ -35,7 +36,7 @@ describe("while the operator lets nothing leave", () => {
     expect(taken).to.deep.equal([]);
     onConnecting = () => undefined;
     await resumeInstallation(elsewhere(), null, cause);
-    expect(await sendNotice(node, provider, notice)).to.equal(null);
+    expect(await sendNotice(node, provider, notice)).to.deep.equal({ sent: true });
     expect(taken).to.deep.equal([notice.to]);
   });
 

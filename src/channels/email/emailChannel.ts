@@ -1,16 +1,17 @@
-import type { ApprovalRequest, Channel } from "../channel.ts";
+import type { Answer, ApprovalRequest, Channel } from "../channel.ts";
 import { renderApprovalMail } from "./renderApprovalMail.ts";
 
-/** A mail of the service's own. Null if it was taken, else why not, in words. */
+/** Hands over an approval request of the service's own: `mail` as it is rendered, for the workspace and draft of the request. */
 type Send = (
-  origin: ApprovalRequest["origin"],
+  request: Pick<ApprovalRequest, "workspaceId" | "origin">,
   mail: { to: string; subject: string; text: string; html: string },
-) => Promise<string | null>;
+) => Promise<{ sent: true } | { sent: false; error: string; again: boolean; inMs?: number }>;
 
 /** Approvers behind a mailbox: the links of a mail decide. */
 export const emailChannel = (send: Send): Channel => ({
-  async ask({ channel, view, links, origin }) {
-    const error = await send(origin, { to: channel.config.to as string, ...renderApprovalMail(view, links) });
-    return error === null ? { reached: true } : { reached: false, error, again: true };
+  async ask({ channel, view, links, workspaceId, origin }): Promise<Answer> {
+    const mail = { to: channel.config.to as string, ...renderApprovalMail(view, links) };
+    const { sent, ...why } = await send({ workspaceId, origin }, mail);
+    return { reached: sent, ...why } as Answer;
   },
 });

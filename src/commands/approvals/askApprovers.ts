@@ -96,12 +96,13 @@ async function ask(
   }
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
-  const { identityId, threadId } = draft;
+  const { workspaceId, identityId, threadId } = draft;
   const origin = { identityId, threadId, attemptId: deps.ids.uuid() };
   return channels[channel.type].ask({
     channel,
     view,
     links: { approve: link("approve"), reject: link("reject") },
+    workspaceId,
     origin,
   });
 }

@@ -4,9 +4,9 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
 import type { RuleRun } from "#streams/ruleRun/decider.ts";
 import type { ActionOutcome, RuleResult } from "#streams/ruleRun/events.ts";
-import { sendNotice } from "../approvals/notices.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { derivedId } from "../ids.ts";
+import { sendNotice } from "../serviceMail/sendNotice.ts";
 import { loadThread } from "../threads/threads.ts";
 
 type RuleNotice = {
@@ -32,8 +32,11 @@ export async function notifyByRule(
   // It may have left right before this process ended.
   if ((await provider.lookUp?.(attemptId)) === "accepted") return { outcome: "done", reason: null };
   const notice = { to: config.to as string, ...(await letter(deps, rule, evaluated)) };
-  const failure = await sendNotice(deps, provider, { origin: { identityId, threadId, attemptId }, ...notice });
-  return failure === null ? { outcome: "done", reason: null } : { outcome: "failed", reason: failure };
+  const { workspaceId } = evaluated;
+  const origin = { identityId, threadId, attemptId };
+  const outcome = await sendNotice(deps, provider, { kind: "rule", workspaceId, origin, ...notice });
+  if (outcome.sent) return { outcome: "done", reason: null };
+  return { outcome: outcome.again ? "failed" : "refused", reason: outcome.error };
 }
 
 async function letter(
