@@ -106,10 +106,13 @@ const changedSlots = (changes: Partial<IdentitySettings>): ChannelSlot[] => [
   ...(changes.secondaryApprovalChannel ? (["secondary"] as const) : []),
 ];
 
-/** This very mailbox has been asked about this version: its links work. */
+/** This very mailbox has been asked about this version: its links work. One that waits for a mail with others has none yet. */
 const wasAsked = (draft: Draft, slot: ChannelSlot, channel: ApprovalChannel | null): boolean =>
   channel?.type === "email" &&
   Object.values(draft.notified.open).some(
     (asked) =>
-      asked.version === draft.version && asked.channel.slot === slot && asked.channel.address === channel.config.to,
+      asked.version === draft.version &&
+      asked.tokens.length > 0 &&
+      asked.channel.slot === slot &&
+      asked.channel.address === channel.config.to,
   );

@@ -6,10 +6,9 @@ import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
-import { hashToken } from "./approvalTokens.ts";
+import { hashToken, tokenBytes } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
-
-const tokenBytes = 32;
+import { comesBundled } from "./bundles.ts";
 
 /** Which of an identity's channels. */
 export type ChannelSlot = Asked["channel"]["slot"];
@@ -24,36 +23,47 @@ type Question = {
   slot: ChannelSlot;
   lastTry: boolean;
   late?: boolean;
+  alone?: boolean;
 };
+
+/** Until when (ISO 8601) the links of a request that is made now work. */
+export const linksEnd = ({ clock, settings }: Pick<Dependencies, "clock" | "settings">): string =>
+  new Date(clock.now().getTime() + settings.approvalLinkHours * 3_600_000).toISOString();
 
 /**
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
  * before anything leaves; a second try uses tokens of its own. False if they were not reached and a later try may help. `late`: it is too late to
- * show it as news, so nothing leaves, and that they were not reached is on record.
+ * show it as news, so nothing leaves, and that they were not reached is on record. `alone`: it does not wait for a mail with others.
  */
 export async function askApprovers(
   deps: Dependencies,
-  { channels, draftId, draft, slot, lastTry, late = false }: Question,
+  { channels, draftId, draft, slot, lastTry, late = false, alone = false }: Question,
   cause: Cause,
 ): Promise<boolean> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return true;
   const notificationId = deps.ids.uuid();
+  const bundled =
+    !late && !alone && (await comesBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
-  const expiresAt = new Date(deps.clock.now().getTime() + deps.settings.approvalLinkHours * 3_600_000).toISOString();
+  const expiresAt = linksEnd(deps);
   const asked: Asked = {
     notificationId,
     causedBy: cause.causationId,
     version: draft.version,
     contentSha256: draft.contentSha256,
     channel: { slot, type: channel.type, address: channel.config.to ?? null },
-    tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
+    tokens: bundled
+      ? []
+      : (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
     expiresAt,
+    ...(bundled && { bundled }),
   };
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
-  if (!recorded.changed) return true;
+  // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
+  if (!recorded.changed || bundled) return true;
   const answer = late ? tooLate : await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
   if (answer.reached) {
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
