@@ -1,5 +1,6 @@
 import type { DraftContent } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
+import type { LinkClosure } from "#streams/draft/events.ts";
 
 /** What an approver can choose. */
 export type Decision = "approve" | "reject";
@@ -74,9 +75,9 @@ export type ApprovalView = {
 
 /**
  * What a link leads to: the draft as of the link's own version. `superseded`: the draft was edited since, and this link decides nothing any
- * more. `action`: the choice that its token was given out for.
+ * more. `action`: the choice that its token was given out for. `closed`: why this link decides nothing any more, null while it does.
  */
-export type LinkedApproval = ApprovalView & { superseded: boolean; action: Decision };
+export type LinkedApproval = ApprovalView & { superseded: boolean; action: Decision; closed: LinkClosure | null };
 
 /** Why something approved does not leave now. */
 export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disabled";
@@ -99,6 +100,7 @@ export type DecisionResult =
   | { kind: "changed" }
   | { kind: "stale"; newer: NewerMessage | null }
   | { kind: "expired" }
+  | { kind: "closed"; because: LinkClosure }
   | { kind: "unknown" };
 
 /** How the pages ask for what they show and say what was pressed. Both throw Unavailable (src/eventStore/eventStore.ts). */

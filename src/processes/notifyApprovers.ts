@@ -4,7 +4,7 @@ import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approva
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { answeredBy } from "#streams/draft/notification.ts";
+import { answeredBy } from "#streams/draft/notified.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { isOldNews } from "./oldNews.ts";

@@ -31,6 +31,8 @@ function decide(command: DraftCommand, draft: Draft): DraftEvent[] {
     case "AskApprovers":
     case "RecordNotified":
     case "RecordNotificationFailed":
+    case "CloseApprovalLink":
+    case "RefuseConfirmCode":
       return decideNotification(command, draft);
     case "QueueDraft":
     case "RequeueDraft":

@@ -1,6 +1,6 @@
 import { Rejected } from "../decider.ts";
 import type { Making } from "./content.ts";
-import type { Asked, StoredContent } from "./events.ts";
+import type { Asked, LinkClosure, StoredContent } from "./events.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
@@ -104,6 +104,12 @@ export type Notified = {
   requestedAt: string | null;
   open: Readonly<Record<string, Asked>>;
   answered: readonly string[];
+  /** Notifications that failed for good: not taken, or taken and come back. */
+  failed: readonly string[];
+  /** Notifications whose links decide nothing any more, in the order of their closing. */
+  closed: Readonly<Record<string, { because: LinkClosure; messageId: string | null }>>;
+  /** How many wrong codes were typed, by notification. */
+  wrongCodes: Readonly<Record<string, number>>;
 };
 
 /**

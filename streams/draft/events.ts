@@ -25,11 +25,16 @@ export type Asked = {
   channel: { slot: "primary" | "secondary"; type: string; address?: string | null };
   tokens: DecisionToken[];
   expiresAt: string;
+  /** What has to be typed beside the press, as an HMAC in hex; absent where nothing is. */
+  confirmCode?: string;
   /** It was not mailed by itself: one mail named it among others. */
   bundled?: true;
   /** The list that such a mail leads to: the SHA-256 of its token. Absent while the request waits for its mail, and has no tokens yet. */
   listSha256?: string;
 };
+
+/** Why a link decides nothing any more: it was found in inbound mail, or too many wrong codes were typed on its page. */
+export type LinkClosure = "link_leaked" | "wrong_codes";
 
 /** Why there is another version: somebody edited it, or the service itself made it. */
 export type EditReason = "edit" | "identity_changed" | "html_reduced";
@@ -116,11 +121,16 @@ export type DraftEvent =
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
   /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` sent it back to a person before. */
   | Event<"DraftRulesApplied", { mode: "auto" | "manual" | null }>
-  /** No decision in time: the secondary channel is asked. Once per version. */
+  /** No decision in time, or the first channel was not reached: the secondary channel is asked. Once per version. */
   | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>
   | Event<"ApproversNotified", { notificationId: string }>
-  | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean }>;
+  /** `final`: it is not tried again, or it was taken and came back. */
+  | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean }>
+  /** Its tokens are still recognised and decide nothing. `messageId`: the inbound message that a link was found in. */
+  | Event<"ApprovalLinkClosed", { notificationId: string; because: LinkClosure; messageId?: string }>
+  /** A wrong code was typed on its page. An empty field is none. */
+  | Event<"ConfirmCodeRefused", { notificationId: string }>;
 
 export const draftStream = (id: string): string => `draft-${id}`;

@@ -13,7 +13,7 @@ import {
   type Unsent,
 } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
-import { answeredBy } from "./notification.ts";
+import { evolveNotified } from "./notified.ts";
 
 const unapproved: Unapproved = { approval: null, sendRequested: false, held: null };
 const unfailed: Unfailed = { failureCode: null, lateEvidence: null };
@@ -41,7 +41,7 @@ export const initialDraft: Draft = {
   rulesApplied: false,
   abandoned: [],
   escalatedVersion: 0,
-  notified: { requestedAt: null, open: {}, answered: [] },
+  notified: { requestedAt: null, open: {}, answered: [], failed: [], closed: {}, wrongCodes: {} },
   ...unapproved,
   ...unsent,
   ...unfailed,
@@ -83,20 +83,12 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
     case "DraftRulesApplied":
       return { ...draft, rulesApplied: true };
     case "NotifyRequested":
-      return { ...draft, notified: { ...draft.notified, requestedAt: event.data.at } };
-    case "ApproversAsked": {
-      const open = { ...draft.notified.open, [event.data.notificationId]: event.data };
-      return { ...draft, notified: { ...draft.notified, open } };
-    }
-    case "ApproversNotified": {
-      const asked = draft.notified.open[event.data.notificationId];
-      const answered = asked
-        ? [...draft.notified.answered, answeredBy(asked.causedBy, asked.channel.slot)]
-        : draft.notified.answered;
-      return { ...draft, notified: { ...draft.notified, answered } };
-    }
+    case "ApproversAsked":
+    case "ApproversNotified":
     case "NotificationFailed":
-      return draft;
+    case "ApprovalLinkClosed":
+    case "ConfirmCodeRefused":
+      return { ...draft, notified: evolveNotified(draft.notified, event) };
     default:
       return unreachable(event);
   }

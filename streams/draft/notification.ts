@@ -1,7 +1,7 @@
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Draft, requireStatus } from "./draft.ts";
-import type { Asked, DraftEvent } from "./events.ts";
+import type { Asked, Decision, DraftEvent, LinkClosure } from "./events.ts";
 
 export type NotificationCommand =
   /** `throttleSeconds` 0: no throttle. Counted between requests. */
@@ -10,7 +10,14 @@ export type NotificationCommand =
   | { type: "EscalateDraft"; version: number; channelType: string }
   | { type: "AskApprovers"; asked: Asked }
   | { type: "RecordNotified"; notificationId: string }
-  | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean };
+  | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean }
+  /** `messageId`: the inbound message that the link was found in. */
+  | { type: "CloseApprovalLink"; notificationId: string; because: LinkClosure; messageId?: string }
+  /** A wrong code was typed. The fifth closes the link. */
+  | { type: "RefuseConfirmCode"; notificationId: string };
+
+/** Wrong codes on one link before it closes. */
+const maxWrongCodes = 5;
 
 export function decideNotification(command: NotificationCommand, draft: Draft): DraftEvent[] {
   switch (command.type) {
@@ -28,8 +35,13 @@ export function decideNotification(command: NotificationCommand, draft: Draft): 
       return [{ type: "ApproversNotified", data: { notificationId: command.notificationId } }];
     case "RecordNotificationFailed": {
       const { notificationId, error, final } = command;
+      if (draft.notified.failed.includes(notificationId)) return [];
       return [{ type: "NotificationFailed", data: { notificationId, error, final } }];
     }
+    case "CloseApprovalLink":
+      return closeLink(command, draft);
+    case "RefuseConfirmCode":
+      return refuseCode(command, draft);
     default:
       return unreachable(command);
   }
@@ -49,14 +61,79 @@ function requestNotify(command: Extract<NotificationCommand, { type: "RequestNot
   return [{ type: "NotifyRequested", data: { at: command.at } }];
 }
 
-/** What a notification that reached somebody has answered: an event can ask for one on each channel. */
-export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
+/**
+ * Nothing where the link decides nothing anyway: it is closed, its version was replaced, or the draft has ended. An approved draft may come
+ * back to pending, so its links still count. The first closing of a cause lets the version be asked about anew; after the next one, nobody
+ * is reached by this link. Two links in one message are one closing.
+ */
+function closeLink(
+  { notificationId, because, messageId }: Omit<Extract<NotificationCommand, { type: "CloseApprovalLink" }>, "type">,
+  draft: Draft,
+): DraftEvent[] {
+  if (!isLive(draft, notificationId)) return [];
+  const data = { notificationId, because, ...(messageId !== undefined && { messageId }) };
+  const closed: DraftEvent = { type: "ApprovalLinkClosed", data };
+  const before = closings(draft, because).filter(
+    (earlier) => messageId === undefined || earlier.messageId !== messageId,
+  );
+  if (before.length === 0 || draft.status !== "pending") return [closed];
+  const failed = { notificationId, error: closedForGood[because], final: true };
+  return [closed, { type: "NotificationFailed", data: failed }];
+}
+
+const closedForGood: Record<LinkClosure, string> = {
+  link_leaked:
+    "link_leaked: approval links of this draft keep arriving in mail to its identity: stop what forwards them, then ask again with POST /v1/drafts/{id}/notify",
+  wrong_codes:
+    "wrong_codes: two links of this draft were closed after five wrong codes each: ask again with POST /v1/drafts/{id}/notify",
+};
+
+function refuseCode(
+  { notificationId }: Extract<NotificationCommand, { type: "RefuseConfirmCode" }>,
+  draft: Draft,
+): DraftEvent[] {
+  if (!isLive(draft, notificationId)) return [];
+  const refused: DraftEvent = { type: "ConfirmCodeRefused", data: { notificationId } };
+  const wrong = (draft.notified.wrongCodes[notificationId] ?? 0) + 1;
+  return wrong < maxWrongCodes ? [refused] : [refused, ...closeLink({ notificationId, because: "wrong_codes" }, draft)];
+}
+
+/** Whether a press on this notification's links can decide something, now or once the draft is back to pending. */
+function isLive(draft: Draft, notificationId: string): boolean {
+  const asked = draft.notified.open[notificationId];
+  if (asked === undefined || asked.version !== draft.version) return false;
+  if (draft.status !== "pending" && draft.status !== "approved") return false;
+  return draft.notified.closed[notificationId] === undefined;
+}
+
+/** The links of the draft's version that were closed for this cause, the first at the front. */
+function closings(draft: Draft, because: LinkClosure): { notificationId: string; messageId: string | null }[] {
+  return Object.entries(draft.notified.closed)
+    .filter(([id, closed]) => closed.because === because && draft.notified.open[id]?.version === draft.version)
+    .map(([notificationId, { messageId }]) => ({ notificationId, messageId }));
+}
+
+/** Whether the closing of this link is the one that lets its version be asked about anew: the first of its cause. */
+export function asksAnew(draft: Draft, notificationId: string): boolean {
+  const closed = draft.notified.closed[notificationId];
+  return closed !== undefined && closings(draft, closed.because)[0]?.notificationId === notificationId;
+}
+
+/** What a token is found to be: `closed` says why it decides nothing any more, null while it does. */
+export type FoundToken = Asked & { decision: Decision; closed: LinkClosure | null };
 
 /** The notification a token belongs to, and what it decides, if the draft knows it. */
-export function findToken(draft: Draft, tokenSha256: string): (Asked & { decision: "approve" | "reject" }) | undefined {
+export function findToken(draft: Draft, tokenSha256: string): FoundToken | undefined {
   for (const asked of Object.values(draft.notified.open)) {
     const token = asked.tokens.find((candidate) => candidate.sha256 === tokenSha256);
-    if (token) return { ...asked, decision: token.decision };
+    const closed = draft.notified.closed[asked.notificationId]?.because ?? null;
+    if (token) return { ...asked, decision: token.decision, closed };
   }
   return undefined;
+}
+
+/** Refuses a decision by a link that was closed, whatever was looked at before. Throws Rejected link_closed. */
+export function requireOpenLink(draft: Draft, tokenSha256: string | null): void {
+  if (tokenSha256 === null || !findToken(draft, tokenSha256)?.closed) return;
+  throw new Rejected("link_closed", "this link was closed: use the one in a newer mail");
 }

@@ -45,6 +45,8 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
     case "ApproversAsked":
     case "ApproversNotified":
     case "NotificationFailed":
+    case "ApprovalLinkClosed":
+    case "ConfirmCodeRefused":
       return null;
     default:
       return unreachable(event);

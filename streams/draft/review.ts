@@ -3,6 +3,7 @@ import { unreachable } from "../unreachable.ts";
 import type { Making } from "./content.ts";
 import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
+import { requireOpenLink } from "./notification.ts";
 
 /** People deciding, and the agent editing. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
@@ -42,6 +43,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "ApproveDraft":
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
+      requireOpenLink(draft, command.tokenSha256);
       return [
         {
           type: "DraftApproved",
@@ -57,6 +59,7 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
     case "RejectDraft":
       requireStatus(draft, "rejected", "pending", "approved", "stale");
       requireShown(command.ifVersion, null, draft);
+      requireOpenLink(draft, command.tokenSha256);
       return [
         {
           type: "DraftRejected",

@@ -49,12 +49,12 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
   const link = await linked(deps, token);
   if (!link) return undefined;
   const { draftId, draft, asked, position } = link;
-  const { version, expiresAt, contentSha256, decision: action } = asked;
+  const { version, expiresAt, contentSha256, decision: action, closed } = asked;
   const isAsked = draft.status === "pending" && version === draft.version;
   await requireShown(deps, position, isAsked ? shown.question : shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
-  return { ...view, pictures, contentSha256, superseded: version !== draft.version, action };
+  return { ...view, pictures, contentSha256, superseded: version !== draft.version, action, closed };
 }
 
 async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
@@ -66,6 +66,7 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   const link = await linked(deps, request.token);
   if (!link) return { kind: "unknown" };
   const { draft, asked } = link;
+  if (asked.closed) return { kind: "closed", because: asked.closed };
   if (asked.version !== draft.version) return { kind: "changed" };
   if (draft.status !== "pending") return decidedAlready(deps, link);
   if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
@@ -78,6 +79,8 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
     if (error.code === "invalid_status") return decidedAlready(deps, link);
+    // Closed since it was looked at above: it now says why.
+    if (error.code === "link_closed") return decide(deps, request);
     throw error;
   }
 }

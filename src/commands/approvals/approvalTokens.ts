@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { draftOfToken } from "#projections/drafts/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked, Decision } from "#streams/draft/events.ts";
-import { findToken } from "#streams/draft/notification.ts";
+import type { Asked } from "#streams/draft/events.ts";
+import { type FoundToken, findToken } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
@@ -16,7 +16,7 @@ export type Linked = {
   draftId: string;
   draft: Draft;
   position: number;
-  asked: Asked & { decision: Decision };
+  asked: FoundToken;
   tokenSha256: string;
 };
 

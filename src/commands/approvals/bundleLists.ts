@@ -69,6 +69,7 @@ async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: 
   const { state: identity } = await deps.identities.load(draft.identityId);
   if (!reaches(identity, asked.channel)) return { kind: "elsewhere" };
   if (asked.version !== draft.version) return { kind: "changed" };
+  if (draft.notified.closed[asked.notificationId]) return { kind: "closed" };
   if (draft.status !== "pending") {
     const read = await draftById(deps.reads, draft.workspaceId, row.id);
     const outcome = read && recordedOutcome(read);

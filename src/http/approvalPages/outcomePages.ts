@@ -4,6 +4,7 @@ import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
+import type { LinkClosure } from "#streams/draft/events.ts";
 import { letterSection, newerSection } from "./draftSections.ts";
 
 type Outcome = {
@@ -113,6 +114,21 @@ export const expiredPage = (): string =>
     tone: "plain",
     title: "This link has expired",
     sentences: ["Nothing was decided. The people who run the agent can send you a new approval mail."],
+  });
+
+const closedBecause: Record<LinkClosure, string> = {
+  link_leaked: "It was found in other mail, where somebody else could have used it.",
+  wrong_codes: "Five wrong codes were typed on its page.",
+};
+
+export const closedPage = (because: LinkClosure): string =>
+  outcomePage({
+    tone: "plain",
+    title: "This link was closed",
+    sentences: [
+      closedBecause[because],
+      "This page decides nothing. If a newer mail about this draft has reached you, use the links in that one.",
+    ],
   });
 
 /** The same for every address that never was a link: it tells nothing. */

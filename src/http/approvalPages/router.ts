@@ -98,6 +98,7 @@ type Answer = { status: number; page: string };
 /** What a link shows that decides nothing any more; undefined while it does. Past its time it shows no content. */
 function closedPage({ clock }: ApprovalPagesOptions, link: LinkedApproval): Answer | undefined {
   const expired = clock.now().getTime() >= Date.parse(link.expiresAt);
+  if (link.closed) return { status: 410, page: pages.closedPage(link.closed) };
   if (link.superseded)
     return { status: expired ? 410 : 409, page: expired ? pages.expiredPage() : pages.changedPage() };
   if (link.decided) return { status: 200, page: pages.recordedPage(link, link.decided, !expired) };
@@ -136,6 +137,8 @@ function resultPage(result: DecisionResult, link: LinkedApproval): Answer {
       return { status: 409, page: pages.stalePage(result.newer, link) };
     case "expired":
       return { status: 410, page: pages.expiredPage() };
+    case "closed":
+      return { status: 410, page: pages.closedPage(result.because) };
     case "unknown":
       return { status: 404, page: pages.unknownPage() };
   }

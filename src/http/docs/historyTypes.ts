@@ -15,9 +15,13 @@ export const historyTypes: Record<Shown, string> = {
   DraftRulesApplied: "The rules of draft.created have run; `mode` is what they said about its approval.",
   ApproversAsked: "A notification was made for a channel. Not yet delivered.",
   ApproversNotified: "That notification reached its channel.",
-  NotificationFailed: "It did not; `final` says that it is not tried again.",
+  NotificationFailed:
+    "It did not, or its mail came back; `final` says that it is not tried again. Its error begins with `link_leaked` or `wrong_codes` where links were closed twice.",
+  ApprovalLinkClosed:
+    "The links of that notification decide nothing any more: one was found in inbound mail (`link_leaked`, with `message_id`), or five wrong codes were typed (`wrong_codes`).",
+  ConfirmCodeRefused: "A wrong code was typed on the page of that notification.",
   NotifyRequested: "Somebody asked to notify the approvers once more.",
-  DraftEscalated: "Nobody decided in time; the secondary channel was asked.",
+  DraftEscalated: "Nobody decided in time, or the first channel could not be reached; the secondary channel was asked.",
   DraftApproved:
     "Approved, as the version and hash it names; `send_requested` where the approval also sends; `granted_by` names the run and the rule where a rule approved.",
   DraftRejected: "Rejected, with the reason where one was given.",

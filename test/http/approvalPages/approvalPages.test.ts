@@ -121,6 +121,7 @@ describe("approval pages", () => {
       ["stale", { ...decided("stale"), newerMessage: newer }, 200, /^Not sent: a newer message arrived$/],
       ["changed", { superseded: true }, 409, /^This draft changed: review the new version$/],
       ["expired", { expiresAt: "2026-11-20T12:00:00.000Z" }, 410, /^This link has expired$/],
+      ["closed", { closed: "link_leaked" }, 410, /^This link was closed$/],
     ];
     for (const [name, view, status, title] of closed) {
       it(`shows how it stands and no button: ${name}`, async () => {
@@ -151,7 +152,8 @@ describe("approval pages", () => {
 
     it("shows nothing of the draft once it is expired or was edited", async () => {
       const past = { expiresAt: "2026-11-20T11:00:00.000Z" };
-      for (const view of [past, { superseded: true }, { ...past, ...decided("sent") }]) {
+      const leaked = { closed: "link_leaked", ...decided("sent") } as const;
+      for (const view of [past, { superseded: true }, { ...past, ...decided("sent") }, leaked]) {
         pages.view = view;
         const { body } = await pages.get();
         expect(body).not.to.include("atlas").and.not.to.include("marta.lind");
@@ -301,6 +303,7 @@ describe("approval pages", () => {
         "cannot be shown yet",
       ],
       [{ kind: "expired" }, 410, "This link has expired", "Nothing was decided"],
+      [{ kind: "closed", because: "wrong_codes" }, 410, "This link was closed", "Five wrong codes"],
       [{ kind: "unknown" }, 404, "There is nothing here", "cut off"],
     ];
     for (const [result, status, title, sentence] of outcomes) {

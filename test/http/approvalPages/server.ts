@@ -29,7 +29,9 @@ export class ApprovalPagesServer {
         find: async (asked) => {
           this.found.push(asked);
           if (this.findFails) throw this.findFails;
-          return asked === token ? { ...ordinary, superseded: false, action: "approve", ...this.view } : undefined;
+          return asked === token
+            ? { ...ordinary, superseded: false, action: "approve", closed: null, ...this.view }
+            : undefined;
         },
         decide: async (request) => {
           this.decided.push(request);

@@ -1,4 +1,4 @@
-import type { DraftEvent } from "#streams/draft/events.ts";
+import type { Asked, DraftEvent, LinkClosure } from "#streams/draft/events.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 
 type Data<Type extends DraftEvent["type"]> = Extract<DraftEvent, { type: Type }>["data"];
@@ -84,4 +84,49 @@ export const sent = (attemptId = "attempt 1"): Of<"DraftSent"> => ({
 export const failed = (code = "internal"): Of<"DraftFailed"> => ({
   type: "DraftFailed",
   data: { attemptId: "attempt 1", code, message: "no" },
+});
+
+/** Its tokens are hashed as `<notification> approve` and `<notification> reject`. */
+export const asked = (
+  notificationId: string,
+  {
+    slot = "primary",
+    address = `${slot}@approvers.example`,
+    ...different
+  }: Partial<Asked> & Partial<Asked["channel"]> = {},
+): Of<"ApproversAsked"> => ({
+  type: "ApproversAsked",
+  data: {
+    notificationId,
+    causedBy: `cause of ${notificationId}`,
+    version: 1,
+    contentSha256: "hash 1",
+    channel: { slot, type: "email", address },
+    tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: `${notificationId} ${decision}`, decision })),
+    expiresAt: "2026-01-04T12:00:00.000Z",
+    ...different,
+  },
+});
+
+export const reached = (notificationId: string): Of<"ApproversNotified"> => ({
+  type: "ApproversNotified",
+  data: { notificationId },
+});
+
+export const notReached = (
+  notificationId: string,
+  different: Partial<Data<"NotificationFailed">> = {},
+): Of<"NotificationFailed"> => ({
+  type: "NotificationFailed",
+  data: { notificationId, error: "550 no such user", final: true, ...different },
+});
+
+export const closed = (notificationId: string, because: LinkClosure, messageId?: string): Of<"ApprovalLinkClosed"> => ({
+  type: "ApprovalLinkClosed",
+  data: { notificationId, because, ...(messageId !== undefined && { messageId }) },
+});
+
+export const refusedCode = (notificationId: string): Of<"ConfirmCodeRefused"> => ({
+  type: "ConfirmCodeRefused",
+  data: { notificationId },
 });

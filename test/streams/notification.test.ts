@@ -1,0 +1,138 @@
+import { expect } from "chai";
+import { fold } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { DraftEvent, LinkClosure } from "#streams/draft/events.ts";
+import { asksAnew, findToken, type NotificationCommand } from "#streams/draft/notification.ts";
+import {
+  approved,
+  asked,
+  closed,
+  edited,
+  notReached,
+  reached,
+  refusedCode,
+  rejected,
+  submitted,
+} from "#test/support/examples/drafts.ts";
+import { given } from "#test/support/given.ts";
+
+const draft = (...events: DraftEvent[]) => given(draftDecider, ...events);
+const stateOf = (...events: DraftEvent[]) => fold(draftDecider, events);
+const close = (notificationId: string, because: LinkClosure, messageId?: string): NotificationCommand => ({
+  type: "CloseApprovalLink",
+  notificationId,
+  because,
+  ...(messageId !== undefined && { messageId }),
+});
+const refuse = (notificationId: string): NotificationCommand => ({ type: "RefuseConfirmCode", notificationId });
+const approve = (tokenSha256: string) =>
+  ({ type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested: false, tokenSha256 }) as const;
+const reject = (tokenSha256: string) => ({ type: "RejectDraft", reason: null, ifVersion: null, tokenSha256 }) as const;
+const wrong = (times: number, notificationId = "one") =>
+  Array.from({ length: times }, () => refusedCode(notificationId));
+
+describe("a link to a draft", () => {
+  it("is recognised as closed, and decides nothing, neither way, while another of the version does", () => {
+    const events = [submitted(), asked("one"), asked("two"), closed("one", "link_leaked", "mail")];
+    expect(findToken(stateOf(...events), "one approve")).to.include({ closed: "link_leaked", decision: "approve" });
+    expect(findToken(stateOf(...events), "two reject")).to.include({ closed: null, decision: "reject" });
+    draft(...events)
+      .when(approve("one approve"))
+      .thenRejected("link_closed");
+    draft(...events)
+      .when(reject("one reject"))
+      .thenRejected("link_closed");
+    draft(...events)
+      .when(approve("two approve"))
+      .thenTypes("DraftApproved");
+    draft(...events)
+      .when(reject("two reject"))
+      .thenTypes("DraftRejected");
+  });
+
+  it("is closed once, while it can decide something: pending, or approved and perhaps pending again", () => {
+    const command = close("one", "link_leaked", "mail");
+    const event = closed("one", "link_leaked", "mail");
+    draft(submitted(), asked("one")).when(command).then(event);
+    draft(submitted(), asked("one"), approved(1)).when(command).then(event);
+    for (const events of [
+      [submitted()],
+      [submitted(), asked("one"), event],
+      [submitted(), asked("one"), edited(2)],
+      [submitted(), asked("one"), rejected(1)],
+    ]) {
+      draft(...events)
+        .when(command)
+        .then();
+    }
+  });
+
+  for (const because of ["link_leaked", "wrong_codes"] as const) {
+    it(`lets its version be asked about anew once because of ${because}; after that nobody is reached by it`, () => {
+      const first = [submitted(), asked("one"), closed("one", because, "mail 1")];
+      expect(asksAnew(stateOf(...first), "one")).to.equal(true);
+      const second = [...first, asked("two")];
+      draft(...second)
+        .when(close("two", because, "mail 2"))
+        .thenTypes("ApprovalLinkClosed", "NotificationFailed");
+      const failed = draftDecider.decide(close("two", because, "mail 2"), stateOf(...second))[1]!.data;
+      expect(failed).to.include({ notificationId: "two", final: true });
+      expect("error" in failed && failed.error).to.match(new RegExp(`^${because}: `));
+      expect(asksAnew(stateOf(...second, closed("two", because, "mail 2")), "two")).to.equal(false);
+    });
+  }
+
+  it("counts each cause and each version by itself, and two links in one message as one closing", () => {
+    const leaked = [submitted(), asked("one"), closed("one", "link_leaked", "mail 1"), asked("two")];
+    draft(...leaked)
+      .when(close("two", "wrong_codes"))
+      .thenTypes("ApprovalLinkClosed");
+    draft(...leaked)
+      .when(close("two", "link_leaked", "mail 1"))
+      .thenTypes("ApprovalLinkClosed");
+    expect(asksAnew(stateOf(...leaked, closed("two", "link_leaked", "mail 1")), "two")).to.equal(false);
+    const anew = [...leaked, edited(2), asked("three", { version: 2 })];
+    draft(...anew)
+      .when(close("three", "link_leaked", "mail 2"))
+      .thenTypes("ApprovalLinkClosed");
+    expect(asksAnew(stateOf(...anew, closed("three", "link_leaked", "mail 2")), "three")).to.equal(true);
+  });
+
+  it("closes with the fifth wrong code of its own, in the same append, and counts none after it", () => {
+    const events = [submitted(), asked("one"), asked("two")];
+    draft(...events, ...wrong(3), ...wrong(4, "two"))
+      .when(refuse("one"))
+      .then(refusedCode("one"));
+    draft(...events, ...wrong(4))
+      .when(refuse("one"))
+      .then(refusedCode("one"), closed("one", "wrong_codes"));
+    const once = [...events, ...wrong(5), closed("one", "wrong_codes")];
+    draft(...once)
+      .when(refuse("one"))
+      .then();
+    draft(...once, ...wrong(4, "two"))
+      .when(refuse("two"))
+      .thenTypes("ConfirmCodeRefused", "ApprovalLinkClosed", "NotificationFailed");
+  });
+});
+
+describe("a notification", () => {
+  it("fails for good once, also after it was taken", () => {
+    const command: NotificationCommand = {
+      type: "RecordNotificationFailed",
+      notificationId: "one",
+      error: "it came back",
+      final: true,
+    };
+    const events = [submitted(), asked("one"), reached("one")];
+    draft(...events)
+      .when(command)
+      .then(notReached("one", { error: "it came back" }));
+    draft(...events, notReached("one"))
+      .when(command)
+      .then();
+    draft(submitted(), asked("one"), notReached("one", { final: false }))
+      .when(command)
+      .thenTypes("NotificationFailed");
+  });
+});
