@@ -15,8 +15,8 @@ import type { Answer, Process, ProcessContext, WaitFor } from "./process.ts";
 
 /** New versions of an identity's drafts come within moments of each other: so long after the last one it is asked about them. */
 const quietMs = 10_000;
-/** Nothing waits longer: what is left to the mail of a mailbox that has many open requests goes at whole five minutes. */
-const latestMs = 5 * 60_000;
+/** Nothing waits longer: where many requests are open, what was left to one mail goes at whole quarters of an hour. */
+const latestMs = 15 * 60_000;
 
 type Alone = { draftId: string; slot: AskedAlone["slot"]; since: string; causedBy: string; tries: number };
 /** `position`: how far the read models have to be to know what waits. */
@@ -34,7 +34,7 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
   async function onWaiting(event: Recorded<{ type: string; data: Asked }>, { timers }: ProcessContext): Promise<void> {
     const payload: Payload = { address: addressOf(event.data), position: event.position };
     const timer = { key: keyOf(event), payload };
-    const latest = nextFive(deps.clock.now());
+    const latest = nextQuarter(deps.clock.now());
     await timers.set({ ...timer, name: `latest ${latest.toISOString()}`, dueAt: latest });
     if (await isAskedSoon(deps, idOf(event.stream))) await timers.set({ ...timer, name: "soon", inMs: quietMs });
   }
@@ -102,4 +102,4 @@ const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true 
 /** One that waits has an address: others are asked at once. */
 const addressOf = ({ channel }: Asked): string => (channel.address as string).toLowerCase();
 
-const nextFive = (now: Date): Date => new Date(Math.ceil((now.getTime() + 1) / latestMs) * latestMs);
+const nextQuarter = (now: Date): Date => new Date(Math.ceil((now.getTime() + 1) / latestMs) * latestMs);

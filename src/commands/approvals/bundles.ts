@@ -7,10 +7,10 @@ import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** So many open requests a mailbox gets each in a mail of its own. What is asked above that waits a little, for one mail with the others. */
-export const mostMailedAlone = 30;
+const usualMostAlone = 30;
 
 /** Requests of an identity whose escalation comes so soon do not wait for long. */
-const soonMinutes = 10;
+const soonMinutes = 30;
 
 type Question = {
   draftId: string;
@@ -29,8 +29,9 @@ export async function comesBundled(deps: Dependencies, by: Channel, question: Qu
   const address = channel.config.to;
   if (by.askTogether === undefined || address === undefined) return false;
   if (await isOneOfManyNew(deps, question)) return true;
-  const others = { address: address.toLowerCase(), besides: draftId, most: mostMailedAlone };
-  return (await openRequests(deps.reads, draft.workspaceId, others)) >= mostMailedAlone;
+  const most = deps.settings.mostMailedAlone ?? usualMostAlone;
+  const others = { address: address.toLowerCase(), besides: draftId, most };
+  return (await openRequests(deps.reads, draft.workspaceId, others)) >= most;
 }
 
 /** The service itself made this version, nobody was asked about it yet, and the identity has more open drafts, which changed too. */
