@@ -4,11 +4,13 @@ import { parseArgs } from "node:util";
 import { draftHistory } from "#src/commands/drafts/draftHistories.ts";
 import { isUuid } from "#src/commands/ids.ts";
 import { wholeLog } from "#src/eventStore/eventStore.ts";
+import { visibleLine } from "#src/html/visible.ts";
 import { canonicalJson } from "#src/mail/out/content.ts";
 import { StartError } from "#src/startError.ts";
 import type { Recorded } from "#streams/event.ts";
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
+import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `For auditors: what happened, read from the event log itself.
 
@@ -34,12 +36,13 @@ async function tellDraft(id: string, at: string | undefined): Promise<void> {
 
 const sentence = ({ type, data, metadata, position, stream, revision }: Recorded): string => {
   const { kind, id, name, channel, ip } = metadata.actor;
-  const by = [`by ${kind} ${name ?? id}`, channel && `through ${channel}`, ip && `from ${ip}`]
+  // Names and reasons are others' words: a terminal obeys control characters.
+  const by = [`by ${kind} ${visibleLine(name ?? id)}`, channel && `through ${channel}`, ip && `from ${ip}`]
     .filter(Boolean)
     .join(" ");
   const facts = Object.entries(data)
     .filter(([field, value]) => told.includes(field) && value !== null && value !== "")
-    .map(([field, value]) => `${field} ${String(value)}`);
+    .map(([field, value]) => `${field} ${visibleLine(String(value))}`);
   const words = type.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
   return `${metadata.at}  #${position}  ${words}, ${by}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}  [${stream} @${revision}]`;
 };
@@ -76,7 +79,7 @@ async function exportWorkspace(workspaceId: string | undefined): Promise<void> {
       for (const event of events.filter(({ metadata }) => metadata.workspaceId === workspaceId.toLowerCase())) {
         chain = link(chain, event);
         count += 1;
-        process.stdout.write(`${JSON.stringify({ event, chain })}\n`);
+        process.stdout.write(`${terminalJson({ event, chain })}\n`);
       }
     }
     process.stderr.write(`${count} events exported. Keep the last hash apart from the file: ${chain}\n`);

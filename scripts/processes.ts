@@ -6,6 +6,7 @@ import { pauseInForce, pauseInstallation, resumeInstallation } from "#src/comman
 import type { Composition } from "#src/compose.ts";
 import { loadConfig } from "#src/config.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
+import { visible } from "#src/html/visible.ts";
 import type { Sql } from "#src/postgres/database.ts";
 import { allProcesses } from "#src/processes/index.ts";
 import type { Process } from "#src/processes/process.ts";
@@ -88,7 +89,7 @@ function describe({
   const what = timer === null ? `event ${"type" in item ? item.type : ""} at ${position}` : `timer ${timer}`;
   const waiting = retry_requested_at ? ", retry requested" : "";
   const head = `${id}  ${process}  ${key}  ${what}, ${tries} tries, parked ${parked_at.toISOString()}${waiting}`;
-  return `${head}\n${error.replace(/^/gm, "      ")}`;
+  return `${head}\n${visible(error).replace(/^/gm, "      ")}`;
 }
 
 const retry =

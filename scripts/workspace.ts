@@ -13,6 +13,7 @@ import type { Plan, PlanStatus, WorkspaceEvent } from "#streams/workspace/events
 import { besideService } from "./support/beside.ts";
 import { Misuse, runCommand } from "./support/command.ts";
 import { untilReadable } from "./support/readable.ts";
+import { terminalJson } from "./support/terminalJson.ts";
 
 const usage = `Manages workspaces, for the operator. Works beside a running service.
 
@@ -157,7 +158,7 @@ await runCommand(usage, async () => {
   const run = read(process.argv.slice(2));
   await besideService(async (composition) => {
     const { shown, position } = await run(composition.deps);
-    console.log(JSON.stringify(shown, null, 2));
+    console.log(terminalJson(shown, 2));
     if (position !== undefined) await untilReadable(composition, ["workspaces", "apiKeys"], position);
   });
 });

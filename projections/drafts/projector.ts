@@ -23,6 +23,8 @@ const draftEvents = [
   "ApproversAsked",
   "ApproversNotified",
   "NotificationFailed",
+  "NotifyRequested",
+  "ApprovalLinkClosed",
 ] as const;
 
 const versionColumns = [
@@ -80,7 +82,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 6,
+  version: 7,
   tables: [
     "drafts",
     "draft_counts",

@@ -4,7 +4,7 @@ import type { Tx } from "../projection.ts";
 import { type Table, upsertRows } from "../rows.ts";
 import type { DraftRow } from "./row.ts";
 
-/** `waiting`: nobody has been reached yet. `reached`: a mail of it was taken. `given_up`: it is not tried again. */
+/** `waiting`: nobody has been reached yet. `reached`: a mail of it was taken. `given_up`: it is not tried again, or its links were closed. */
 type RequestState = "waiting" | "reached" | "given_up";
 
 /** The newest request about a draft at one mailbox. */
@@ -81,15 +81,25 @@ function applyToRequests(
     requests.set(keyOf(asked), { ...asked, since, tries: again && before.state === "waiting" ? before.tries : 0 });
     return;
   }
-  if (event.type !== "ApproversNotified" && event.type !== "NotificationFailed") return;
-  const { notificationId } = event.data;
-  const request = [...requests.values()].find(({ notification_id }) => notification_id === notificationId);
+  const end = endOf(event);
+  if (!end) return;
+  const request = [...requests.values()].find(({ notification_id }) => notification_id === end.notificationId);
   if (!request) return;
-  const ended =
-    event.type === "ApproversNotified"
-      ? { state: "reached" as const }
-      : { state: event.data.final ? ("given_up" as const) : ("waiting" as const), tries: request.tries + 1 };
-  requests.set(keyOf(request), { ...request, ...ended });
+  const tries = request.tries + (end.state === "waiting" ? 1 : 0);
+  requests.set(keyOf(request), { ...request, state: end.state, tries });
+}
+
+function endOf({ type, data }: DraftEvent): { notificationId: string; state: RequestState } | undefined {
+  switch (type) {
+    case "ApproversNotified":
+      return { ...data, state: "reached" };
+    case "NotificationFailed":
+      return { ...data, state: data.final ? "given_up" : "waiting" };
+    case "ApprovalLinkClosed":
+      return { ...data, state: "given_up" };
+    default:
+      return undefined;
+  }
 }
 
 /** Undefined for a channel without an address. */

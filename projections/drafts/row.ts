@@ -1,6 +1,7 @@
 import type { DraftContent, HtmlRemoved, Making } from "#streams/draft/content.ts";
 import type { Decision, DraftEvent } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
+import { applyNotification, notAsked, notRetrying, type ShownQuestion } from "./notification.ts";
 
 /** Who decided, and about what: everything an auditor asks first. */
 export type DecidedBy = Omit<Actor, "userAgent" | "requestId"> & {
@@ -41,6 +42,8 @@ export type DraftRow = {
   failure_code: string | null;
   failure_message: string | null;
   held_code: string | null;
+  /** The question that the next four fields follow; null before the version's first one. */
+  notification_asked: ShownQuestion | null;
   notification_state: string;
   notification_channel: string | null;
   notification_at: string | Date | null;
@@ -76,6 +79,7 @@ export const draftColumns = [
   "failure_code",
   "failure_message",
   "held_code",
+  "notification_asked",
   "notification_state",
   "notification_channel",
   "notification_at",
@@ -138,10 +142,7 @@ function submitted(
     failure_code: null,
     failure_message: null,
     held_code: null,
-    notification_state: "none",
-    notification_channel: null,
-    notification_at: null,
-    notification_error: null,
+    ...notAsked,
     created_at: meta.at,
     updated_at: meta.at,
   };
@@ -152,6 +153,10 @@ function submitted(
 
 /** What an event does to a draft's row. Also used to show a draft as it stood at some moment. */
 export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
+  return notRetrying(applyNotification(applyEvent(row, event), event));
+}
+
+function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): DraftRow {
   const { metadata: meta } = event;
   const id = idOf(event.stream);
   if (event.type === "DraftSubmitted") return submitted(id, event.data, meta);
@@ -198,19 +203,6 @@ export function applyToDraft(row: DraftRow | undefined, event: Recorded<DraftEve
       return { ...next, status: "failed", failure_code: event.data.code, failure_message: event.data.message };
     case "LateEvidence":
       return { ...next, failure_message: `the provider's later word: ${event.data.outcome}` };
-    case "ApproversAsked":
-      return { ...next, notification_channel: event.data.channel.type, notification_state: "retrying" };
-    case "ApproversNotified":
-      return { ...next, notification_state: "sent", notification_at: meta.at, notification_error: null };
-    case "NotificationFailed": {
-      const { final, error } = event.data;
-      return {
-        ...next,
-        notification_state: final ? "failed" : "retrying",
-        notification_at: meta.at,
-        notification_error: error,
-      };
-    }
     default:
       return next;
   }

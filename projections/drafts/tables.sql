@@ -25,6 +25,7 @@ create table drafts (
   failure_code text,
   failure_message text,
   held_code text,
+  notification_asked json,
   notification_state text not null,
   notification_channel text,
   notification_at timestamptz,

@@ -71,10 +71,12 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(causedBy, slot))) return;
     const inMs = reachAgainAfter(tries);
     const question = { channels, draftId, draft, slot, lastTry: inMs === undefined, late: isOldNews(deps, since) };
-    const done = await askApprovers(deps, { ...question, alone: true }, { ...context.cause, causationId: causedBy });
-    if (done || inMs === undefined) return;
-    const next = { ...alone, tries: tries + 1 };
-    await again({ key, name: `alone ${draftId} ${slot}`, inMs }, { alone: next }, context);
+    const asked = await askApprovers(deps, { ...question, alone: true }, { ...context.cause, causationId: causedBy });
+    const pauseMs = asked.again ? (asked.inMs ?? inMs) : undefined;
+    if (pauseMs === undefined) return;
+    const waited = asked.again && asked.inMs !== undefined;
+    const next = { ...alone, tries: waited ? tries : tries + 1 };
+    await again({ key, name: `alone ${draftId} ${slot}`, inMs: pauseMs }, { alone: next }, context);
   }
 
   async function again(

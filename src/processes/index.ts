@@ -12,6 +12,7 @@ import { checkDomains } from "./checkDomains.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
+import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
 import { noteDrafts } from "./noteDrafts.ts";
@@ -67,6 +68,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   notifyApprovers(deps, channels(deps, settings.provider)),
   askInBundles(deps, channels(deps, settings.provider)),
   escalateUnanswered(deps),
+  escalateUnreached(deps),
   sendApproved(deps),
   deliver(deps, {
     provider: settings.provider,

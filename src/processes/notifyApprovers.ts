@@ -1,21 +1,26 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
+import type { ReadModel } from "#projections/projection.ts";
 import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approvals/askApprovers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { answeredBy } from "#streams/draft/notified.ts";
+import { asksAnew } from "#streams/draft/notification.ts";
+import { answeredBy, deciding } from "#streams/draft/notified.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 
+/** What approvers are shown is made from these, beside streams. */
+const shown: readonly ReadModel[] = ["drafts", "messages", "threads"];
+
 type Asking = {
   draftId: string;
   slot: ChannelSlot;
   tries: number;
-  /** The version that nobody decided about in time, if that is why; null otherwise. */
+  /** The only version to ask about, where one of them is why: it escalated, or its link was closed. Null: the newest. Named before the latter was. */
   escalated: number | null;
   /** When that happened which is asked about (ISO 8601). Timers of before do not say it. */
   happenedAt?: string;
@@ -23,7 +28,8 @@ type Asking = {
 
 /**
  * A draft that waits for a person is shown to its approvers: when it is submitted, whenever it changes, and when the agent asks again; to
- * those of the secondary channel once it escalated; and to the new approver after a change of the channel.
+ * those of the secondary channel once it escalated; to the new approver after a change of the channel; and with a new link, once a version
+ * and cause, where one was closed.
  */
 export function notifyApprovers(deps: Dependencies, channels: Channels): Process {
   async function ask(
@@ -36,16 +42,23 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     // A version that came after the escalation has its own time to be decided about.
     if (escalated !== null && escalated !== draft.version) return undefined;
     // What approvers are shown comes from the read models, which have to know this draft first.
-    if (!(await reached(position, ["drafts", "messages"]))) return { waitFor: position, of: ["drafts", "messages"] };
+    if (!(await reached(position, shown))) return { waitFor: position, of: shown };
     // Before the request is on record: a pause of days leaves one, and no token that nobody got.
     await requireNotPaused(deps);
-    const inMs = reachAgainAfter(tries);
-    const lastTry = inMs === undefined;
+    const nextTryMs = reachAgainAfter(tries);
+    const lastTry = nextTryMs === undefined;
     const question = { channels, draftId, draft, slot, lastTry, late: isOldNews(deps, happenedAt) };
-    const done = await askApprovers(deps, question, cause);
-    if (done || inMs === undefined) return undefined;
-    const payload = { slot, escalated, happenedAt, tries: tries + 1 };
-    await timers.set({ key: draftId, name: `retry ${slot}`, inMs, payload });
+    const asking = await askApprovers(deps, question, cause);
+    const name = `retry ${slot}`;
+    const inMs = asking.again ? (asking.inMs ?? nextTryMs) : undefined;
+    if (inMs === undefined) {
+      // What is still due of an older question would ask the same once more.
+      await timers.cancel(draftId, name);
+      return undefined;
+    }
+    const waited = asking.again && asking.inMs !== undefined;
+    const payload = { slot, escalated, happenedAt, tries: waited ? tries : tries + 1 };
+    await timers.set({ key: draftId, name, inMs, payload });
     return undefined;
   }
 
@@ -59,6 +72,16 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       context,
     );
   };
+
+  async function onLinkClosed(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+    const draftId = idOf(event.stream);
+    const { state: draft } = await deps.drafts.load(draftId);
+    const { notificationId } = event.data as { notificationId: string };
+    const asked = draft.notified.open[notificationId];
+    if (!asked || !asksAnew(draft, notificationId)) return undefined;
+    const { version: escalated, channel } = asked;
+    return ask({ ...first, draftId, slot: channel.slot, escalated, happenedAt: event.metadata.at }, context);
+  }
 
   /** Those who were asked before cannot decide any more: without this the drafts would wait for ever. */
   async function onIdentityUpdated(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
@@ -92,6 +115,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       DraftReturnedToPending: onDraft,
       NotifyRequested: onDraft,
       DraftEscalated: onEscalated,
+      ApprovalLinkClosed: onLinkClosed,
       IdentityUpdated: onIdentityUpdated,
     },
     onTimer: ({ key, payload }, context) => {
@@ -106,13 +130,6 @@ const changedSlots = (changes: Partial<IdentitySettings>): ChannelSlot[] => [
   ...(changes.secondaryApprovalChannel ? (["secondary"] as const) : []),
 ];
 
-/** This very mailbox has been asked about this version: its links work. One that waits for a mail with others has none yet. */
+/** This very mailbox has been asked about this version, and its links decide. */
 const wasAsked = (draft: Draft, slot: ChannelSlot, channel: ApprovalChannel | null): boolean =>
-  channel?.type === "email" &&
-  Object.values(draft.notified.open).some(
-    (asked) =>
-      asked.version === draft.version &&
-      asked.tokens.length > 0 &&
-      asked.channel.slot === slot &&
-      asked.channel.address === channel.config.to,
-  );
+  channel?.type === "email" && deciding(draft, slot).some((asked) => asked.channel.address === channel.config.to);

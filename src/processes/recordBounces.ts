@@ -1,20 +1,35 @@
+import { recordUndelivered } from "#src/commands/approvals/undelivered.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
+import type { ApprovalReplyEvent } from "#streams/approvalReply/events.ts";
 import { idOf } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { Process } from "./process.ts";
 
-/** A bounce of our own mail, known by the Message-ID it reports, says what became of that mail: whether its own text is shown or held. */
+/**
+ * A bounce of our own mail, known by the Message-ID it reports, says what became of that mail: whether its own text is shown or held. One of an
+ * approval mail comes to the address that those are sent from.
+ */
 export const recordBounces = (deps: Dependencies): Process => ({
   name: "recordBounces",
-  categories: ["filing"],
+  categories: ["filing", "approvalReply"],
   keyOf: (event) => idOf(event.stream),
-  concerns: ({ data }) => (data as FilingDecision).bouncedAttemptId !== null,
+  concerns: ({ type, data }) =>
+    type === "FilingDecided"
+      ? (data as FilingDecision).bouncedAttemptId !== null
+      : (data as ApprovalReplyEvent["data"]).headers.classification === "bounce",
   on: {
     FilingDecided: async (event, { cause }) => {
       const { bouncedAttemptId, deliveryId } = event.data as FilingDecision;
       const evidence = `a bounce came back (delivery ${deliveryId})`;
       await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome: "bounced", evidence }, cause);
+    },
+    ApprovalReplyReceived: async (event, { cause }) => {
+      const { headers, deliveryId } = event.data as ApprovalReplyEvent["data"];
+      for (const id of headers.reportedMessageIds) {
+        const origin = deps.messageIds.open(id);
+        if (origin) await recordUndelivered(deps, { origin, evidence: `delivery ${deliveryId}` }, cause);
+      }
     },
   },
 });

@@ -104,6 +104,8 @@ export type Notified = {
   requestedAt: string | null;
   open: Readonly<Record<string, Asked>>;
   answered: readonly string[];
+  /** Notifications that a channel took. */
+  reached: readonly string[];
   /** Notifications that failed for good: not taken, or taken and come back. */
   failed: readonly string[];
   /** Notifications whose links decide nothing any more, in the order of their closing. */

@@ -41,7 +41,7 @@ export const initialDraft: Draft = {
   rulesApplied: false,
   abandoned: [],
   escalatedVersion: 0,
-  notified: { requestedAt: null, open: {}, answered: [], failed: [], closed: {}, wrongCodes: {} },
+  notified: { requestedAt: null, open: {}, answered: [], reached: [], failed: [], closed: {}, wrongCodes: {} },
   ...unapproved,
   ...unsent,
   ...unfailed,

@@ -1,5 +1,5 @@
 import { unreachable } from "../unreachable.ts";
-import type { Notified } from "./draft.ts";
+import type { Draft, Notified } from "./draft.ts";
 import type { Asked, DraftEvent } from "./events.ts";
 
 type NotificationEvent = Extract<
@@ -23,9 +23,11 @@ export function evolveNotified(notified: Notified, event: NotificationEvent): No
     case "ApproversAsked":
       return { ...notified, open: { ...notified.open, [event.data.notificationId]: event.data } };
     case "ApproversNotified": {
-      const asked = notified.open[event.data.notificationId];
+      const { notificationId } = event.data;
+      const asked = notified.open[notificationId];
       if (!asked) return notified;
-      return { ...notified, answered: [...notified.answered, answeredBy(asked.causedBy, asked.channel.slot)] };
+      const answered = [...notified.answered, answeredBy(asked.causedBy, asked.channel.slot)];
+      return { ...notified, answered, reached: [...notified.reached, notificationId] };
     }
     case "NotificationFailed": {
       const { notificationId, final } = event.data;
@@ -47,3 +49,16 @@ export function evolveNotified(notified: Notified, event: NotificationEvent): No
 
 /** What a notification that reached somebody has answered: an event can ask for one on each channel. */
 export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
+
+/** The questions about a version that are with its approvers: taken by their channel and not come back. */
+export const delivered = ({ notified }: Draft, version: number): Asked[] =>
+  Object.values(notified.open).filter(
+    ({ notificationId, version: about }) =>
+      about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
+  );
+
+/** Those of the newest version on one channel whose links decide. */
+export const deciding = (draft: Draft, slot: Asked["channel"]["slot"]): Asked[] =>
+  delivered(draft, draft.version).filter(
+    ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,
+  );

@@ -79,7 +79,7 @@ function update(command: Extract<ThreadCommand, { type: "UpdateThread" }>, threa
     events.push({ type: "ThreadStatusChanged", data: { status, because, ...mark } });
   }
   if (needsReview !== undefined && needsReview !== thread.needsReview) {
-    events.push({ type: "ThreadReviewSet", data: { needsReview, reason: needsReview ? because : null } });
+    events.push({ type: "ThreadReviewSet", data: { needsReview, reason: needsReview ? because : null, ...mark } });
   }
   if (priority !== undefined && priority !== thread.priority) {
     events.push({ type: "ThreadPrioritySet", data: { priority, ...mark } });

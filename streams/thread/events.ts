@@ -140,7 +140,8 @@ export type ThreadEvent =
   | Event<"MessageSent", { draftId: string; attemptId: string; messageId: string; rfcMessageId: string; to: string[] }>
   /** `once`: names the change that made it, where that may be asked for again and must not be made twice. Absent in older events. */
   | Event<"ThreadStatusChanged", { status: ThreadStatus; because: string; once?: string }>
-  | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null }>
+  /** `once`: as above. */
+  | Event<"ThreadReviewSet", { needsReview: boolean; reason: string | null; once?: string }>
   /** `once`: as above. */
   | Event<"ThreadPrioritySet", { priority: Priority; once?: string }>
   | Event<"DraftNoted", { draftId: string } & NotedDraft>

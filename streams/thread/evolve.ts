@@ -66,7 +66,7 @@ export function evolveThread(thread: Thread, event: ThreadEvent): Thread {
     case "ThreadStatusChanged":
       return { ...once(thread, event.data), status: event.data.status };
     case "ThreadReviewSet":
-      return { ...thread, needsReview: event.data.needsReview };
+      return { ...once(thread, event.data), needsReview: event.data.needsReview };
     case "ThreadPrioritySet":
       return { ...once(thread, event.data), priority: event.data.priority };
     case "DraftNoted":

@@ -191,4 +191,189 @@ describe("requests to an approver who has many", function () {
     );
     expect(mails.length).to.be.below(ids.length + 3);
   });
+
+  /** An identity with as many open drafts as go each in a mail, and a few that wait for one with others. */
+  async function crowded(waiting: number) {
+    const identity = await identityFor();
+    const based = await received(identity);
+    const mailed = await submitMany(based, alone);
+    await untilAll(mailed, isReached);
+    const ids = await submitMany(based, waiting);
+    await untilAll(ids, isAsked);
+    return { identity, based, mailed, ids };
+  }
+
+  /** The rule by itself, on a channel of the test's own; the service's own comes to it when its timers are due. */
+  function byHand(askTogether: Channel["askTogether"], ask: Channel["ask"] = async () => ({ reached: true })) {
+    const channel = { ask, ...(askTogether && { askTogether }) };
+    const process = askInBundles(service.deps, { email: channel, telegram: channel, slack: channel });
+    return async (to: string, payload: object = { address: to }) => {
+      const timers: Timer[] = [];
+      const position = await service.store.head();
+      await service.caughtUp();
+      const due = { key: "by hand", name: "soon", dueAt: service.clock.now() };
+      await fire(
+        process,
+        { ...due, payload: { ...payload, position, workspaceId: workspace.id } },
+        { timers, clock: service.clock },
+      );
+      return timers;
+    };
+  }
+
+  const failures = async (draftId: string) =>
+    (await eventsOf(draftId)).filter(({ type }) => type === "NotificationFailed").map(({ data }: any) => data.final);
+
+  it("lead to a page that lists them, each behind a link of its own, and that shows what became of them", async () => {
+    const { identity, ids } = await crowded(3);
+    await untilReached(ids);
+    const bundle = (await mailsTo(identity.to)).at(-1) as CaughtMail;
+    expect(bundle.subject).to.equal("3 drafts wait for your decision");
+    expect(bundle.text).to.include("Question").and.to.include("ann");
+    const [list] = listLinks([bundle]) as [string];
+    const head = await service.store.head();
+    const shown = await page(list);
+    expect([shown.status, (await page(list, "HEAD")).status, (await page(list, "POST")).status]).to.deep.equal([
+      200, 200, 405,
+    ]);
+    expect(shown.text).to.include("3 drafts wait for your decision").and.not.to.include("<form");
+    expect(await service.store.head()).to.equal(head);
+    const links = onList(shown.text);
+    expect(links).to.have.length(3);
+    // None of the list's tokens opens anything else than what it was made for.
+    expect((await page(list.replace("/l/", "/a/"))).status).to.equal(404);
+    expect((await page(links[0]!.replace("/a/", "/l/"))).status).to.equal(404);
+    expect((await page(`${list}?page=2`)).status).to.equal(404);
+
+    const review = await page(links[0]!);
+    const nonce = /name="nonce" value="([^"]+)"/.exec(review.text)![1] as string;
+    const form = new URLSearchParams({ decision: "approve", nonce });
+    const pressed = await workspace.ask(`POST ${links[0]}`, { key: null, body: form });
+    expect([pressed.status, pressed.text.includes("Approved")]).to.deep.equal([200, true]);
+    await until(async () => (await page(list)).text.includes("<p>Sent, by"));
+    const after = await page(list);
+    expect(after.text).to.include("2 drafts wait for your decision");
+    expect(onList(after.text)).to.deep.equal(links.slice(1));
+    for (const link of onList(after.text)) expect((await page(link)).status).to.equal(200);
+  });
+
+  it("die with their list: after 72 hours, and where another mailbox approves", async () => {
+    const { identity, ids } = await crowded(2);
+    await untilReached(ids);
+    const [list] = listLinks(await mailsTo(identity.to)) as [string];
+    const links = onList((await page(list)).text);
+    await change(identity.id, { approvalChannel: email("successor@x.example") });
+    for (const link of [list, ...links]) {
+      const { status, text } = await page(link);
+      expect([status, text.includes("Answer number")], link).to.deep.equal([410, false]);
+    }
+    await change(identity.id, { approvalChannel: email(identity.to) });
+    expect((await page(list)).status).to.equal(200);
+    service.clock.advance(72 * hour);
+    for (const link of [list, ...links]) expect((await page(link)).status).to.equal(410);
+  });
+
+  it("are mailed as ever where nobody waits beside them", async () => {
+    const { identity, ids } = await crowded(1);
+    expect(await typesOf(ids[0]!)).to.deep.equal(["DraftSubmitted", "DraftRulesApplied", "ApproversAsked"]);
+    await untilReached(ids);
+    const mails = await mailsTo(identity.to);
+    expect([mails.length, listLinks(mails)]).to.deep.equal([alone + 1, []]);
+    expect((await page(reviewLinks(mails.slice(-1))[0]!)).status).to.equal(200);
+  });
+
+  it("leave out what was decided or edited while it waited", async () => {
+    const { identity, ids } = await crowded(3);
+    await workspace.ask(`POST /v1/drafts/${ids[0]}/reject`, { json: {} });
+    await workspace.ask(`PATCH /v1/drafts/${ids[1]}`, { json: { body_text: "Better." } });
+    await untilReached(ids.slice(1));
+    const mails = (await mailsTo(identity.to)).slice(alone);
+    expect(mails.map(({ subject }) => subject)).to.deep.equal(["2 drafts wait for your decision"]);
+    expect(onList((await page(listLinks(mails)[0]!)).text)).to.have.length(2);
+  });
+
+  it("are asked about again where the mail was not taken, as often as one draft is, and then given up", async () => {
+    const { identity, ids } = await crowded(2);
+    const asked: BundleRequest[] = [];
+    const fireHere = byHand(async (request) => {
+      asked.push(request);
+      return { reached: false, again: true, error: "busy" };
+    });
+    const pauses: number[] = [];
+    for (let tries = 0; tries < 5; tries++) {
+      const timers = await fireHere(identity.to);
+      pauses.push(...timers.map(({ dueAt }) => Math.round((dueAt.getTime() - service.clock.now().getTime()) / 1000)));
+    }
+    expect(pauses).to.deep.equal([5, 30, 120, 600]);
+    expect(new Set(asked.map(({ link }) => link)).size).to.equal(5);
+    for (const id of ids) expect(await failures(id)).to.deep.equal([false, false, false, false, true]);
+    await fireHere(identity.to);
+    expect(asked).to.have.length(5);
+  });
+
+  it("wait for room in the service's own measure however long it takes, and nobody is left unasked", async () => {
+    const { identity, ids } = await crowded(2);
+    const full = byHand(async () => ({ reached: false, again: true, error: "full", inMs: 90_000 }));
+    for (let waits = 0; waits < 6; waits++) {
+      const [timer] = await full(identity.to);
+      expect(timer!.dueAt.getTime() - service.clock.now().getTime()).to.be.within(80_000, 90_000);
+    }
+    for (const id of ids) expect(await failures(id)).to.deep.equal(Array(6).fill(false));
+    await untilReached(ids);
+  });
+
+  it("are asked about once more where the service ended before it could record that its mail was taken", async () => {
+    const { identity, ids } = await crowded(2);
+    const links: string[] = [];
+    const ends = byHand(async ({ link }) => {
+      links.push(link);
+      throw new Error("killed");
+    });
+    const died = await ends(identity.to).then(
+      () => false,
+      () => true,
+    );
+    expect(died).to.equal(true);
+    await untilReached(ids);
+    // Both mails work.
+    const again = listLinks(await mailsTo(identity.to));
+    for (const list of [new URL(links[0]!).pathname, ...again])
+      expect(onList((await page(list)).text)).to.have.length(2);
+  });
+
+  it("of an identity's edit come in one mail, soon after, and alone where only one draft is open", async () => {
+    const identity = await identityFor();
+    const based = await received(identity);
+    const [first] = await submitMany(based, 1);
+    await untilAll([first!], isReached);
+    await sign(identity.id, "Yours, Ann");
+    await until(async () => (await mailsTo(identity.to)).length === 2);
+    const [second] = await submitMany(based, 1);
+    await untilAll([second!], isReached);
+    await sign(identity.id, "Yours, Bob");
+    await until(async () =>
+      (await Promise.all([first!, second!].map(draftOf))).every(({ notified, version }) =>
+        Object.values(notified.open).some((asked) => asked.version === version),
+      ),
+    );
+    expect(await mailsTo(identity.to)).to.have.length(3);
+    await untilReached([first!, second!]);
+    const mails = (await mailsTo(identity.to)).slice(3);
+    expect(mails.map(({ subject }) => subject)).to.deep.equal(["2 drafts wait for your decision"]);
+  });
+
+  it("are kept apart by workspace", async () => {
+    const { identity, ids } = await crowded(2);
+    const other = await service.workspace();
+    const stranger = await service.identity(other.id, { approvalChannel: email(identity.to) });
+    await service.deliver(stranger.address, mail({ id: `q${++made}@customer.example` }));
+    const thread = (await other.ask(`GET /v1/threads?identity_id=${stranger.id}`)).json.data[0];
+    const { messages } = (await other.ask(`GET /v1/threads/${thread.id}`)).json;
+    const based = { thread_id: thread.id, identity_id: stranger.id, based_on_message_id: messages[0].id };
+    const { json } = await other.ask("POST /v1/drafts", { json: { ...based, body_text: "A secret of another." } });
+    await untilAll([json.id], isReached);
+    await untilReached(ids);
+    const lists = await Promise.all(listLinks(await mailsTo(identity.to)).map((list) => page(list)));
+    expect(lists.map(({ text }) => onList(text).length)).to.deep.equal([2]);
+  });
 });

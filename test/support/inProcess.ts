@@ -28,8 +28,11 @@ let readers: ReaderPool | undefined;
 /** The threads that read mail, which take a second to start: the same for all services of this process, as long as it lives. */
 const sharedReaders = () => (readers ??= createReaderPool());
 
-/** Every role of the service in this process, on a database of its own, answering on a real socket. */
-export async function startInProcess(environment: Record<string, string> = {}) {
+/** Every role of the service in this process, on a database of its own, answering on a real socket. `log` takes each line of its log. */
+export async function startInProcess(
+  environment: Record<string, string> = {},
+  { log }: { log?: (line: string) => void } = {},
+) {
   const testDatabase = await createTestDatabase({ readModels: true });
   const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT"].map((name) => [
     `RATE_LIMIT_${name}`,
@@ -43,7 +46,7 @@ export async function startInProcess(environment: Record<string, string> = {}) {
     ...Object.fromEntries(limits),
     ...environment,
   });
-  const logger = pino({ level: config.logLevel });
+  const logger = log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel });
   const clock = adjustableClock();
   const composition = compose(config, testDatabase, { logger, clock, readers: sharedReaders() });
   const service = await startService(config, composition, { instanceId: randomUUID(), logger });

@@ -32,17 +32,18 @@ export const linksEnd = ({ clock, settings }: Pick<Dependencies, "clock" | "sett
 
 /**
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
- * before anything leaves; a second try uses tokens of its own. False if they were not reached and a later try may help. `late`: it is too late to
- * show it as news, so nothing leaves, and that they were not reached is on record. `alone`: it does not wait for a mail with others.
+ * before anything leaves; a second try uses tokens of its own. `late`: it is too late to show it as news, so nothing leaves, and that they were
+ * not reached is on record. What waits in our own measure of mail is not reached for good where the secondary channel can be asked instead. `alone`: it does
+ * not wait for a mail with others.
  */
 export async function askApprovers(
   deps: Dependencies,
   { channels, draftId, draft, slot, lastTry, late = false, alone = false }: Question,
   cause: Cause,
-): Promise<boolean> {
+): Promise<Asking> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
-  if (!channel || identity.deleted) return true;
+  if (!channel || identity.deleted) return finished;
   const notificationId = deps.ids.uuid();
   const bundled =
     !late && !alone && (await comesBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
@@ -63,17 +64,33 @@ export async function askApprovers(
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
-  if (!recorded.changed || bundled) return true;
-  const answer = late ? tooLate : await ask(deps, channels, { draftId, draft, channel, tokens, expiresAt });
+  if (!recorded.changed || bundled) return finished;
+  const delivered = { draftId, draft, channel, tokens, expiresAt, notificationId };
+  const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
-    return true;
+    return finished;
   }
-  const final = lastTry || !answer.again;
+  const { inMs } = answer;
+  const final = isFinal(answer, { identity, slot, lastTry });
   const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
   await deps.drafts.handle(draftId, failed, cause);
-  return !answer.again;
+  return final ? finished : { again: true, ...(inMs !== undefined && { inMs }) };
 }
+
+/** Whether nobody is reached for good: what waits in our own measure of mail is asked of the secondary channel, if there is one. */
+export function isFinal(
+  { again, inMs }: Extract<Answer, { reached: false }>,
+  { identity, slot, lastTry }: { identity: Identity; slot: ChannelSlot; lastTry: boolean },
+): boolean {
+  const goesElsewhere = inMs !== undefined && slot === "primary" && identity.secondaryApprovalChannel !== null;
+  return !again || goesElsewhere || (lastTry && inMs === undefined);
+}
+
+/** `again`: nobody was reached, and a later try may help; after `inMs` milliseconds if it only waits for room in our own measure of mail. */
+export type Asking = { again: false } | { again: true; inMs?: number };
+
+const finished: Asking = { again: false };
 
 const tooLate: Answer = {
   reached: false,
@@ -89,12 +106,13 @@ type Delivered = {
   channel: ApprovalChannel;
   tokens: Record<Decision, string>;
   expiresAt: string;
+  notificationId: string;
 };
 
 async function ask(
   deps: Dependencies,
   channels: Channels,
-  { draftId, draft, channel, tokens, expiresAt }: Delivered,
+  { draftId, draft, channel, tokens, expiresAt, notificationId }: Delivered,
 ): Promise<Answer> {
   // Its domain may have come to the service since it was named.
   if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
@@ -107,7 +125,8 @@ async function ask(
   const link = (decision: Decision) => `${deps.settings.publicUrl}/a/${tokens[decision]}?d=${decision}`;
   const view = await approvalView(deps, { draftId, draft, version: draft.version, expiresAt });
   const { workspaceId, identityId, threadId } = draft;
-  const origin = { identityId, threadId, attemptId: deps.ids.uuid() };
+  // By its Message-ID a mail that comes back tells which question it was.
+  const origin = { identityId, threadId, attemptId: notificationId };
   return channels[channel.type].ask({
     channel,
     view,

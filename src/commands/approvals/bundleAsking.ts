@@ -8,8 +8,9 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
-import { channelOf, linksEnd } from "./askApprovers.ts";
-import { listedTokens, newListToken } from "./bundleTokens.ts";
+import { hashToken } from "./approvalTokens.ts";
+import { channelOf, isFinal, linksEnd } from "./askApprovers.ts";
+import { listAttempt, listedTokens, newListToken, noThread } from "./bundleTokens.ts";
 
 /** So many drafts at most are asked about in one mail; further ones in a further mail. */
 export const mostInOneMail = 500;
@@ -17,9 +18,6 @@ export const mostInOneMail = 500;
 const mostNamed = 10;
 /** Streams that are read or written at once: the drafts of a mail are independent of each other. */
 const atOnce = 20;
-
-/** For the Message-ID of a mail that is about several threads. */
-const noThread = "00000000-0000-0000-0000-000000000000";
 
 export type Bundle = {
   channels: Channels;
@@ -124,7 +122,7 @@ async function askIn(
     link: `${deps.settings.publicUrl}/l/${listToken}`,
     expiresAt,
     workspaceId,
-    origin: { identityId: first.draft.identityId, threadId: noThread, attemptId: deps.ids.uuid() },
+    origin: { identityId: first.draft.identityId, threadId: noThread, attemptId: listAttempt(hashToken(listToken)) },
   });
   return record(deps, { named, answer: answer ?? cannot, pauseAfter }, cause);
 }
@@ -142,15 +140,17 @@ async function record(
   { named, answer, pauseAfter }: { named: readonly Named[]; answer: Answer } & Pick<Bundle, "pauseAfter">,
   cause: Cause,
 ): Promise<number | undefined> {
-  const pauses = await inParts(named, async ({ row, notificationId }) => {
+  const pauses = await inParts(named, async ({ row, draft, notificationId }) => {
     if (answer.reached) {
       await deps.drafts.handle(row.draft_id, { type: "RecordNotified", notificationId }, cause);
       return [];
     }
-    const pause = answer.again ? (answer.inMs ?? pauseAfter(row.tries)) : undefined;
-    const failed = { type: "RecordNotificationFailed", error: answer.error, final: pause === undefined } as const;
+    const { state: identity } = await deps.identities.load(draft.identityId);
+    const pause = pauseAfter(row.tries);
+    const final = isFinal(answer, { identity, slot: row.slot, lastTry: pause === undefined });
+    const failed = { type: "RecordNotificationFailed", error: answer.error, final } as const;
     await deps.drafts.handle(row.draft_id, { ...failed, notificationId }, cause);
-    return pause === undefined ? [] : [pause];
+    return final ? [] : [answer.inMs ?? pause ?? 0];
   });
   const left = pauses.flat();
   return left.length > 0 ? Math.min(...left) : undefined;

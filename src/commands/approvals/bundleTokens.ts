@@ -30,3 +30,10 @@ export const listedTokens = (listToken: string, notificationId: string): Pick<As
   tokens: [{ sha256: hashToken(listedToken(listToken, notificationId, listedDecision)), decision: listedDecision }],
   listSha256: hashToken(listToken),
 });
+
+/** In the Message-ID of a mail that is about several threads. */
+export const noThread = "00000000-0000-0000-0000-000000000000";
+
+/** What such a Message-ID names the mail by: if it comes back, that leads to the list. The first half of the hash, in the form of a UUID. */
+export const listAttempt = (listSha256: string): string =>
+  listSha256.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");

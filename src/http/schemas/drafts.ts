@@ -58,6 +58,25 @@ export const DecidedBy = Strict(
   { title: "DecidedBy" },
 );
 
+/** Whether the approvers of the newest version were reached. */
+const NotificationStatus = Strict(
+  {
+    state: Type.Enum(["none", "sent", "retrying", "failed"], {
+      description:
+        "About the newest version: none until a channel has answered; sent: a channel took it; retrying: it was not taken, and is tried again; failed: nobody is tried any more. After an escalation this is the secondary channel's.",
+    }),
+    channel: Nullable(Type.String({ description: "The type of the channel that the state is about." })),
+    at: Nullable(Timestamp),
+    error: Nullable(
+      Type.String({
+        description:
+          "Why nobody was reached; null once somebody was. It begins with link_leaked or wrong_codes where a link was closed.",
+      }),
+    ),
+  },
+  { title: "NotificationStatus" },
+);
+
 const action = Type.String({ pattern: "^[A-Z]+ /v1/drafts/" });
 
 export const Draft = Strict(
@@ -105,12 +124,7 @@ export const Draft = Strict(
     ),
     failure_code: Nullable(Type.String()),
     failure_message: Nullable(Type.String()),
-    notification_status: Strict({
-      state: Type.Enum(["none", "sent", "retrying", "failed"]),
-      channel: Nullable(Type.String()),
-      at: Nullable(Timestamp),
-      error: Nullable(Type.String()),
-    }),
+    notification_status: NotificationStatus,
     actions: Strict({ approve: action, reject: action, edit: action, send: action }),
     created_at: Timestamp,
     updated_at: Timestamp,

@@ -91,6 +91,7 @@ export const asked = (
   notificationId: string,
   {
     slot = "primary",
+    type = "email",
     address = `${slot}@approvers.example`,
     ...different
   }: Partial<Asked> & Partial<Asked["channel"]> = {},
@@ -101,7 +102,7 @@ export const asked = (
     causedBy: `cause of ${notificationId}`,
     version: 1,
     contentSha256: "hash 1",
-    channel: { slot, type: "email", address },
+    channel: { slot, type, address },
     tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: `${notificationId} ${decision}`, decision })),
     expiresAt: "2026-01-04T12:00:00.000Z",
     ...different,

@@ -1,0 +1,50 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { Cause } from "#src/commands/handle.ts";
+import { requireNotPaused } from "#src/commands/installation.ts";
+import { onThread } from "#src/commands/threads/threads.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import { deciding } from "#streams/draft/notified.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+/**
+ * A question that nobody got, for good, goes to the identity's secondary channel at once; where there is none, or it is the one that failed,
+ * the thread asks for a person. Where links were closed twice it does that in any case: somebody reads what they should not.
+ */
+export function escalateUnreached(deps: Dependencies): Process {
+  async function onFailed(event: Recorded, { cause }: ProcessContext): Promise<void> {
+    const draftId = idOf(event.stream);
+    const { notificationId } = event.data as { notificationId: string };
+    const { state: draft } = await deps.drafts.load(draftId);
+    const asked = draft.notified.open[notificationId];
+    if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) return;
+    const { slot } = asked.channel;
+    const closed = draft.notified.closed[notificationId] !== undefined;
+    // Another question about this version is with the approvers of this channel.
+    if (!closed && deciding(draft, slot).length > 0) return;
+    const escalated = slot === "primary" && (await escalate(draftId, draft, cause));
+    if (escalated && !closed) return;
+    const because = closed ? "approval links were found by others" : "no approver of a draft could be reached";
+    const command = { type: "UpdateThread", needsReview: true, because, once: event.id } as const;
+    await onThread(deps, { threadId: draft.threadId, command }, cause);
+  }
+
+  /** False if there is no secondary channel. */
+  async function escalate(draftId: string, draft: Draft, cause: Cause): Promise<boolean> {
+    const { state: identity } = await deps.identities.load(draft.identityId);
+    const { secondaryApprovalChannel: channel, deleted } = identity;
+    if (channel === null || deleted) return false;
+    await requireNotPaused(deps);
+    const command = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
+    await deps.drafts.handle(draftId, command, cause);
+    return true;
+  }
+
+  return {
+    name: "escalateUnreached",
+    categories: ["draft"],
+    keyOf: (event) => idOf(event.stream),
+    concerns: ({ data }) => data.final === true,
+    on: { NotificationFailed: onFailed },
+  };
+}
