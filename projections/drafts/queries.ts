@@ -190,18 +190,17 @@ export async function draftsOfList(reads: Reads, workspaceId: string, listSha256
   return rows;
 }
 
-/** What the list whose token's SHA-256 begins with the digits of this UUID names. */
-export async function listedByAttempt(
+/** What the list names whose token's SHA-256 begins with these 30 digits. */
+export async function listedBy(
   reads: Reads,
   workspaceId: string,
-  attemptId: string,
+  digits: string,
 ): Promise<{ draft_id: string; list_sha256: string }[]> {
-  const first = attemptId.replaceAll("-", "");
   const { rows } = await reads.of(workspaceId).query<{ draft_id: string; list_sha256: string }>(
     `select draft_id, list_sha256 from approval_lists
-     where workspace_id = $1 and list_sha256 >= $2 and list_sha256 < $3 and left(list_sha256, 32) = $2
+     where workspace_id = $1 and list_sha256 >= $2 and list_sha256 < $3 and left(list_sha256, 30) = $2
      order by draft_id`,
-    [workspaceId, first, `${first}g`],
+    [workspaceId, digits, `${digits}g`],
   );
   return rows;
 }

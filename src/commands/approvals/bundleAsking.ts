@@ -129,8 +129,9 @@ async function askIn(
 
 const cannot: Answer = { reached: false, again: false, error: "this channel takes one request at a time" };
 
+/** One whose content is lost does not keep the others from being asked about. */
 async function titleOf(deps: Dependencies, { draft }: Waiting): Promise<{ subject: string; to: string[] }> {
-  const { subject, to } = await loadContent(deps.blobs, draft.stored);
+  const { subject, to } = await loadContent(deps.blobs, draft.stored).catch(() => ({ subject: "", to: [] }));
   return { subject, to };
 }
 

@@ -44,7 +44,7 @@ async function list(deps: Deps, token: string, page: number): Promise<ApprovalLi
   await requireShown(deps, Math.max(...found.map(({ position }) => position)));
   const drafts: ListedDraft[] = [];
   // One after the other: each may hold a large body.
-  for (const each of found) drafts.push(await listed(deps, each, token));
+  for (const each of found) drafts.push(await listed(deps, each, token).catch((error) => unshown(deps, each, error)));
   const waiting = all.filter(({ status }) => status === "pending").length;
   const expiresAt = found[0]?.asked.expiresAt ?? new Date(0).toISOString();
   return { total: all.length, waiting, page, pages, drafts, expiresAt };
@@ -63,6 +63,13 @@ async function listed(deps: Dependencies, found: Found, token: string): Promise<
   if (state.kind === "elsewhere") return { subject: "", to: [], since: null, state };
   const { subject, to } = await loadContent(deps.blobs, draft.stored);
   return { subject, to, since: row.since?.toISOString() ?? null, state };
+}
+
+/** One that cannot be shown does not hide the others. */
+function unshown(deps: Dependencies, { row }: Found, error: unknown): ListedDraft {
+  if (error instanceof Unavailable) throw error;
+  deps.log?.error({ err: error, draft: row.id }, "a draft on an approver's list cannot be shown");
+  return { subject: "", to: [], since: null, state: { kind: "broken" } };
 }
 
 async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: string): Promise<ListedState> {

@@ -34,6 +34,10 @@ export const listedTokens = (listToken: string, notificationId: string): Pick<As
 /** In the Message-ID of a mail that is about several threads. */
 export const noThread = "00000000-0000-0000-0000-000000000000";
 
-/** What such a Message-ID names the mail by: if it comes back, that leads to the list. The first half of the hash, in the form of a UUID. */
+/** What such a Message-ID names the mail by, which leads to the list if it comes back: a UUID of 30 digits of the list's hash. */
 export const listAttempt = (listSha256: string): string =>
-  listSha256.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  listSha256.replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");
+
+/** Those digits. */
+export const digitsOfList = (attemptId: string): string =>
+  attemptId.replace(/^(.{8})-(.{4})-.(.{3})-.(.{3})-(.{12})$/, "$1$2$3$4$5");

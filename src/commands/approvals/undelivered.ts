@@ -1,11 +1,11 @@
-import { listedByAttempt } from "#projections/drafts/queries.ts";
+import { listedBy } from "#projections/drafts/queries.ts";
 import type { MailOrigin } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { entriesOf } from "#streams/idMap.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
-import { listedIn, noThread } from "./bundleTokens.ts";
+import { digitsOfList, listedIn, noThread } from "./bundleTokens.ts";
 
 type Undelivered = { origin: MailOrigin; evidence: string };
 
@@ -36,7 +36,11 @@ async function recordListUndelivered(
   cause: Cause,
 ): Promise<void> {
   const { workspaceId } = (await deps.identities.load(origin.identityId)).state;
-  for (const { draft_id: draftId, list_sha256 } of await listedByAttempt(deps.reads, workspaceId, origin.attemptId)) {
+  for (const { draft_id: draftId, list_sha256 } of await listedBy(
+    deps.reads,
+    workspaceId,
+    digitsOfList(origin.attemptId),
+  )) {
     const { state: draft } = await deps.drafts.load(draftId);
     const asked = listedIn(draft, list_sha256);
     if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) continue;

@@ -30,7 +30,7 @@ function titleOf(waiting: number): string {
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
 function item({ subject, to, since, state }: ListedDraft): Markup {
-  if (state.kind === "elsewhere") return html`<li class="card"><p>${said(state)}</p></li>`;
+  if (state.kind === "elsewhere" || state.kind === "broken") return html`<li class="card"><p>${said(state)}</p></li>`;
   const title = html`<bdi lang="">${shortLine(subject, limits.subject) || "(no subject)"}</bdi>`;
   // Beside this page, wherever the service is mounted.
   const name = state.kind === "waits" ? html`<a href="../a/${state.token}?d=approve">${title}</a>` : title;
@@ -59,6 +59,8 @@ function said(state: ListedState): Markup | string {
       return "Its link here was closed: a newer mail has another.";
     case "elsewhere":
       return "Somebody else decides about this draft now.";
+    case "broken":
+      return "This draft cannot be shown at the moment. The error has been logged.";
   }
 }
 
