@@ -12,7 +12,7 @@ const usage = `The encrypted secrets: channel tokens, webhook and rule secrets, 
 
 To replace a key, in two steps, so that no instance meets a key that it does not have: add the new one last (SECRETS_KEYS=old:…,new:…) and restart
 every instance; put it first (SECRETS_KEYS=new:…,old:…), restart every instance, and run rotate. Leave the old key in its place for a week or
-longer: without it, bounces of mail sent under it and replies to approval mail are not recognised. Replies of customers find their thread all the same.`;
+longer: without it, bounces of mail sent under it, replies to approval mail and the codes of open approval mails are not recognised. Replies of customers find their thread all the same.`;
 
 type Run = (composition: Composition) => Promise<unknown>;
 

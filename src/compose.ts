@@ -21,6 +21,8 @@ import { createHeaderReader } from "./mail/in/headerReader.ts";
 import { createMailParser } from "./mail/in/parse.ts";
 import { createReaderPool, type ReaderPool } from "./mail/in/readerPool.ts";
 import type { MailProvider } from "./mail/mailProvider.ts";
+import { limitsOf } from "./mail/out/measure/measure.ts";
+import { postgresMeasure } from "./mail/out/measure/postgresMeasure.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
@@ -114,6 +116,8 @@ export function compose(
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
     countLostMail: metrics.mailLost,
+    mailMeasure: measureOf(config, database),
+    countWithheld: metrics.mailWithheld,
     settings: settingsOf(config),
   };
   return {
@@ -151,6 +155,9 @@ function createProvider(config: Config, database: Database): MailProvider {
     return createSmtpProvider(config.smtpUrl as string, { room: { connections: config.smtpConnections } });
   return createOutboxProvider(database);
 }
+
+const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
+  serviceMailPerHour === "off" ? undefined : postgresMeasure(database, limitsOf(serviceMailPerHour));
 
 const settingsOf = (config: Config): Settings => ({
   sandboxDomain: config.sandboxDomain,

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { parse } from "dotenv";
 import type { Static } from "typebox";
 import { Value } from "typebox/value";
+import { isLoopbackHost } from "./http/framework/insiders.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
 import { expectedOf, trustedProxies, valueIn } from "./settingKinds.ts";
 import { type roles, settings } from "./settings.ts";
@@ -64,11 +65,19 @@ function readSettings(given: Environment, problems: string[]): Settings {
 }
 
 /** What is wrong with the settings together. */
-function inconsistencies({ nodeEnv, mailProvider }: Settings, given: Environment): string[] {
+function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: Environment): string[] {
   const production = nodeEnv === "production";
   const rules: [broken: boolean, sentence: string][] = [
     [mailProvider === "smtp" && !given.SMTP_URL, "SMTP_URL has to be set with MAIL_PROVIDER=smtp."],
     [!!given.DATABASE_OWNER_URL && !given.DATABASE_URL, "DATABASE_OWNER_URL is set without DATABASE_URL: set both."],
+    [
+      !!given.SMTP_IN_TLS_CERT !== !!given.SMTP_IN_TLS_KEY,
+      `${given.SMTP_IN_TLS_CERT ? "SMTP_IN_TLS_CERT" : "SMTP_IN_TLS_KEY"} is set without ${given.SMTP_IN_TLS_CERT ? "SMTP_IN_TLS_KEY" : "SMTP_IN_TLS_CERT"}: set both, or neither.`,
+    ],
+    [
+      production && publicUrl !== undefined && !isPrivate(publicUrl),
+      "PUBLIC_URL has to begin with https:// in production: who reads a link in approval mail on its way can approve. Put a proxy with TLS in front; http is taken for localhost alone.",
+    ],
     [
       production && !given.SECRETS_KEYS,
       "SECRETS_KEYS has to be set in production: the service creates keys in DATA_DIR only in development.",
@@ -82,6 +91,10 @@ function inconsistencies({ nodeEnv, mailProvider }: Settings, given: Environment
   ];
   return rules.filter(([broken]) => broken).map(([, sentence]) => sentence);
 }
+
+/** Nobody on the way reads what is asked for there. */
+const isPrivate = (publicUrl: string): boolean =>
+  publicUrl.startsWith("https://") || isLoopbackHost(new URL(publicUrl).host);
 
 /** The settings with the defaults that follow from others. */
 function completed(read: Settings, given: Environment) {

@@ -9,6 +9,7 @@ import type { Config, Role } from "./config.ts";
 import { Unavailable } from "./eventStore/eventStore.ts";
 import type { HttpServer } from "./http/framework/server.ts";
 import { startHttp } from "./http/index.ts";
+import { type Certificate, openCertificate } from "./mail/in/smtp/certificate.ts";
 import { createSmtpReceiver, type SmtpReceiver } from "./mail/in/smtpReceiver.ts";
 import { createOutbox } from "./mail/out/outbox.ts";
 import { type DiskRoom, databaseTooLarge, shortOfDisk, watchDiskRoom } from "./postgres/diskRoom.ts";
@@ -59,9 +60,11 @@ export async function startService(
   let webhooks: DeliverWebhooks | undefined;
   let http: { server: HttpServer; close(): Promise<void> } | undefined;
   let smtp: SmtpReceiver | undefined;
+  let certificate: Certificate | undefined;
   let diskRoom: DiskRoom | undefined;
 
   async function stop(): Promise<void> {
+    certificate?.close();
     await Promise.all([smtp?.close(), http?.close()]);
     diskRoom?.close();
     // While their lanes are ours: let in later, they would hand over what another instance works on by then.
@@ -95,10 +98,13 @@ export async function startService(
       processRunner.start();
     }
     if (has("api")) {
+      if (config.production && provider.name === "outbox" && config.outboxToken === undefined)
+        logger.warn("mail is caught in the outbox, which nobody can open: set OUTBOX_TOKEN to look at it");
       await standing.start();
-      const { host, port, publicUrl, trustProxy, metricsToken } = config;
+      const { host, port, publicUrl, allowedHosts, trustProxy, metricsToken, outboxToken, production } = config;
       http = await startHttp({
-        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, trustProxy, metricsToken },
+        ...{ deps, database, store, instanceId, logger, host, port, publicUrl, allowedHosts, trustProxy },
+        ...{ metricsToken, outboxToken, production },
         webhookDeliveries: composition.webhooks.deliveries,
         outbox: provider.name === "outbox" ? createOutbox(database) : undefined,
         checkResponses: config.checkResponses,
@@ -119,18 +125,30 @@ export async function startService(
       const { smtpInPort: port, smtpInHost: host, smtpInRelays: relays } = config;
       const { smtpInProxy: proxied, smtpInXclient: xclient, smtpInBudget: budget } = config;
       diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
+      certificate = await certificateOf(config, logger);
       smtp = await createSmtpReceiver({
         ...{ reception: reception(deps), port, host, relays, proxied, xclient, logger },
         budget: { messages: budget[0], bytes: budget[1] * 1_000_000 },
         isDiskFull: () => diskRoom?.isFull() === true,
         metrics: composition.metrics,
+        ...(certificate && { tls: certificate.pem }),
       });
+      certificate?.watch(smtp.useCertificate);
     }
   } catch (error) {
     await stop();
     throw error;
   }
   return { url: http?.server.url ?? null, smtpPort: smtp?.port ?? null, stop };
+}
+
+/** What the mail receiver shows; undefined without one, which is no way to receive other people's mail. */
+async function certificateOf(config: Config, log: Logger): Promise<Certificate | undefined> {
+  const { smtpInTlsCert: certFile, smtpInTlsKey: keyFile, production } = config;
+  if (certFile !== undefined && keyFile !== undefined) return openCertificate({ certFile, keyFile }, { log });
+  if (production)
+    log.warn("mail comes in unencrypted: set SMTP_IN_TLS_CERT and SMTP_IN_TLS_KEY, so that senders can start TLS");
+  return undefined;
 }
 
 /** Mail is what strangers fill a disk with. */

@@ -20,6 +20,9 @@ const Checked = (expected: string, isSound: (text: string) => boolean, meaning: 
 
 export const Directory = (meaning: Meaning<string> = {}) => Type.String({ expected: "a directory", ...meaning });
 
+export const PemFile = (meaning: Meaning<string> = {}) =>
+  Type.String({ expected: "the path of a PEM file", ...meaning });
+
 export const Whole = (from: number, to: number, meaning: Meaning<number> = {}) =>
   Type.Integer({ minimum: from, maximum: to, expected: `a whole number from ${from} to ${to}`, ...meaning });
 
@@ -43,6 +46,15 @@ export const Rate = (meaning: Meaning<number | "off"> = {}) =>
     unit: "requests a minute",
     ...meaning,
   });
+
+/** Four whole numbers; "off" is no limit. */
+export const FourRates = (meaning: Meaning<number[] | "off"> = {}) => {
+  const number = Type.Integer({ minimum: 1, maximum: 1_000_000 });
+  return Type.Union([Type.Tuple([number, number, number, number]), Type.Literal("off")], {
+    expected: "four comma-separated numbers of mails an hour, or off",
+    ...meaning,
+  });
+};
 
 /** Whole days; "never" is no end. */
 export const Days = (meaning: Meaning<number | "never"> = {}) =>
@@ -161,6 +173,8 @@ export const expectedOf = (kind: TSchema): string => (kind as { expected?: strin
 export function valueIn(text: string, kind: TSchema): unknown {
   if (Type.IsArray(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items));
   if (Type.IsTuple(kind)) return text.split(",").map((each) => valueIn(each.trim(), kind.items[0]!));
+  // Such a union is of one list and words.
+  if (Type.IsUnion(kind) && text.includes(",")) return text.split(",").map((each) => valueIn(each.trim(), kind));
   const takesNumber = Type.IsInteger(kind) || Type.IsUnion(kind);
   return takesNumber && /^\d+$/.test(text) ? Number(text) : text;
 }

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { crashPoints } from "./crashPoints.ts";
+import { mailInSettings, port } from "./mailInSettings.ts";
 import {
   Days,
   Directory,
@@ -8,20 +9,19 @@ import {
   DomainName,
   EventStoreUrl,
   expectedOf,
+  FourRates,
   HostName,
   HttpUrl,
   KeyRing,
   ListOf,
   MailAddress,
   type Meaning,
-  Network,
   OneOf,
   PointOf,
   Proxies,
   Rate,
   ThreeOf,
   Token,
-  TwoOf,
   Url,
   Whole,
 } from "./settingKinds.ts";
@@ -29,7 +29,6 @@ import {
 export const roles = ["api", "projections", "processes", "smtp"] as const;
 
 const day = 86_400;
-const port = [0, 65_535] as const;
 const rate = (what: string, perMinute?: number) =>
   Rate({
     description: `How many ${what} are answered; off lifts the limit.`,
@@ -57,6 +56,11 @@ export const settings = Type.Object({
     default: "0",
     description:
       "How many reverse proxies stand in front of HTTP, or their networks: as many of the last entries of X-Forwarded-For are believed, or as long as they are in these networks; a number only for a service that nobody reaches past them.",
+  }),
+  ALLOWED_HOSTS: ListOf(HostName(), {
+    default: [],
+    description:
+      "Further names under which pages without a key are answered, beside those of PUBLIC_URL and of this machine.",
   }),
   ROLES: ListOf(OneOf(roles), {
     default: [...roles],
@@ -116,40 +120,7 @@ export const settings = Type.Object({
     description:
       "How many connections to the relay one instance has open at once; with a relay that allows fewer, it gets by with those.",
   }),
-  SMTP_IN_HOST: HostName({ default: "127.0.0.1", description: "The address that the mail receiver listens on." }),
-  SMTP_IN_PORT: Whole(...port, {
-    default: 2525,
-    description: "The port that the mail receiver listens on; 0 turns it off.",
-  }),
-  SMTP_IN_RELAYS: ListOf(Network(), {
-    default: ["127.0.0.0/8", "::1"],
-    description:
-      "Your own mail relays and proxies: no limit of one address is meant for them, and they may name the sender by XCLIENT or the PROXY protocol; mail of which they name none proves nothing by SPF.",
-  }),
-  SMTP_IN_PROXY: OneOf(["true", "false"], {
-    default: "false",
-    description:
-      "With true every connection for mail from SMTP_IN_RELAYS begins with a line of the PROXY protocol (version 1) that names its sender.",
-  }),
-  SMTP_IN_BUDGET: TwoOf(Whole(1, 1_000_000), {
-    default: [600, 500],
-    description:
-      "How many messages, and how many megabytes of mail, one address may send one identity in 10 minutes before it is told to come back later.",
-  }),
-  SMTP_IN_MIN_FREE_MB: Whole(0, 1_000_000_000, {
-    default: 500,
-    unit: "megabytes",
-    description:
-      "How much has to be free on the disk of the embedded PostgreSQL; below it no mail is taken, and senders are told to come back later.",
-  }),
-  SMTP_IN_MAX_DATABASE_MB: Type.Optional(
-    Whole(1, 1_000_000_000, {
-      unit: "megabytes",
-      otherwise: "no limit",
-      description:
-        "The same for the PostgreSQL of DATABASE_URL, whose disk the service does not see: how large its database may be.",
-    }),
-  ),
+  ...mailInSettings,
   INBOUND_MX_HOST: HostName({
     default: "localhost",
     description: "The host that the MX records of your domains have to name.",
@@ -191,6 +162,11 @@ export const settings = Type.Object({
   RATE_LIMIT_BAD_KEY: rate("requests of one address without a live API key", 60),
   RATE_LIMIT_BAD_LINK: rate("requests of one address for approval links that do not exist", 30),
   RATE_LIMIT_DOCUMENT: rate("requests of one address for the front page and the documents", 120),
+  SERVICE_MAIL_PER_HOUR: FourRates({
+    default: [20, 300, 600, 3_000],
+    description:
+      "How much mail of the service's own leaves in an hour: notices, tests and rules' mails to one address and of one workspace, which are dropped above that, then requests to approvers and outcomes to one address and of one workspace, which wait; off lifts all four limits.",
+  }),
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,
     unit: "seconds",
@@ -242,6 +218,13 @@ export const settings = Type.Object({
     description:
       "How often a domain's records are checked: in its first hour, while it stays pending, once it is verified.",
   }),
+  OUTBOX_TOKEN: Type.Optional(
+    Token({
+      otherwise: "/outbox is for this machine alone, in production for nobody",
+      description:
+        "What opens /outbox to callers from outside this machine, as Bearer or typed into its form; in production to all.",
+    }),
+  ),
   METRICS_TOKEN: Type.Optional(
     Token({
       otherwise: "only callers on this machine see the details",

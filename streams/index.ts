@@ -14,6 +14,7 @@ import { installations } from "./installation/decider.ts";
 import { quotas } from "./quota/decider.ts";
 import { rules } from "./rule/decider.ts";
 import { ruleRuns } from "./ruleRun/decider.ts";
+import { serviceMails } from "./serviceMail/decider.ts";
 import { slots } from "./slots/decider.ts";
 import { threads } from "./thread/decider.ts";
 import { webhooks } from "./webhook/decider.ts";
@@ -37,6 +38,7 @@ export const streams = {
   quotas,
   rules,
   ruleRuns,
+  serviceMails,
   slots,
   threads,
   webhooks,

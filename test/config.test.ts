@@ -44,6 +44,10 @@ describe("the configuration", () => {
       approvalsFrom: "approvals@agents.localhost",
       trustProxy: 0,
       metricsToken: undefined,
+      outboxToken: undefined,
+      allowedHosts: [],
+      smtpInTlsCert: undefined,
+      smtpInTlsKey: undefined,
       rateLimits: {
         ...{ read: 60, write: 20, send: 10, notify: 10, test_email: 10, auth: undefined },
         ...{ bad_key: 60, bad_link: 30, document: 120 },
@@ -56,6 +60,7 @@ describe("the configuration", () => {
       smtpRetrySeconds: [60, 300, 900, 3600],
       webhookRetrySeconds: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400],
       domainCheckSeconds: [30, 600, 86_400],
+      serviceMailPerHour: [20, 300, 600, 3_000],
       retentionDaysHeld: "never",
       retentionDaysQuarantined: "never",
       logLevel: "info",
@@ -75,6 +80,14 @@ describe("the configuration", () => {
     expect(refusal({ METRICS_TOKEN: "short" }))
       .to.contain("METRICS_TOKEN")
       .and.not.to.contain("short,");
+  });
+
+  it("takes the measures of service mail as four numbers, or none at all", () => {
+    const taken = (SERVICE_MAIL_PER_HOUR: string) => loadConfig({ SECRETS_KEYS: ring, SERVICE_MAIL_PER_HOUR });
+    expect(taken("1, 2,3,4").serviceMailPerHour).to.deep.equal([1, 2, 3, 4]);
+    expect(taken("off").serviceMailPerHour).to.equal("off");
+    for (const wrong of ["20", "1,2,3", "1,2,3,4,5", "0,2,3,4", "1,2,3,off", "on"])
+      expect(refusal({ SERVICE_MAIL_PER_HOUR: wrong }), wrong).to.contain("SERVICE_MAIL_PER_HOUR is wrong");
   });
 
   it("lets one setting follow from another", () => {
@@ -110,6 +123,9 @@ describe("the configuration", () => {
     const [, set = ""] = /\n {4}environment:\n([\s\S]*?)\n {4}\w/.exec(compose) ?? [];
     const handedOn = [...set.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
     expect(handedOn).to.include.members(["NODE_ENV", "SPF_INCLUDE"]);
+    expect(handedOn).to.include.members([
+      ...["SMTP_IN_TLS_CERT", "SMTP_IN_TLS_KEY", "OUTBOX_TOKEN", "METRICS_TOKEN", "ALLOWED_HOSTS", "PUBLIC_URL"],
+    ]);
     expect(handedOn.filter((name) => !names.includes(name as string))).to.deep.equal([]);
   });
 
@@ -151,6 +167,7 @@ describe("the configuration", () => {
       ROLES: "api,everything",
       RATE_LIMIT_SEND: "-1",
       SMTP_RETRY_SECONDS: "60,soon",
+      SERVICE_MAIL_PER_HOUR: "20,300,600",
       DOMAIN_CHECK_SECONDS: "30,600",
       RETENTION_DAYS_HELD: "0",
       RETENTION_DAYS_QUARANTINED: "1.5",
@@ -172,6 +189,7 @@ describe("the configuration", () => {
       "ROLES",
       "RATE_LIMIT_SEND",
       "SMTP_RETRY_SECONDS",
+      "SERVICE_MAIL_PER_HOUR",
       "DOMAIN_CHECK_SECONDS",
       "RETENTION_DAYS_HELD",
       "RETENTION_DAYS_QUARANTINED",
@@ -240,6 +258,28 @@ describe("the configuration", () => {
     expect(refusal({ DATABASE_OWNER_URL: "postgres://h/d" })).to.match(
       /DATABASE_OWNER_URL is set without DATABASE_URL/,
     );
+  });
+
+  it("takes a certificate for mail with its key alone, and says which of them is missing", () => {
+    const both = { SMTP_IN_TLS_CERT: "/certs/mx.pem", SMTP_IN_TLS_KEY: "/certs/mx.key" };
+    expect(loadConfig({ SECRETS_KEYS: ring, ...both })).to.include({
+      smtpInTlsCert: "/certs/mx.pem",
+      smtpInTlsKey: "/certs/mx.key",
+    });
+    expect(refusal({ ...both, SMTP_IN_TLS_KEY: "" })).to.match(/SMTP_IN_TLS_CERT is set without SMTP_IN_TLS_KEY: set/);
+    expect(refusal({ ...both, SMTP_IN_TLS_CERT: "" })).to.match(/SMTP_IN_TLS_KEY is set without SMTP_IN_TLS_CERT: set/);
+  });
+
+  it("in production takes a PUBLIC_URL with https alone, but for this very machine", () => {
+    const production = { NODE_ENV: "production", MAIL_PROVIDER: "outbox", SECRETS_KEYS: ring };
+    for (const PUBLIC_URL of [
+      ...["http://mail.example", "http://mail.example:443", "http://10.0.0.1:8080", "http://localhost.mail.example"],
+      "http://127.0.0.1.mail.example",
+    ])
+      expect(refusal({ ...production, PUBLIC_URL }), PUBLIC_URL).to.match(/PUBLIC_URL has to begin with https/);
+    for (const PUBLIC_URL of ["https://mail.example", "http://localhost:8080", "http://127.0.0.1", "http://[::1]:8080"])
+      expect(loadConfig({ ...production, PUBLIC_URL }).publicUrl).to.equal(PUBLIC_URL);
+    expect(loadConfig({ SECRETS_KEYS: ring, PUBLIC_URL: "http://mail.example" }).publicUrl).to.be.a("string");
   });
 
   it("in production refuses what is for development", () => {

@@ -107,6 +107,18 @@ export const listVersions = (reads: Reads, workspaceId: string, { draftId, ...wi
     window,
   });
 
+export type TokenRow = { token_sha256: string; draft_id: string; workspace_id: string };
+
+/** Of these hashes those that are a token's, with the draft that it decides about, whatever its workspace. */
+export async function draftsOfTokens(reads: Reads, sha256s: readonly string[]): Promise<TokenRow[]> {
+  const { rows } = await reads.ofNone.query<TokenRow>(
+    `select asked.sha256 as token_sha256, d.draft_id, d.workspace_id
+     from unnest($1::text[]) as asked (sha256), work.draft_of_token(asked.sha256) as d`,
+    [sha256s],
+  );
+  return rows;
+}
+
 /** The draft a token decides about, whatever its workspace: the token is the right. */
 export async function draftOfToken(
   reads: Reads,

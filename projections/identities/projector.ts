@@ -23,6 +23,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   requireHumanApproval: "require_human_approval",
   sendOnChannelApproval: "send_on_channel_approval",
   coveredRecipients: "covered_recipients",
+  confirmCode: "confirm_code",
 };
 
 const columns = ["id", ...Object.values(columnOf), "created_at", "updated_at", "deleted_at"];
@@ -35,6 +36,7 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
       return {
         ...row,
         covered_recipients: [],
+        confirm_code: false,
         ...underColumns(columnOf, event.data),
         created_at: at,
         deleted_at: null,
@@ -50,7 +52,7 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
 
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
-  version: 2,
+  version: 3,
   tables: ["identities"],
   handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityDeleted"],
   project: foldRows<Row, IdentityEvent>({

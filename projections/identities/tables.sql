@@ -20,6 +20,7 @@ create table identities (
   require_human_approval boolean not null,
   send_on_channel_approval boolean not null,
   covered_recipients json not null,
+  confirm_code boolean not null,
   created_at timestamptz not null,
   updated_at timestamptz not null,
   deleted_at timestamptz

@@ -42,10 +42,17 @@ export function listInbound(reads: Reads, workspaceId: string, filter: InboundFi
   });
 }
 
+/** With where its bytes are. `inbox_revision`: of its event in the inbox of its identity, or in a stream of its own for a reply to an approval mail. */
+export type ReceivedRow = InboundRow & {
+  inbox_revision: number;
+  raw_sha256: string;
+  expired_after_days: number | null;
+};
+
 export const inboundById = (reads: Reads, workspaceId: string, id: string) =>
-  rowById<InboundRow & { raw_sha256: string; expired_after_days: number | null }>(reads, workspaceId, {
+  rowById<ReceivedRow>(reads, workspaceId, {
     id,
-    select: `${columns}, raw_sha256, expired_after_days`,
+    select: `${columns}, inbox_revision, raw_sha256, expired_after_days`,
     from: "inbound",
   });
 

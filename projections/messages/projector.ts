@@ -41,6 +41,7 @@ const columns = [
   "attachments",
   "quarantined",
   "from_blocked_contact",
+  "approval_links",
   "created_at",
 ] as const;
 
@@ -73,6 +74,7 @@ function inboundRow(event: Recorded, message: InboundMessage): Record<string, un
     attachments: message.attachments,
     quarantined: message.quarantined,
     from_blocked_contact: message.fromBlockedContact ?? false,
+    approval_links: message.approvalLinks ?? null,
     created_at: message.receivedAt,
   };
 }
@@ -108,7 +110,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection<MessagesEvent> = {
   name: "messages",
-  version: 6,
+  version: 7,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",

@@ -29,6 +29,7 @@ create table messages (
   attachments json not null,
   quarantined boolean not null,
   from_blocked_contact boolean not null,
+  approval_links text,
   created_at timestamptz not null,
   -- Comes by an event of its own, after the mail.
   authentication json,

@@ -21,6 +21,7 @@ const keptIds = 40;
 
 const settings = {
   RATE_LIMIT_READ: "off",
+  SERVICE_MAIL_PER_HOUR: "off",
   RATE_LIMIT_WRITE: "off",
   RATE_LIMIT_SEND: "off",
   RATE_LIMIT_NOTIFY: "off",

@@ -42,6 +42,7 @@ export async function startInstance(
       // Nobody answers there: nothing of what these drive asks an outside host.
       DNS_SERVERS: "127.0.0.1:9",
       RATE_LIMIT_READ: "off",
+      SERVICE_MAIL_PER_HOUR: "off",
       RATE_LIMIT_WRITE: "off",
       RATE_LIMIT_SEND: "off",
       RATE_LIMIT_NOTIFY: "off",

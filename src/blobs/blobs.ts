@@ -10,6 +10,8 @@ export type Blobs = {
   get(sha256: string): Promise<Buffer | undefined>;
   /** How many bytes it has, without reading them; undefined if there is no such blob. */
   size(sha256: string): Promise<number | undefined>;
+  /** At most `count` of its bytes, from the one at `from`, without reading the others and so not checked against the hash; undefined if there is no such blob. */
+  part(sha256: string, range: { from: number; count: number }): Promise<Buffer | undefined>;
 };
 
 export class BlobCorrupt extends Error {

@@ -38,6 +38,14 @@ export const postgresBlobs = (sql: Sql): Blobs => ({
     );
     return rows[0]?.size;
   },
+  // Stored uncompressed, so that the database reads no more of it than this.
+  async part(sha256, { from, count }) {
+    const { rows } = await sql.query<{ bytes: Buffer }>(
+      "select substring(bytes from $2::int for $3::int) as bytes from work.blobs where sha256 = decode($1, 'hex')",
+      [sha256, from + 1, count],
+    );
+    return rows[0]?.bytes;
+  },
 });
 
 /** False if there is no such blob. */

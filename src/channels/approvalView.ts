@@ -1,12 +1,21 @@
-import type { DraftContent } from "#streams/draft/content.ts";
+import type { DraftContent, HtmlRemoved } from "#streams/draft/content.ts";
 import type { DraftStatus } from "#streams/draft/draft.ts";
-import type { LinkClosure } from "#streams/draft/events.ts";
+import type { EditReason, LinkClosure } from "#streams/draft/events.ts";
 
 /** What an approver can choose. */
 export type Decision = "approve" | "reject";
 
-/** What the checks of the sender said; `aligned`: the From address is proven. */
-export type Authentication = { spf: string; dkim: string; dmarc: string; aligned: boolean };
+/**
+ * What the checks of the sender said; `aligned`: the From address is proven. `covers`: the address fields that are proven beside it; absent:
+ * none.
+ */
+export type Authentication = {
+  spf: string;
+  dkim: string;
+  dmarc: string;
+  aligned: boolean;
+  covers?: readonly ("to" | "cc" | "reply_to")[];
+};
 
 /** The inbound message a draft answers. */
 export type AnsweredMessage = {
@@ -17,11 +26,10 @@ export type AnsweredMessage = {
   subject: string;
   /** What its sender wrote this time. */
   newText: string;
-  /** What it quotes; "" if nothing. */
+  /** The rest of it (quotes, signature), or the whole where the rest does not lie behind; "" if nothing. */
   quotedText: string;
   authentication: Authentication | null;
-  /** File names. */
-  attachments: string[];
+  attachments: readonly AttachmentFact[];
 };
 
 /** An inbound message that came after the one the draft answers. `newText` is null while it is held and its content may not be shown. */
@@ -44,6 +52,30 @@ export type RecordedOutcome = {
   reason?: string | null;
 };
 
+/** A file of a draft, or of a message, in its order. `size` in bytes; null if its bytes are not there. */
+export type AttachmentFact = {
+  name: string;
+  size: number | null;
+  /** The type that its sender gave it. */
+  declaredType: string;
+  /** What it is by its bytes, in a word or two; null if that is not known. */
+  kind: string | null;
+  /** A sentence; null if there is nothing to warn of. */
+  warning: string | null;
+  /** Where this approver can fetch it; null where they cannot. */
+  download: string | null;
+};
+
+/** The version that approvers were asked about before this one. */
+export type PreviousVersion = {
+  version: number;
+  content: DraftContent;
+  textDerived: boolean;
+  rationale: string | null;
+  /** Why there were versions since, each reason once. */
+  because: readonly EditReason[];
+};
+
 /** All that an approver is shown of one version of a draft, in whatever channel. Times are ISO strings. */
 export type ApprovalView = {
   draftId: string;
@@ -51,6 +83,8 @@ export type ApprovalView = {
   /** Hex. */
   contentSha256: string;
   status: DraftStatus;
+  /** The conversation's own subject, whatever this draft is called. */
+  threadSubject: string;
   /** Who would send it. */
   identity: { displayName: string; address: string };
   content: DraftContent;
@@ -58,26 +92,43 @@ export type ApprovalView = {
   textDerived: boolean;
   /** The pictures that its HTML shows, as `data:` addresses by the hash of their bytes; left out if no picture can be shown. */
   pictures?: ReadonlyMap<string, string>;
+  /** What its HTML lost when it was submitted; [] for drafts of before that was kept. */
+  htmlRemoved: readonly HtmlRemoved[];
+  attachments: readonly AttachmentFact[];
   rationale: string | null;
+  /** null: approvers are asked for the first time. */
+  previous: PreviousVersion | null;
   /** null: it answers nothing, it opens a conversation. */
   answers: AnsweredMessage | null;
   /** Every address that wrote, or was written to, in this conversation. */
   participants: readonly string[];
   /** Sentences beyond those that follow from the view itself (approvalWarnings.ts). */
   warnings: string[];
+  /** Sentences about the message it answers that may be mistaken: they point at something, and stop nothing. */
+  hints: string[];
   /** Approving also sends: the button says so. */
   sendsOnApproval: boolean;
   newerMessage: NewerMessage | null;
   decided: RecordedOutcome | null;
   /** Until when this channel's links work. */
   expiresAt: string;
+  /** When somebody else is asked if nobody has decided; null if nobody else would be. */
+  escalatesAt: string | null;
+  /** When this was looked up. */
+  shownAt: string;
 };
 
 /**
  * What a link leads to: the draft as of the link's own version. `superseded`: the draft was edited since, and this link decides nothing any
  * more. `action`: the choice that its token was given out for. `closed`: why this link decides nothing any more, null while it does.
+ * `codeTriesLeft`: how many wrong codes may be typed until it is closed; null or absent if the page asks for none.
  */
-export type LinkedApproval = ApprovalView & { superseded: boolean; action: Decision; closed: LinkClosure | null };
+export type LinkedApproval = ApprovalView & {
+  superseded: boolean;
+  action: Decision;
+  closed: LinkClosure | null;
+  codeTriesLeft?: number | null;
+};
 
 /** Why something approved does not leave now. */
 export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disabled";
@@ -87,6 +138,8 @@ export type DecideRequest = {
   decision: Decision;
   /** At most 2 KB. */
   reason: string | undefined;
+  /** What was typed as the code, without blanks; absent if nothing was. */
+  code?: string | undefined;
   ip: string | undefined;
   userAgent: string | undefined;
   requestId: string | undefined;
@@ -101,13 +154,21 @@ export type DecisionResult =
   | { kind: "stale"; newer: NewerMessage | null }
   | { kind: "expired" }
   | { kind: "closed"; because: LinkClosure }
+  /** The code was not typed, or it is a wrong one; the link still decides. */
+  | { kind: "code_missing" }
+  | { kind: "code_wrong"; triesLeft: number }
   | { kind: "unknown" };
 
-/** How the pages ask for what they show and say what was pressed. Both throw Unavailable (src/eventStore/eventStore.ts). */
+/** A file of a draft as it is fetched; its bytes are read when they are needed, and checked against their hash. */
+export type FetchedFile = { name: string; size: number; bytes(): Promise<Buffer> };
+
+/** How the pages ask for what they show and say what was pressed. All throw Unavailable (src/eventStore/eventStore.ts). */
 export type ApprovalDecisions = {
   /** Reads only. Undefined for a token that was never given out. An expired one is answered (its `expiresAt` tells). */
   find(token: string): Promise<LinkedApproval | undefined>;
   decide(request: DecideRequest): Promise<DecisionResult>;
+  /** Reads only. The draft's n-th attachment, from 1; null where the link shows no such file, undefined for a token that was never given out. */
+  attachment(token: string, n: number): Promise<FetchedFile | null | undefined>;
 };
 
 /** The label of the button that approves. */

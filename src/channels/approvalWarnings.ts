@@ -1,32 +1,27 @@
 import type { Difference } from "#src/html/compare/compareReadings.ts";
 import { hasUnseen, shortLine, visibleLine } from "#src/html/visible.ts";
 import type { ApprovalView } from "./approvalView.ts";
+import type { Link } from "./card/links.ts";
+import { named, writerOf } from "./card/names.ts";
 import type { Letter } from "./letter.ts";
 
-/** A name within a sentence; an address is never cut, its end is what matters. */
-const nameLength = 100;
+/** Of an example within a sentence. */
+const exampleLength = 100;
 
 /** More addresses than an answer to a person usually has. */
 const manyRecipients = 5;
 
-/**
- * What an approver should know before deciding, most important first: those that follow from what the view holds, then the view's own.
- * `shown`: how words of the letter itself are written when a mail program would make links of them.
- */
-export function approvalWarnings(
-  view: ApprovalView,
-  letter: Letter,
-  shown = (words: string): string => words,
-): string[] {
-  const found = rules.map((rule) => rule(view, letter, shown)).filter((warning) => warning !== undefined);
-  return [...new Set([...found, ...view.warnings])];
+/** What an approver should know before deciding, most important first: those that follow from what the view holds, then the view's own. */
+export function approvalWarnings(view: ApprovalView, letter: Letter, links: readonly Link[]): string[] {
+  const found = rules.map((rule) => rule(view, letter, links)).filter((warning) => warning !== undefined);
+  return [...new Set([...found, ...view.warnings.map(visibleLine)])];
 }
 
-type Rule = (view: ApprovalView, letter: Letter, shown: (words: string) => string) => string | undefined;
+type Rule = (view: ApprovalView, letter: Letter, links: readonly Link[]) => string | undefined;
 
 const newerMessage: Rule = ({ newerMessage, content }) => {
   if (!newerMessage) return undefined;
-  return `${shortLine(newerMessage.fromName || newerMessage.fromEmail, nameLength)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. This draft will not be sent.`;
+  return `${writerOf(newerMessage)} wrote again after the message this ${content.in_reply_to ? "reply answers" : "mail is about"}. This draft will not be sent.`;
 };
 
 const unverifiedSender: Rule = ({ answers }) =>
@@ -70,12 +65,12 @@ const lookalikes: Rule = ({ content }) => {
     : `The address ${visibleLine(odd)} has letters outside the plain Latin alphabet: check it carefully.`;
 };
 
-const twoVersions: Rule = (_, { difference }, shown) =>
+const twoVersions: Rule = (_, { difference }) =>
   difference === null
     ? undefined
     : [
         "Its HTML and its plain text do not say the same. Recipients see only one of the two: read both.",
-        ...differences(difference).map(shown),
+        ...differences(difference),
       ].join(" ");
 
 /** In what two versions differ: at most three of each, since a warning is read whole. */
@@ -92,8 +87,23 @@ function differences({ onlyHtml, onlyText, linksOnlyHtml, linksOnlyText }: Diffe
 const examplesOf = (found: string[]): string =>
   `${found
     .slice(0, 3)
-    .map((one) => `“${shortLine(one, nameLength)}”`)
+    .map((one) => `“${shortLine(one, exampleLength)}”`)
     .join(", ")}${found.length > 3 ? " and more" : ""}`;
+
+/** A link that reads like one place and leads to another. */
+const misleadingLinks: Rule = (_view, _letter, links) => {
+  const found = links.filter(({ names }) => names !== null);
+  if (found.length === 0) return undefined;
+  const examples = found.slice(0, 3).map(({ names, host }) => `one names ${names} and leads to ${host}`);
+  return `Links lead elsewhere than they say: ${examples.join("; ")}${found.length > 3 ? `; and ${found.length - 3} more` : ""}.`;
+};
+
+const filesWithWarnings: Rule = ({ attachments }) => {
+  const found = attachments.filter(({ warning }) => warning !== null);
+  return found.length === 0
+    ? undefined
+    : found.map(({ name, warning }) => `The file ${named(name)}: ${visibleLine(warning ?? "")}`).join(" ");
+};
 
 const unreadableHtml: Rule = (_, letter) =>
   letter.html === "unreadable" ? "Its HTML is too large or too deeply nested to be shown here." : undefined;
@@ -115,6 +125,8 @@ const rules: Rule[] = [
   recipients,
   hiddenRecipients,
   lookalikes,
+  misleadingLinks,
+  filesWithWarnings,
   twoVersions,
   unreadableHtml,
   unseenCharacters,

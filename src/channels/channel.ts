@@ -8,6 +8,8 @@ export type ApprovalRequest = {
   view: ApprovalView;
   /** Where each choice is made; each carries a token of its own. */
   links: Record<Decision, string>;
+  /** What the page behind these links asks for, if it does; nothing but this request may say it. */
+  confirmCode?: string | null;
   /** Whose draft it is, and an id for this very question. */
   workspaceId: string;
   origin: { identityId: string; threadId: string; attemptId: string };

@@ -7,6 +7,7 @@ import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { MailAuthenticator } from "#src/mail/in/authentication/authenticator.ts";
 import type { HeaderReader } from "#src/mail/in/headerReader.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
+import type { MailMeasure } from "#src/mail/out/measure/measure.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
 import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
@@ -42,6 +43,10 @@ export type Dependencies = StreamServices & {
   log?: { error(details: object, message: string): void };
   /** Counts a mail whose stored bytes are lost, where no event tells that it was quarantined for that. */
   countLostMail?: () => void;
+  /** Counts the service's own mail; without it that has no limit. */
+  mailMeasure?: MailMeasure | undefined;
+  /** Counts a mail of the service's own that was kept back: what it was for, and why. */
+  countWithheld?: (kind: string, why: string) => void;
   settings: Settings;
 };
 

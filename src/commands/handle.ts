@@ -199,6 +199,7 @@ export function createStreamServices(deps: {
     quotas: serviceOf(streams.quotas),
     rules: serviceOf(streams.rules),
     ruleRuns: serviceOf(streams.ruleRuns),
+    serviceMails: serviceOf(streams.serviceMails),
     slots: serviceOf(streams.slots),
     threads: serviceOf(streams.threads),
     webhooks: serviceOf(streams.webhooks),

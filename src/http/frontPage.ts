@@ -1,4 +1,4 @@
-import { Router } from "express";
+import { type Request, Router } from "express";
 import { html } from "#src/html/html.ts";
 import { page, pageHeaders } from "#src/html/page.ts";
 import { reply } from "./framework/reply.ts";
@@ -8,15 +8,15 @@ import { brokenParts, type ReadinessCheck } from "./health/health.ts";
 export type FrontPageOptions = {
   /** What /readyz asks. */
   readiness: readonly ReadinessCheck[];
-  /** Whether this installation catches its mail at /outbox. */
-  hasOutbox: boolean;
+  /** Whether this installation catches its mail at /outbox, and the caller has a way in there. */
+  hasOutbox: (request: Request) => boolean;
 };
 
 /** `/`: what this is, whether it is ready, and where to go on. It needs no key and shows nothing of any workspace. */
 export function frontPage({ readiness, hasOutbox }: FrontPageOptions): Router {
   const router = Router({ caseSensitive: true, strict: true });
-  router.get("/", async (_, response) => {
-    const bytes = Buffer.from(shown(await brokenParts(readiness), hasOutbox));
+  router.get("/", async (request, response) => {
+    const bytes = Buffer.from(shown(await brokenParts(readiness), hasOutbox(request)));
     await send(response, reply({ bytes, headers: pageHeaders }));
   });
   return router;

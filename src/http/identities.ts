@@ -1,6 +1,5 @@
 import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
 import { maskedChannel } from "#src/commands/approvals/approvalChannels.ts";
-import { requireMayNameApprovers } from "#src/commands/approvals/humanApproval.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 
 import { compareReadings } from "#src/html/compare/compareReadings.ts";
@@ -30,7 +29,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Create an identity: an address that receives and sends",
         description:
-          "While the workspace has require_human_approval, setting an approval channel or covered_recipients needs the scope write:approvals.",
+          "While the workspace has require_human_approval, setting an approval channel or covered_recipients needs the scope write:approvals. On the sandbox domain, names such as postmaster and admin are reserved.",
         body: CreateIdentity,
         answers: Identity,
         status: 201,
@@ -41,8 +40,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         const { domain_id: domainId, local_part: localPart } = body;
         const settings = settingsOf(body);
         const mayLoosen = apiKey.scopes.includes("write:approvals");
-        await requireMayNameApprovers(deps, { workspaceId, mayLoosen }, settings);
-        const identity = { ...settings, workspaceId, domainId, localPart };
+        const identity = { ...settings, workspaceId, domainId, localPart, mayLoosen };
         const { identityId, position } = await createIdentity(deps, identity, cause);
         return shownAfter(position, workspaceId, identityId);
       },
@@ -77,7 +75,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Change an identity",
         description:
-          "Only the given fields change. While require_human_approval is on, turning it off or changing an approval channel needs the scope write:approvals.",
+          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel or covered_recipients, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
         body: UpdateIdentity,
         answers: Identity,
         load: find,
@@ -129,6 +127,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   require_human_approval: "requireHumanApproval",
   send_on_channel_approval: "sendOnChannelApproval",
   covered_recipients: "coveredRecipients",
+  confirm_code: "confirmCode",
 });
 
 /** What a reader of one form of the signature is told and a reader of the other is not; null if both say the same, or there is one. */

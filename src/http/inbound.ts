@@ -1,15 +1,16 @@
-import { type InboundRow, inboundById, listInbound } from "#projections/inbound/queries.ts";
-import { Rejected } from "#streams/decider.ts";
+import { type InboundRow, inboundById, listInbound, type ReceivedRow } from "#projections/inbound/queries.ts";
+import { messageById } from "#projections/messages/queries.ts";
+import { isFreeAsItCame } from "#src/commands/inbound/leakedLinks.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { listRoute } from "./framework/lists.ts";
 import { type Route, route } from "./framework/route.ts";
-import { requireContent, storedBytes } from "./messages.ts";
+import { requireContent, requireMayDecide, storedBytes } from "./messages.ts";
 import { fileReply } from "./present/files.ts";
 import { timestamp } from "./present/times.ts";
 import { InboundEntry, InboundList, InboundQuery } from "./schemas/messages.ts";
 
-const present = (row: InboundRow & { raw_sha256?: string; expired_after_days?: number | null }) => {
-  const { raw_sha256: _, expired_after_days: __, ...entry } = row;
+const present = (row: InboundRow & Partial<ReceivedRow>) => {
+  const { inbox_revision: _, raw_sha256: __, expired_after_days: ___, ...entry } = row;
   return { ...entry, received_at: timestamp(row.received_at) };
 };
 
@@ -45,17 +46,15 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
         limit: "read",
         summary: "Download a delivery as it arrived",
         description:
-          "404 once its content was removed, as its reason says. A reply to an approval mail quotes its links, and anyone who has them can decide. Downloading such a reply needs the scope write:approvals.",
+          "404 once its content was removed, as its reason says. Anyone who has the links of an approval mail can decide. Mail that has some (such a mail itself, a reply to one), or could not be looked through for them, needs the scope write:approvals.",
         answers: { mediaType: "message/rfc822", description: "The original message" },
         load,
       },
-      async ({ loaded: { id, disposition, raw_sha256, expired_after_days }, apiKey }) => {
+      async ({ workspaceId, loaded, apiKey }) => {
+        const { id, raw_sha256, expired_after_days } = loaded;
         requireContent(expired_after_days);
-        if (disposition === "approval_reply" && !apiKey.scopes.includes("write:approvals")) {
-          throw new Rejected(
-            "insufficient_scope",
-            "this mail may quote approval links: reading it needs the scope write:approvals",
-          );
+        if (!apiKey.scopes.includes("write:approvals")) {
+          requireMayDecide(apiKey, await isFreeOfLinks(deps, workspaceId, loaded));
         }
         const bytes = await storedBytes(deps, raw_sha256);
         return fileReply({ bytes, contentType: "message/rfc822", filename: `${id}.eml` });
@@ -63,3 +62,11 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
     ),
   ];
 };
+
+/** Of a mail that is filed with its content its message says it. Another one is looked through now. */
+async function isFreeOfLinks(deps: HttpDependencies, workspaceId: string, row: ReceivedRow): Promise<boolean> {
+  const { disposition, message_id, identity_id: identityId, inbox_revision: revision } = row;
+  if (disposition === "approval_reply") return false;
+  const message = message_id === null ? undefined : await messageById(deps.reads, workspaceId, message_id);
+  return message ? message.approval_links === null : isFreeAsItCame(deps, { identityId, revision });
+}

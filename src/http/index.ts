@@ -4,6 +4,7 @@ import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
 import type { Metrics } from "#src/metrics/metrics.ts";
@@ -40,8 +41,10 @@ import { type Parts, readiness } from "./health/readiness.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
+import { createOutboxAccess } from "./outbox/access.ts";
 import { outboxPages } from "./outbox/outbox.ts";
 import { ruleRoutes } from "./rules.ts";
+import { stopPages } from "./stopPages/router.ts";
 import { taskRoutes } from "./tasks.ts";
 import { threadRoutes } from "./threads.ts";
 import { webhookRoutes } from "./webhooks.ts";
@@ -53,12 +56,17 @@ export type HttpOptions = {
   store: EventStore;
   /** The outbox, if mail is caught instead of sent: then its pages are served. */
   outbox: Outbox | undefined;
+  /** What callers show to see it; without it nobody is let in from outside this machine, nor in production. */
+  outboxToken: string | undefined;
+  production: boolean;
   webhookDeliveries: WebhookDeliveries;
   instanceId: string;
   logger: Logger;
   host: string;
   port: number;
   publicUrl: string;
+  /** Under which names pages are answered beside `publicUrl`'s. */
+  allowedHosts: readonly string[];
   /** How many proxies in front, or which, are believed about who asks; none by default. */
   trustProxy?: number | string[];
   /** What callers from outside this machine show to be told the details of /readyz and /metrics. */
@@ -87,7 +95,7 @@ export const allRoutes = (deps: HttpDependencies): Route[] => [
   ...answeredFrom(deps, ["messages"], attachmentDownloadRoutes),
   ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], draftRoutes),
   ...answeredFrom(deps, ["drafts", "messages"], draftHistoryRoutes),
-  ...answeredFrom(deps, ["inbound"], inboundRoutes),
+  ...answeredFrom(deps, ["inbound", "messages"], inboundRoutes),
   ...answeredFrom(deps, ["domains", "identities", "rules"], billingRoutes),
   ...answeredFrom(deps, ["rules"], ruleRoutes),
   ...answeredFrom(deps, ["drafts", "threads", "messages", "identities"], emailRoutes),
@@ -122,6 +130,13 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
   const httpDeps = httpDependencies(deps, parts);
   const bodies = createBodyParser();
   const strangers = createStrangers({ counter, rates: options.rateLimits, clock });
+  const access = createOutboxAccess({
+    token: options.outboxToken,
+    production: options.production,
+    cookieKey: deps.keyRing.deriveKey("outbox-cookie"),
+    clock,
+    countWrong: (request) => strangers.count("bad_key", request),
+  });
   const app = createApp({
     routes: allRoutes(httpDeps),
     logger,
@@ -137,6 +152,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       onError: warn("cannot store the response for its Idempotency-Key"),
     }),
     checkResponses: options.checkResponses,
+    hosts: [new URL(publicUrl).host, ...options.allowedHosts],
     trustProxy: options.trustProxy ?? 0,
     upgradeUrl: `${publicUrl}/billing`,
     info: {
@@ -164,8 +180,15 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),
       }),
-      frontPage({ readiness: checks, hasOutbox: outbox !== undefined }),
-      ...(outbox ? [outboxPages({ outbox })] : []),
+      stopPages({
+        ...stopLinks(deps),
+        nonceKey: deps.keyRing.deriveKey("stop-nonce"),
+        clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        onError: (error) => logger.error({ err: error }, "stop page failed"),
+      }),
+      frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
+      ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],
   });
   await revocation.start();

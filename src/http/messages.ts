@@ -3,6 +3,7 @@ import { type MessageRow, messageById } from "#projections/messages/queries.ts";
 import { handedOverMime } from "#src/commands/drafts/draftHistories.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
+import type { ApiKeyIdentity } from "./framework/keys/authenticate.ts";
 import { type Route, route } from "./framework/route.ts";
 import { fileReply } from "./present/files.ts";
 
@@ -14,11 +15,12 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
       limit: "read",
       summary: "Download a message as it arrived, or as it was handed over",
       description:
-        "An inbound message is returned byte for byte as it followed DATA. An outbound message is returned as the delivery provider got it (404 before that). 404 for a quarantined message whose content was removed, as its delivery's reason says.",
+        "An inbound message is returned byte for byte as it followed DATA. If it has links by which approvers decide, or could not be looked through for them, this needs the scope write:approvals. An outbound message is returned as the delivery provider got it (404 before that). 404 for a quarantined message whose content was removed, as its delivery's reason says.",
       answers: { mediaType: "message/rfc822", description: "The original message" },
       load: ({ workspaceId, params }) => messageById(deps.reads, workspaceId, params.id),
     },
-    async ({ workspaceId, loaded: message }) => {
+    async ({ workspaceId, loaded: message, apiKey }) => {
+      requireMayDecide(apiKey, message.approval_links === null);
       // No other mail of which there is a message ever expires.
       if (message.quarantined) requireContent(await messageExpiredAfter(deps.reads, workspaceId, message.id));
       const sha256 = message.raw_sha256 ?? (await mimeOf(deps, message));
@@ -38,6 +40,18 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
 
 const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise<string | undefined> =>
   draft_id === null ? undefined : handedOverMime(deps, draft_id);
+
+/**
+ * Who has an approval link can decide: mail that may hold some is given as it came only to keys that may change who approves. Throws Rejected
+ * (`insufficient_scope`).
+ */
+export function requireMayDecide({ scopes }: Pick<ApiKeyIdentity, "scopes">, isFreeOfLinks: boolean): void {
+  if (isFreeOfLinks || scopes.includes("write:approvals")) return;
+  throw new Rejected(
+    "insufficient_scope",
+    "this mail may hold links by which approvers decide: to get it as it came, or its attachments, use a key with the scope write:approvals",
+  );
+}
 
 /** `expiredAfterDays`: after how many days the content of a mail was removed, if it was. Throws Rejected (`not_found`) then. */
 export function requireContent(expiredAfterDays: number | null | undefined): void {

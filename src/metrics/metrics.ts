@@ -8,6 +8,8 @@ export type Metrics = {
   mailLost(): void;
   /** A sender of mail was told to come back later, or shown out. */
   mailRefused(reason: MailRefusal): void;
+  /** A mail of the service's own was kept back: what it was for (approval, outcome, notice, test, rule), and why. */
+  mailWithheld(kind: string, why: string): void;
   /** All metrics as text, for the collector. */
   shown(): Promise<{ contentType: string; text: string }>;
 };
@@ -87,6 +89,12 @@ export const measures = {
     kind: "counter",
     help: "Mails that could not be recorded as they are, or whose stored bytes are lost, and were quarantined by this instance.",
     labels: [],
+  },
+  mailWithheld: {
+    name: "countersign_service_mail_withheld_total",
+    kind: "counter",
+    help: "Mails of the service's own that this instance kept back, by what they were for (approval, outcome, notice, test or rule) and why: mailbox_full, workspace_full, stopped or paused.",
+    labels: ["kind", "reason"],
   },
   stateBytes: {
     name: "countersign_state_cache_bytes",

@@ -32,6 +32,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
   const deliveries = new Counter({ ...shown(measures.deliveries), registers });
   const mailRefused = new Counter({ ...shown(measures.mailRefused), registers });
   const quarantined = new Counter({ ...shown(measures.mailQuarantined), registers });
+  const mailWithheld = new Counter({ ...shown(measures.mailWithheld), registers });
   const showDepths = depthGauges(registers);
   const states = new Gauge({ ...shown(measures.stateBytes), registers });
   let looking: Promise<void> | undefined;
@@ -61,6 +62,7 @@ export function prometheusMetrics({ depths, stateBytes }: Sources): Metrics {
     },
     mailLost: () => quarantined.inc(),
     mailRefused: (reason) => mailRefused.inc({ reason }),
+    mailWithheld: (kind, reason) => mailWithheld.inc({ kind, reason }),
     async shown() {
       await lookUpDepths();
       states.set(stateBytes());

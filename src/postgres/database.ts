@@ -32,7 +32,7 @@ export type Database = Role & {
 export type DatabaseUrls = { serviceUrl: string; ownerUrl: string };
 
 export type DatabaseOptions = {
-  /** Connections of the service role (default 20), and as many again at most that carry a workspace (default 10). */
+  /** Connections of the service role (default 20), and so many more for reads of the read models (default 10). */
   maxConnections?: number;
   maxReadConnections?: number;
   /** Milliseconds a statement of the service role may take (default 8,000): short enough that a caller is told in time. */

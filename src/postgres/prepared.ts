@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type pg from "pg";
 
 const mostNames = 500;
@@ -16,7 +17,8 @@ export function prepared(text: string, values: readonly unknown[] | undefined): 
 function nameOf(text: string): string | undefined {
   const known = names.get(text);
   if (known !== undefined || names.size >= mostNames) return known;
-  const name = `countersign_${names.size}`;
+  // By its text, so that a name means the same in every process that a pooler may give one session to.
+  const name = `countersign_${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
   names.set(text, name);
   return name;
 }
@@ -24,3 +26,10 @@ function nameOf(text: string): string | undefined {
 /** A prepared statement whose tables were rebuilt with other columns: a new connection knows nothing of it. */
 export const isOutdated = (error: unknown): boolean =>
   (error as { code?: string }).code === "0A000" && /cached plan/.test((error as Error).message);
+
+/**
+ * A statement that was prepared on a session which is not the one that is there now, or prepared there by somebody else: a pooler hands out
+ * sessions by transaction, and knows nothing of prepared statements.
+ */
+export const isOfAnotherSession = (error: unknown): boolean =>
+  ["26000", "42P05"].includes((error as { code?: string }).code ?? "");

@@ -2,10 +2,11 @@ import type pg from "pg";
 import type { Tx } from "#projections/projection.ts";
 import type { Reads } from "#projections/reads.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { isOutdated, prepared } from "./prepared.ts";
+import { askInWorkspace } from "./inWorkspace.ts";
+import { isOfAnotherSession, isOutdated, prepared } from "./prepared.ts";
 import { asUnavailable } from "./unavailable.ts";
 
-/** What a connection carries that may see the rows of every workspace. */
+/** What a transaction names as its workspace that may see the rows of all. */
 export const everyWorkspace = "*";
 
 /** Until the end of the transaction it sees the rows of every workspace: for projectors. */
@@ -41,6 +42,11 @@ const begin = (client: pg.PoolClient, workspace: string): Promise<unknown> =>
       throw asUnavailable(error);
     });
 
+type Statement = { text: string; values: readonly unknown[] | undefined };
+
+const asked = ({ text, values }: Statement, ownSession: boolean): pg.QueryConfig =>
+  ownSession ? prepared(text, values) : { text, values: values as unknown[] };
+
 const rollbackFails = (client: pg.PoolClient): Promise<boolean> =>
   client.query("rollback").then(
     () => false,
@@ -48,57 +54,41 @@ const rollbackFails = (client: pg.PoolClient): Promise<boolean> =>
   );
 
 /**
- * Gives each query a connection that carries its workspace, on which the tables' policies look. The pool is nobody else's: a connection
- * keeps what it carries while it waits, and is told again only where the next query is of another workspace.
+ * Each question names its workspace, on which the tables' policies look, inside the transaction that answers it: a connection carries nothing
+ * from one to the next.
  */
 export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
-  const carries = new WeakMap<pg.PoolClient, string>();
+  /** Whether a connection is one session: not so behind a pooler that hands out sessions by transaction. */
+  let ownSession = true;
 
-  async function carry(client: pg.PoolClient, workspace: string): Promise<void> {
-    if (carries.get(client) === workspace) return;
-    carries.delete(client);
-    await client.query("select set_config('countersign.workspace', $1, false)", [workspace]);
-    carries.set(client, workspace);
-  }
-
-  async function ask(workspace: string, text: string, values?: readonly unknown[]) {
-    const client = await pool.connect().catch((error) => {
+  async function connect(): Promise<pg.PoolClient> {
+    return pool.connect().catch((error) => {
       throw asUnavailable(error);
     });
+  }
+
+  async function ask(workspace: string, statement: Statement, own: boolean) {
+    const client = await connect();
     let broken = true;
     try {
-      await carry(client, workspace);
-      const answer = await client.query(prepared(text, values));
+      const answer = await askInWorkspace(client, { ...asked(statement, own), workspace, ownSession: own });
       broken = false;
       return answer;
     } catch (thrown) {
       const error = asUnavailable(thrown);
-      // A statement that was refused leaves the connection whole; one whose workspace could not be set is of no use any more.
-      broken = error instanceof Unavailable || !carries.has(client) || isOutdated(error);
+      // A statement that was refused leaves the connection whole.
+      broken = error instanceof Unavailable || isOutdated(error);
       throw error;
     } finally {
       client.release(broken);
     }
   }
 
-  /** Connections that remember what a table was before its rebuild go, one by one. */
-  async function askOn(workspace: string, text: string, values?: readonly unknown[]) {
-    for (;;) {
-      try {
-        return await ask(workspace, text, values);
-      } catch (error) {
-        if (!isOutdated(error)) throw error;
-      }
-    }
-  }
-
-  async function snapshotOnce<T>(workspace: string, questions: (tx: Tx) => Promise<T>): Promise<T> {
-    const client = await pool.connect().catch((error) => {
-      throw asUnavailable(error);
-    });
+  async function snapshot<T>(workspace: string, questions: (tx: Tx) => Promise<T>, own: boolean): Promise<T> {
+    const client = await connect();
     const asking: Tx = {
       query: (text, values) =>
-        client.query(prepared(text, values)).catch((error) => {
+        client.query(asked({ text, values }, own)).catch((error) => {
           throw asUnavailable(error);
         }) as never,
     };
@@ -117,23 +107,29 @@ export function createReads(pool: pg.Pool, ofNone: Tx): Reads {
     }
   }
 
-  async function snapshot<T>(workspace: string, questions: (tx: Tx) => Promise<T>): Promise<T> {
+  /** Connections that remember what a table was before its rebuild go, one by one; what is not remembered is parsed each time. */
+  async function again<T>(ask: (own: boolean) => Promise<T>): Promise<T> {
     for (;;) {
+      const own = ownSession;
       try {
-        return await snapshotOnce(workspace, questions);
+        return await ask(own);
       } catch (error) {
-        if (!isOutdated(error)) throw error;
+        if (own && isOfAnotherSession(error)) ownSession = false;
+        else if (!isOutdated(error)) throw error;
       }
     }
   }
 
-  const carrying = (workspace: string): Tx => ({
-    query: (text, values) => askOn(workspace, text, values) as never,
+  const seeing = (workspace: string): Tx => ({
+    query: (text, values) => again((own) => ask(workspace, { text, values }, own)) as never,
   });
   return {
-    of: (workspaceId) => carrying(named(workspaceId)),
-    snapshot: (workspaceId, ask) => snapshot(named(workspaceId), (tx) => ask(inside(workspaceId, tx))),
+    of: (workspaceId) => seeing(named(workspaceId)),
+    snapshot(workspaceId, ask) {
+      const workspace = named(workspaceId);
+      return again((own) => snapshot(workspace, (tx) => ask(inside(workspace, tx)), own));
+    },
     ofNone,
-    ofAll: carrying(everyWorkspace),
+    ofAll: seeing(everyWorkspace),
   };
 }

@@ -7,7 +7,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import type { Asked } from "#streams/draft/events.ts";
-import { answeredBy } from "#streams/draft/notified.ts";
+import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";

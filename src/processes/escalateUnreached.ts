@@ -3,7 +3,7 @@ import type { Cause } from "#src/commands/handle.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import { onThread } from "#src/commands/threads/threads.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { deciding } from "#streams/draft/notified.ts";
+import { deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 

@@ -28,6 +28,8 @@ import { releaseHeldMail } from "./releaseHeldMail.ts";
 import { runRules } from "./runRules.ts";
 import { sendApproved } from "./sendApproved.ts";
 import { tellApprovers } from "./tellApprovers.ts";
+import { tellOfStops } from "./tellOfStops.ts";
+import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
   provider: MailProvider;
@@ -85,5 +87,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   reduceStoredHtml(deps, settings.onReduced),
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
+  tellOfStops(deps, settings.provider),
+  tellOutcomes(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
 ];

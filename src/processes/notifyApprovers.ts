@@ -5,8 +5,7 @@ import { askApprovers, type ChannelSlot, channelOf } from "#src/commands/approva
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { asksAnew } from "#streams/draft/notification.ts";
-import { answeredBy, deciding } from "#streams/draft/notified.ts";
+import { answeredBy, asksAnew, deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import { isOldNews } from "./oldNews.ts";

@@ -1,6 +1,6 @@
 import { draftIdsOfIdentity } from "#projections/drafts/queries.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { addressHash } from "#src/commands/identities/identities.ts";
+import { addressHash } from "#src/commands/identities/addresses.ts";
 import { idOf } from "#streams/event.ts";
 import type { Again, Process, ProcessContext } from "./process.ts";
 

@@ -1,9 +1,7 @@
 import { livingIdentities } from "#projections/identities/queries.ts";
+import { unlinked } from "#src/channels/email/excerpt.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { derivedId } from "#src/commands/ids.ts";
-import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
-import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { fold } from "#streams/decider.ts";
@@ -12,44 +10,18 @@ import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
-import { isOldNews } from "./oldNews.ts";
-import { reachAgainAfter } from "./peopleRetries.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
+import { about, createTelling } from "./telling.ts";
 
 /** For the Message-ID of a mail that belongs to no thread. */
 const noThread = "00000000-0000-0000-0000-000000000000";
-
-type News = {
-  identityId: string;
-  threadId: string;
-  eventId: string;
-  happenedAt?: string;
-  to: string;
-  subject: string;
-  text: string;
-};
 
 /**
  * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later
  * (src/README.md, "The send path", 11), and that an identity under human approval is not, or not by them, approved any more.
  */
 export function tellApprovers(deps: Dependencies, provider: MailProvider): Process {
-  async function tell(news: News, tries: number, { timers }: ProcessContext): Promise<void> {
-    const { identityId, threadId, eventId, happenedAt, to, subject, text } = news;
-    if (isOldNews(deps, happenedAt)) return;
-    const origin = { identityId, threadId, attemptId: derivedId("notice", eventId, to) };
-    const body = html`<p>${text}</p>`.toString();
-    const { workspaceId } = (await deps.identities.load(identityId)).state;
-    // What loosens the approval of drafts counts as an outcome too: no flood of other mail and no pause keeps it from those who lose their say.
-    const ours = { kind: "outcome", workspaceId, origin } as const;
-    const outcome = await sendNotice(deps, provider, { ...ours, to, subject, text, html: body });
-    if (outcome.sent || !outcome.again) return;
-    const waits = outcome.inMs !== undefined;
-    const inMs = outcome.inMs ?? reachAgainAfter(tries);
-    if (inMs === undefined) return;
-    const payload = { news, tries: waits ? tries : tries + 1 };
-    await timers.set({ key: identityId, name: origin.attemptId, inMs, payload });
-  }
+  const { tell, onTimer } = createTelling(deps, provider);
 
   const aboutDraft = (textOf: (data: Record<string, unknown>) => string | null) => {
     return async (event: Recorded, context: ProcessContext) => {
@@ -58,10 +30,13 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       const { state: draft } = await deps.drafts.load(idOf(event.stream));
       const { identityId, threadId } = draft;
       const { state: identity } = await deps.identities.load(identityId);
-      const subject = `About a reply from ${shortLine(identity.emailAddress, 100)}`;
-      const text = `${happened}\n\nDraft ${idOf(event.stream)}, thread ${threadId}.`;
+      const subject = "About a reply that was approved";
+      const sender = quoted(identity.emailAddress);
+      const text = `${happened}
+
+Sender ${sender}, draft ${idOf(event.stream)}, thread ${threadId}.`;
       for (const to of mailboxesOf(identity)) {
-        await tell({ identityId, threadId, ...about(event), to, subject, text }, 0, context);
+        await tell({ identityId, threadId, ...about(event), to, subject, text }, context);
       }
     };
   };
@@ -73,11 +48,11 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
     if (!before.requireHumanApproval && !(await workspaceRequiredAt(deps, event))) return;
     const what = loosened(changes);
     if (what.length === 0) return;
-    const address = shortLine(before.emailAddress, 100);
+    const address = quoted(before.emailAddress);
     const text = `For ${address}, ${what.join(" and ")}. If you did not expect this, check it: drafts from this address may now be approved elsewhere.`;
-    const subject = `Approval settings of ${address} changed`;
+    const subject = "Approval settings changed";
     for (const to of mailboxesOf(before)) {
-      await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
+      await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, context);
     }
   }
 
@@ -94,7 +69,7 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       for (const to of identity.requireHumanApproval ? [] : mailboxesOf(identity)) {
         if (told.has(to)) continue;
         told.add(to);
-        await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, 0, context);
+        await tell({ identityId, threadId: noThread, ...about(event), to, subject, text }, context);
       }
     }
     return undefined;
@@ -119,16 +94,18 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
       IdentityUpdated: onIdentityUpdated,
       HumanApprovalWaived: onWaived,
     },
-    onTimer: (timer, context) => tell(timer.payload.news as News, timer.payload.tries as number, context),
+    onTimer,
   };
 }
 
-const about = ({ id, metadata }: Recorded) => ({ eventId: id, happenedAt: metadata.at });
+/** An address that a tenant chose, which is no link. A subject has none of it. */
+const quoted = (address: string): string => `“${unlinked(shortLine(address, 100))}”`;
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
   ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),
   ...("approvalChannel" in changes ? ["the approval channel was changed"] : []),
   ...("secondaryApprovalChannel" in changes ? ["the secondary approval channel was changed"] : []),
+  ...(changes.confirmCode === false ? ["approval pages no longer ask for the code of the approval mail"] : []),
   ...("coveredRecipients" in changes
     ? ["the list of recipients who may be answered automatically without proof was changed"]
     : []),

@@ -17,7 +17,7 @@ export type NotificationCommand =
   | { type: "RefuseConfirmCode"; notificationId: string };
 
 /** Wrong codes on one link before it closes. */
-const maxWrongCodes = 5;
+export const maxWrongCodes = 5;
 
 export function decideNotification(command: NotificationCommand, draft: Draft): DraftEvent[] {
   switch (command.type) {
@@ -137,3 +137,19 @@ export function requireOpenLink(draft: Draft, tokenSha256: string | null): void 
   if (tokenSha256 === null || !findToken(draft, tokenSha256)?.closed) return;
   throw new Rejected("link_closed", "this link was closed: use the one in a newer mail");
 }
+
+/** What a notification that has reached somebody, or never will, has answered: an event can ask for one on each channel. */
+export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
+
+/** The questions about a version that are with its approvers: taken by their channel and not come back. */
+export const delivered = ({ notified }: Draft, version: number): Asked[] =>
+  Object.values(notified.open).filter(
+    ({ notificationId, version: about }) =>
+      about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
+  );
+
+/** Those of the newest version on one channel whose links decide. */
+export const deciding = (draft: Draft, slot: Asked["channel"]["slot"]): Asked[] =>
+  delivered(draft, draft.version).filter(
+    ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,
+  );

@@ -1,6 +1,7 @@
 import { unreachable } from "../unreachable.ts";
-import type { Draft, Notified } from "./draft.ts";
-import type { Asked, DraftEvent } from "./events.ts";
+import type { Notified } from "./draft.ts";
+import type { DraftEvent } from "./events.ts";
+import { answeredBy } from "./notification.ts";
 
 type NotificationEvent = Extract<
   DraftEvent,
@@ -24,14 +25,22 @@ export function evolveNotified(notified: Notified, event: NotificationEvent): No
       return { ...notified, open: { ...notified.open, [event.data.notificationId]: event.data } };
     case "ApproversNotified": {
       const { notificationId } = event.data;
-      const asked = notified.open[notificationId];
-      if (!asked) return notified;
-      const answered = [...notified.answered, answeredBy(asked.causedBy, asked.channel.slot)];
-      return { ...notified, answered, reached: [...notified.reached, notificationId] };
+      const { answered, reached } = notified;
+      return {
+        ...notified,
+        answered: [...answered, ...answers(notified, notificationId)],
+        reached: [...reached, notificationId],
+      };
     }
     case "NotificationFailed": {
       const { notificationId, final } = event.data;
-      return final ? { ...notified, failed: [...notified.failed, notificationId] } : notified;
+      if (!final) return notified;
+      const { answered, failed } = notified;
+      return {
+        ...notified,
+        answered: [...answered, ...answers(notified, notificationId)],
+        failed: [...failed, notificationId],
+      };
     }
     case "ApprovalLinkClosed": {
       const { notificationId, because, messageId = null } = event.data;
@@ -47,18 +56,8 @@ export function evolveNotified(notified: Notified, event: NotificationEvent): No
   }
 }
 
-/** What a notification that reached somebody has answered: an event can ask for one on each channel. */
-export const answeredBy = (causedBy: string, slot: Asked["channel"]["slot"]): string => `${causedBy} ${slot}`;
-
-/** The questions about a version that are with its approvers: taken by their channel and not come back. */
-export const delivered = ({ notified }: Draft, version: number): Asked[] =>
-  Object.values(notified.open).filter(
-    ({ notificationId, version: about }) =>
-      about === version && notified.reached.includes(notificationId) && !notified.failed.includes(notificationId),
-  );
-
-/** Those of the newest version on one channel whose links decide. */
-export const deciding = (draft: Draft, slot: Asked["channel"]["slot"]): Asked[] =>
-  delivered(draft, draft.version).filter(
-    ({ notificationId, channel }) => channel.slot === slot && draft.notified.closed[notificationId] === undefined,
-  );
+function answers({ open, answered }: Notified, notificationId: string): string[] {
+  const asked = open[notificationId];
+  const answer = asked && answeredBy(asked.causedBy, asked.channel.slot);
+  return answer === undefined || answered.includes(answer) ? [] : [answer];
+}

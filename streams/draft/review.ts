@@ -1,5 +1,6 @@
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
+import { type Press, unconfirmed } from "./confirmation.ts";
 import type { Making } from "./content.ts";
 import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
@@ -17,17 +18,16 @@ export type ReviewCommand =
       ifVersion: number | null;
     } & StoredContent &
       Making)
-  | {
+  | ({
       type: "ApproveDraft";
       ifVersion: number | null;
       /** The hash that was shown, if one was. */
       contentSha256: string | null;
       sendRequested: boolean;
-      tokenSha256: string | null;
       /** If a rule approves: the run that planned it, and the rule. */
       grantedBy?: { runId: string; ruleId: string };
-    }
-  | { type: "RejectDraft"; reason: string | null; ifVersion: number | null; tokenSha256: string | null }
+    } & Press)
+  | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }
   /** The rule or setting that approved this version no longer does. An approval that a person or key gave meanwhile stays valid. */
   | { type: "WithdrawApproval"; version: number; because: string }
@@ -44,28 +44,32 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
       requireOpenLink(draft, command.tokenSha256);
-      return [
-        {
-          type: "DraftApproved",
-          data: {
-            version: draft.version,
-            contentSha256: draft.contentSha256,
-            sendRequested: command.sendRequested,
-            tokenSha256: command.tokenSha256,
-            ...(command.grantedBy && { grantedBy: command.grantedBy }),
+      return (
+        unconfirmed(command, draft) ?? [
+          {
+            type: "DraftApproved",
+            data: {
+              version: draft.version,
+              contentSha256: draft.contentSha256,
+              sendRequested: command.sendRequested,
+              tokenSha256: command.tokenSha256,
+              ...(command.grantedBy && { grantedBy: command.grantedBy }),
+            },
           },
-        },
-      ];
+        ]
+      );
     case "RejectDraft":
       requireStatus(draft, "rejected", "pending", "approved", "stale");
       requireShown(command.ifVersion, null, draft);
       requireOpenLink(draft, command.tokenSha256);
-      return [
-        {
-          type: "DraftRejected",
-          data: { version: draft.version, reason: command.reason, tokenSha256: command.tokenSha256 },
-        },
-      ];
+      return (
+        unconfirmed(command, draft) ?? [
+          {
+            type: "DraftRejected",
+            data: { version: draft.version, reason: command.reason, tokenSha256: command.tokenSha256 },
+          },
+        ]
+      );
     case "ReturnToPending":
       if (draft.status !== "approved") return [];
       return [{ type: "DraftReturnedToPending", data: { because: command.because } }];

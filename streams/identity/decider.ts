@@ -18,8 +18,8 @@ type Created = Extract<IdentityEvent, { type: "IdentityCreated" }>["data"];
 export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
   /**
-   * `mayLoosen`: the caller may change approval channels or drop require_human_approval while that switch is on. `workspaceRequires`: it is on
-   * for the whole workspace.
+   * `mayLoosen`: the caller may change approval channels, or drop require_human_approval or confirm_code, while human approval is required.
+   * `workspaceRequires`: it is for the whole workspace.
    */
   | {
       type: "UpdateIdentity";
@@ -84,7 +84,9 @@ function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, i
   const changes = changed(given, identity);
   if (Object.keys(changes).length === 0) return [];
   if (isGuarded(command, identity) && loosens(changes)) {
-    throw needsApprovalsScope("changing its approval channels, covered_recipients or require_human_approval");
+    throw needsApprovalsScope(
+      "changing its approval channels or covered_recipients, or turning off require_human_approval or confirm_code,",
+    );
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
 }
@@ -113,6 +115,7 @@ function changed(changes: Partial<IdentitySettings>, identity: Identity): Partia
 
 const loosens = (changes: Partial<IdentitySettings>): boolean =>
   changes.requireHumanApproval === false ||
+  changes.confirmCode === false ||
   "approvalChannel" in changes ||
   "secondaryApprovalChannel" in changes ||
   "coveredRecipients" in changes;

@@ -18,4 +18,5 @@ export const defaultSettings: IdentitySettings = {
   requireHumanApproval: false,
   sendOnChannelApproval: true,
   coveredRecipients: [],
+  confirmCode: false,
 };

@@ -24,6 +24,8 @@ export type IdentitySettings = {
   sendOnChannelApproval: boolean;
   /** Recipients who may be answered automatically although the message's proof does not cover them. Absent in older events: none. */
   coveredRecipients: readonly string[];
+  /** An approval page asks for the four digits that stand in the approval mail. Absent in older events: no. */
+  confirmCode: boolean;
 };
 
 export type IdentityEvent =

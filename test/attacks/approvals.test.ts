@@ -1,19 +1,32 @@
 import { expect } from "chai";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { createStreamServices } from "#src/commands/handle.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
+import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
+import { barrier } from "#test/http/framework/support.ts";
+import { sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 type Choice = "approve" | "reject";
 
+/** How many guess a code at once. */
+const guessers = sized(24, 100);
+
 /** What could be tried with an approval link, and by an agent that would like to approve itself. */
 describe("attacks on approvals", function () {
   this.timeout(60_000);
+  const oldKey = newRingKey("old");
+  const logged: string[] = [];
   let service: InProcess;
   let tenant: Workspace;
   let identity: Identity;
   let basedOn: { thread_id: string; based_on_message_id: string; identity_id: string };
 
   before(async () => {
-    service = await startInProcess();
+    service = await startInProcess(
+      { SECRETS_KEYS: oldKey, LOG_LEVEL: "debug" },
+      { log: (line: string) => logged.push(line) },
+    );
     tenant = await service.workspace();
     identity = await service.identity(tenant.id, {
       approvalChannel: { type: "email", config: { to: "boss@example.com" } },
@@ -48,9 +61,12 @@ describe("attacks on approvals", function () {
     return { approve: of("approve"), reject: of("reject") };
   }
 
+  const newestLinks = links;
+
   async function asked() {
     const made = await draft();
-    return { id: made.id as string, version: made.version as number, links: await links(made.body_text) };
+    const words = made.body_text as string;
+    return { id: made.id as string, version: made.version as number, words, links: await links(words) };
   }
 
   const nonceOf = (page: string, choice: Choice): string => {
@@ -136,6 +152,95 @@ describe("attacks on approvals", function () {
       expect(await statusOf(id)).to.equal("pending");
     });
 
+    describe("fetches its draft's attachments", () => {
+      const pdf = Buffer.from("%PDF-1.7\n");
+      const script = Buffer.from("alert(1)");
+      const attachments = [
+        { filename: 'a "b" — ünï.pdf', content_type: "application/pdf", content: pdf.toString("base64") },
+        { filename: "page.html", content_type: "text/html", content: script.toString("base64") },
+      ];
+      const withFiles = async () => {
+        const body_text = `With files ${Math.random()}`;
+        const { json } = await tenant.ask("POST /v1/drafts", { json: { ...basedOn, body_text, attachments } });
+        return { id: json.id as string, links: await links(body_text) };
+      };
+      const fetched = async (url: string, init?: RequestInit) => {
+        const { status, headers, ...response } = await fetch(url, init).then(async (answer) => ({
+          status: answer.status,
+          headers: answer.headers,
+          body: Buffer.from(await answer.arrayBuffer()),
+        }));
+        return { status, headers, ...response };
+      };
+
+      it("by the links of its page, in its order, and changes nothing by it", async () => {
+        const { id, links } = await withFiles();
+        const newest = () => service.deps.store.readLast(`draft-${id}`);
+        await until(async () => (await newest())?.type === "ApproversNotified");
+        const before = (await newest())?.revision;
+        const page = await look(links.approve);
+        expect(page).to.include("a &quot;b&quot; — ünï.pdf").and.to.include("It opens in a browser");
+        const addresses = [...page.matchAll(/<a [^>]*href="([^"]+)" download/g)].map(([, href]) =>
+          new URL(href!, links.approve).toString(),
+        );
+        expect(addresses).to.deep.equal([`${links.approve}/attachments/1`, `${links.approve}/attachments/2`]);
+        const [one, two] = [await fetched(addresses[0]!), await fetched(addresses[1]!)];
+        expect([one.status, one.body, two.status, two.body]).to.deep.equal([200, pdf, 200, script]);
+        expect(Object.fromEntries(two.headers)).to.include({
+          "content-type": "application/octet-stream",
+          "content-disposition": `attachment; filename="page.html"; filename*=UTF-8''page.html`,
+          "content-security-policy": "default-src 'none'; sandbox",
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+          "referrer-policy": "no-referrer",
+          "content-length": "8",
+        });
+        expect(one.headers.get("content-disposition")).to.equal(
+          `attachment; filename="a _b_ _ u_ni_.pdf"; filename*=UTF-8''a%20_b_%20%E2%80%94%20%C3%BCn%C3%AF.pdf`,
+        );
+        const head = await fetched(addresses[1]!, { method: "HEAD" });
+        expect([head.status, head.body.length, head.headers.get("content-length")]).to.deep.equal([200, 0, "8"]);
+        expect([await statusOf(id), (await newest())?.revision]).to.deep.equal(["pending", before]);
+      });
+
+      it("no others than there are, and in no other way", async () => {
+        const { links } = await withFiles();
+        for (const n of ["0", "3", "01", "1x", "-1", "1.0", "99999999999", "%00", "__proto__"]) {
+          const { status, body } = await fetched(`${links.approve}/attachments/${n}`);
+          expect([n, status]).to.deep.equal([n, 404]);
+          expect(body.toString()).to.include("There is nothing here");
+        }
+        for (const method of ["POST", "PUT", "DELETE"]) {
+          expect((await fetched(`${links.approve}/attachments/1`, { method })).status).to.equal(405);
+        }
+        expect((await fetched(`${service.url}/a/${"A".repeat(43)}/attachments/1`)).status).to.equal(404);
+        const plain = await asked();
+        expect((await fetched(`${plain.links.approve}/attachments/1`)).status).to.equal(404);
+      });
+
+      it("after a decision too, and no more once the link has run out or the draft was edited", async () => {
+        const { id, links } = await withFiles();
+        const nonce = nonceOf(await look(links.reject), "reject");
+        await press(links.reject, { decision: "reject", nonce });
+        const file = `${links.reject}/attachments/1`;
+        expect((await fetched(file)).body).to.deep.equal(pdf);
+        const { clock } = service.deps;
+        const { now } = clock;
+        clock.now = () => new Date(now().getTime() + 73 * 3_600_000);
+        try {
+          const late = await fetched(file);
+          expect([late.status === 200, late.body.includes(pdf)]).to.deep.equal([false, false]);
+        } finally {
+          clock.now = now;
+        }
+        expect(await statusOf(id)).to.equal("rejected");
+        const edited = await withFiles();
+        await tenant.ask(`PATCH /v1/drafts/${edited.id}`, { json: { body_text: "Something else" } });
+        const old = await fetched(`${edited.links.approve}/attachments/1`);
+        expect([old.status, old.body.includes(pdf)]).to.deep.equal([409, false]);
+      });
+    });
+
     it("is the channel's: it ends where another approver takes over, and never speaks in the new one's name", async () => {
       const { id, links } = await asked();
       const fields = { decision: "approve", nonce: nonceOf(await look(links.approve), "approve") };
@@ -149,6 +254,167 @@ describe("attacks on approvals", function () {
         id: "boss@example.com",
         version: 1,
       });
+    });
+  });
+
+  describe("a link that asks for a code", () => {
+    const setCode = (on: boolean) => tenant.ask(`PATCH /v1/identities/${identity.id}`, { json: { confirm_code: on } });
+    before(async () => {
+      expect((await setCode(true)).json.confirm_code).to.equal(true);
+    });
+    after(() => setCode(false));
+
+    const caught = async () =>
+      (await (await fetch(`${service.url}/outbox.json`)).json()) as { text: string; html: string; subject: string }[];
+    async function askedWithCode() {
+      const { id, links: both, words } = await asked();
+      const text = (await caught()).findLast((each) => each.text.includes(words))!.text;
+      return { id, links: both, words, code: codeIn(text) };
+    }
+    const codeIn = (text: string) => /CODE: (\d{4})\n/.exec(text)?.[1] as string;
+    const otherThan = (code: string, by = 1) => String((Number(code) + by) % 10_000).padStart(4, "0");
+    const pressWith = async (link: string, decision: Choice, code?: string) =>
+      press(link, { decision, nonce: nonceOf(await look(link), decision), ...(code !== undefined && { code }) });
+
+    it("takes no press of a scanner that opens the page and presses, with either button", async () => {
+      const { id, links, code } = await askedWithCode();
+      for (const choice of ["approve", "reject"] as const) {
+        for (const typed of [undefined, "", " "]) {
+          const { status, page } = await pressWith(links[choice], choice, typed);
+          expect([status, page.includes("Please type the four digits")]).to.deep.equal([422, true]);
+        }
+      }
+      const history = (await tenant.ask(`GET /v1/drafts/${id}/history`)).json.data.map(({ type }: any) => type);
+      expect(history).not.to.include("ConfirmCodeRefused");
+      expect(await statusOf(id)).to.equal("pending");
+      const spaced = `${code.slice(0, 2)} ${code.slice(2)} `;
+      expect((await pressWith(links.reject, "reject", spaced)).page).to.include("<h1>Rejected</h1>");
+    });
+
+    it("stands in its mail's text and nowhere else", async () => {
+      const { ids } = service.deps;
+      const { random } = ids;
+      ids.random = (bytes) => (bytes === 2 ? Buffer.from([0x1e, 0xdb]) : random(bytes));
+      try {
+        const { id, links, words } = await askedWithCode();
+        const shown = /(?<![\w-])7899(?![\w-])/;
+        const mails = (await caught()).filter((each) => each.text.includes(words));
+        for (const { text, html, subject } of mails) {
+          for (const form of [text, html]) expect(form.match(new RegExp(shown, "g"))).to.have.length(1);
+          expect(subject).not.to.match(shown);
+          expect(text.match(/http\S+/g)?.join(" ")).not.to.match(shown);
+        }
+        const wrong = await pressWith(links.approve, "approve", "7898");
+        expect([wrong.status, wrong.page.includes("4 tries are left")]).to.deep.equal([403, true]);
+        const approved = await pressWith(links.approve, "approve", "7899");
+        expect(approved.status).to.equal(200);
+        await service.caughtUp();
+        const answers = await Promise.all(
+          [`drafts/${id}`, `drafts/${id}/history`, `drafts/${id}/content`, "events?limit=100"].map(async (path) => {
+            const { status, text } = await tenant.ask(`GET /v1/${path}`);
+            expect(status, path).to.equal(200);
+            return text;
+          }),
+        );
+        const events = await service.store.read(`draft-${id}`);
+        expect(events.map(({ type }) => type)).to.include.members(["ConfirmCodeRefused", "DraftApproved"]);
+        const request = events.find(({ type }) => type === "ApproversAsked")!.data;
+        expect(request.confirmCode).to.match(/^[0-9a-f]{64}$/);
+        expect(logged).not.to.be.empty;
+        const pages = [await look(links.approve), wrong.page, approved.page];
+        for (const text of [...answers, ...pages, ...logged, JSON.stringify(events)]) expect(text).not.to.match(shown);
+        expect(answers.join()).not.to.include(request.confirmCode);
+      } finally {
+        ids.random = random;
+      }
+    });
+
+    it("is closed by five wrong ones, of both its pages together: the right one comes too late", async () => {
+      const { id, links, words, code } = await askedWithCode();
+      const nonce = nonceOf(await look(links.approve), "approve");
+      for (const [choice, left] of [
+        ["approve", "4 tries are"],
+        ["reject", "3 tries are"],
+        ["reject", "2 tries are"],
+        ["approve", "One try is"],
+      ] as const) {
+        const { status, page } = await pressWith(links[choice], choice, otherThan(code, left.length));
+        expect([status, page.includes(`${left} left`)], left).to.deep.equal([403, true]);
+      }
+      const fifth = await pressWith(links.reject, "reject", otherThan(code));
+      const late = await press(links.approve, { decision: "approve", nonce, code });
+      for (const { status, page } of [fifth, late]) {
+        expect([status, page.includes("Five wrong codes")]).to.deep.equal([410, true]);
+      }
+      for (const link of [links.approve, links.reject]) expect(await look(link)).not.to.include("<form");
+      expect(await statusOf(id)).to.equal("pending");
+
+      const mailsOf = async () => (await caught()).filter(({ text }) => text.includes(words) && text.includes("/a/"));
+      await until(async () => (await mailsOf()).length === 2);
+      const anew = await newestLinks(words);
+      expect(anew.approve).not.to.equal(links.approve);
+      const newCode = codeIn((await mailsOf()).find(({ text }) => text.includes(new URL(anew.approve).pathname))!.text);
+      expect((await pressWith(anew.reject, "reject", newCode)).page).to.include("<h1>Rejected</h1>");
+    });
+
+    it(`gives ${guessers} who guess at once five tries, on two instances, and the right one among them comes too late`, async () => {
+      const { id, links, code } = await askedWithCode();
+      const token = new URL(links.approve).pathname.slice(3);
+      const { deps } = service;
+      const gate = barrier();
+      let waiting = 0;
+      /** All have looked at the same state before the first is judged. */
+      const instance = () => {
+        const { drafts } = createStreamServices({ store: deps.store, clock: deps.clock, ids: deps.ids });
+        const handle: typeof drafts.handle = async (...call) => {
+          if (++waiting === guessers) gate.open();
+          await gate.opened;
+          return drafts.handle(...call);
+        };
+        return approvalDecisions({ ...deps, drafts: { ...drafts, handle } });
+      };
+      const instances = [instance(), instance()];
+      const results = await Promise.all(
+        Array.from({ length: guessers }, (_, n) => {
+          const decision = n % 3 === 0 ? ("reject" as const) : ("approve" as const);
+          const guess = n === guessers - 1 ? code : otherThan(code, n + 1);
+          const caller = { reason: undefined, ip: undefined, userAgent: undefined, requestId: undefined };
+          return instances[n % 2]!.decide({ token, decision, code: guess, ...caller });
+        }),
+      );
+      const kinds = results.map(({ kind }) => kind).sort();
+      expect(kinds).to.deep.equal([...Array(guessers - 4).fill("closed"), ...Array(4).fill("code_wrong")]);
+      expect(results.flatMap((each) => ("triesLeft" in each ? [each.triesLeft] : [])).sort()).to.deep.equal([
+        1, 2, 3, 4,
+      ]);
+      const types = (await service.store.read(`draft-${id}`)).map(({ type }) => type);
+      expect(types.filter((type) => type === "ConfirmCodeRefused")).to.have.length(5);
+      expect(types.filter((type) => type === "ApprovalLinkClosed")).to.have.length(1);
+      expect(await statusOf(id)).to.equal("pending");
+    });
+
+    it("knows its code as long as the key of then is in the ring", async () => {
+      const { links, code } = await askedWithCode();
+      const token = new URL(links.approve).pathname.slice(3);
+      const decide = (...keys: string[]) =>
+        approvalDecisions({ ...service.deps, keyRing: createKeyRing(keys.join(",")) }).decide({
+          ...{ token, decision: "reject", code, reason: "no" },
+          ...{ ip: undefined, userAgent: undefined, requestId: undefined },
+        });
+      const young = newRingKey("young");
+      expect(await decide(young)).to.deep.equal({ kind: "code_wrong", triesLeft: 4 });
+      expect(await decide(young, oldKey)).to.deep.equal({ kind: "rejected" });
+    });
+
+    it("is as it was sent, whatever the identity says since", async () => {
+      const asking = await askedWithCode();
+      await setCode(false);
+      const plain = await asked();
+      await setCode(true);
+      expect((await pressWith(asking.links.reject, "reject")).status).to.equal(422);
+      expect(await look(plain.links.reject)).not.to.include("one-time-code");
+      expect((await pressWith(plain.links.reject, "reject")).page).to.include("<h1>Rejected</h1>");
+      expect([await statusOf(asking.id), await statusOf(plain.id)]).to.deep.equal(["pending", "rejected"]);
     });
   });
 

@@ -48,6 +48,20 @@ describe("blobs in PostgreSQL", function () {
     return owner.query(sql, values).finally(() => owner.end());
   }
 
+  it("can be read in part, as far as they go", async () => {
+    const bytes = randomBytes(300_000);
+    const hash = await blobs.put(bytes);
+    for (const [from, count] of [
+      [0, 10],
+      [299_990, 65_536],
+      [150_000, 1],
+      [300_000, 5],
+    ] as const) {
+      expect((await blobs.part(hash, { from, count }))?.equals(bytes.subarray(from, from + count))).to.equal(true);
+    }
+    expect(await blobs.part(sha256(Buffer.from("never stored")), { from: 0, count: 1 })).to.equal(undefined);
+  });
+
   it("come back as they went in, whatever the bytes", async () => {
     for (const bytes of [
       Buffer.alloc(0),

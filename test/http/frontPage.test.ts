@@ -9,7 +9,7 @@ describe("the front page", () => {
   after(() => Promise.all(closing.map((close) => close())));
 
   async function served(readiness: readonly ReadinessCheck[], hasOutbox = false): Promise<string> {
-    const { url, close } = await serveRoutes([], { beside: [frontPage({ readiness, hasOutbox })] });
+    const { url, close } = await serveRoutes([], { beside: [frontPage({ readiness, hasOutbox: () => hasOutbox })] });
     closing.push(close);
     return url;
   }

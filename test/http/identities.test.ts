@@ -1,6 +1,9 @@
+import { readFile } from "node:fs/promises";
 import { expect } from "chai";
-import { addressHash } from "#src/commands/identities/identities.ts";
+import { addressHash } from "#src/commands/identities/addresses.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
+import { defaultSettings } from "#streams/identity/defaults.ts";
+import { reservedLocalParts } from "#streams/identity/reservedLocalParts.ts";
 import type { Answer } from "#test/support/asking.ts";
 import { operator } from "#test/support/cause.ts";
 import { type Nouns, sandboxDomain, serveNouns, type Tenant } from "./nounsSupport.ts";
@@ -66,6 +69,7 @@ describe("http identities", function () {
         require_human_approval: false,
         send_on_channel_approval: true,
         covered_recipients: [],
+        confirm_code: false,
       });
       expect((await tenant.ask(`GET /v1/identities/${id}`)).json).to.deep.equal(json);
     });
@@ -98,7 +102,6 @@ describe("http identities", function () {
       ["two reply-to addresses", { reply_to_email: "a@b.c, d@e.f" }, 422, "invalid_request", "reply_to_email"],
       ["an unknown domain", { domain_id: unknown }, 404, "not_found", "domain_id"],
       ["an unknown assistant", { assistant_id: unknown }, 404, "not_found", "assistant_id"],
-      ["the address approvals come from", { local_part: "approvals" }, 409, "invalid_request", "local_part"],
       [
         "an approver hosted here",
         { approval_channel: { type: "email", config: { to: `Boss@${sandboxDomain.toUpperCase()}` } } },
@@ -141,6 +144,73 @@ describe("http identities", function () {
         expect(answer.json.message).to.contain(names);
       });
     }
+
+    it("keeps the names that speak for the sandbox domain, however they are written", async () => {
+      const tagged = ["postmaster+x", "abuse+", "root+a+b", "info-ssl+1"];
+      const dotted = ["ad.min", "a.b.u.s.e", "web.master+x"];
+      for (const local_part of [...reservedLocalParts, ...tagged, ...dotted]) {
+        const answer = await create({ local_part });
+        expect([...outcome(answer), answer.json.field], local_part).to.deep.equal([
+          422,
+          "invalid_request",
+          "local_part",
+        ]);
+        expect(answer.json.message).to.match(/^local_part: .*reserved.*: choose another local_part/);
+      }
+      // No local part has capitals or letters of other alphabets, whatever it looks like.
+      const lookAlikes = [
+        "Abuse",
+        "ABUSE",
+        "\uff41buse",
+        "аdmin",
+        "postm\u00e4ster",
+        "admin\u200b",
+        "\u2170t",
+        "root@x",
+        " root",
+      ];
+      for (const local_part of lookAlikes) {
+        const answer = await create({ local_part });
+        expect([...outcome(answer), answer.json.field], local_part).to.deep.equal([
+          422,
+          "invalid_request",
+          "local_part",
+        ]);
+      }
+      const contract = await readFile(new URL("../../src/http/docs/contract.md", import.meta.url), "utf8");
+      for (const name of reservedLocalParts) expect(contract).to.include(`\`${name}\``);
+      for (const local_part of ["administrators", "support-it", "it-support", "rooting", "abuse-team", "+admin"]) {
+        expect((await create({ local_part })).status, local_part).to.equal(201);
+      }
+    });
+
+    it("leaves an identity its address that was reserved later", async () => {
+      const identityId = service.deps.ids.uuid();
+      const localPart = "hostmaster";
+      const emailAddress = `${localPart}@${sandboxDomain}`;
+      const { workspaceId } = tenant;
+      const domainId = sandboxDomainId(workspaceId);
+      const identity = { ...defaultSettings, workspaceId, domainId, localPart, emailAddress, displayName: "Old" };
+      const made = await service.deps.identities.handle(identityId, { type: "CreateIdentity", identity }, operator());
+      await service.deps.projected(made.position);
+      const { status, json } = await patch(identityId, { display_name: "New" });
+      expect([status, json.display_name, json.email_address]).to.deep.equal([200, "New", emailAddress]);
+      expect(outcome(await patch(identityId, { local_part: "abuse" }))).to.deep.equal([422, "invalid_request"]);
+    });
+
+    it("refuses the address approvals come from, whatever its name", async () => {
+      const { settings } = service.deps;
+      const { approvalsFrom } = settings;
+      settings.approvalsFrom = `Decisions@${sandboxDomain}`;
+      try {
+        for (const local_part of ["decisions", "decisions+x"]) {
+          const answer = await create({ local_part });
+          expect([...outcome(answer), answer.json.field]).to.deep.equal([409, "invalid_request", "local_part"]);
+        }
+      } finally {
+        settings.approvalsFrom = approvalsFrom;
+      }
+    });
 
     it("refuses another workspace's domain like one that does not exist", async () => {
       const other = await service.workspace();
@@ -352,7 +422,11 @@ describe("http identities", function () {
     const email = (to: string) => ({ type: "email", config: { to } });
 
     it("keep their channels and the switch from keys without write:approvals", async () => {
-      const guarded = await made({ require_human_approval: true, approval_channel: email("boss@example.com") });
+      const guarded = await made({
+        require_human_approval: true,
+        approval_channel: email("boss@example.com"),
+        confirm_code: true,
+      });
       const scopes = ["read:identities", "write:identities"];
       const { json: agent } = await tenant.ask("POST /v1/api-keys", { json: { name: "agent", scopes } });
       const byAgent = (json: object) => service.ask(`PATCH /v1/identities/${guarded.id}`, { key: agent.key, json });
@@ -363,6 +437,7 @@ describe("http identities", function () {
         { secondary_approval_channel: email("agent@example.com") },
         { display_name: "Innocent", require_human_approval: false },
         { covered_recipients: ["agent@example.com"] },
+        { confirm_code: false },
       ]) {
         expect(outcome(await byAgent(loosened)), JSON.stringify(loosened)).to.deep.equal([401, "insufficient_scope"]);
       }
@@ -371,7 +446,10 @@ describe("http identities", function () {
       const loosened = await patch(guarded.id, { require_human_approval: false, approval_channel: null });
       expect([loosened.status, loosened.json.require_human_approval]).to.deep.equal([200, false]);
       expect((await byAgent({ approval_channel: email("other@example.com") })).status).to.equal(200);
+      expect((await byAgent({ confirm_code: false })).json.confirm_code).to.equal(false);
       expect((await byAgent({ require_human_approval: true })).status).to.equal(200);
+      // More of a person's word needs no right.
+      expect((await byAgent({ confirm_code: true })).json.confirm_code).to.equal(true);
     });
   });
 

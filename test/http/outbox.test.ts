@@ -1,14 +1,18 @@
 import type { AddressInfo, Server } from "node:net";
 import { expect } from "chai";
 import express from "express";
+import { createOutboxAccess, type OutboxAccessOptions } from "#src/http/outbox/access.ts";
 import { outboxPages } from "#src/http/outbox/outbox.ts";
-import { createOutbox } from "#src/mail/out/outbox.ts";
+import { type CaughtMail, createOutbox } from "#src/mail/out/outbox.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { renderMail, renderNotice } from "#src/mail/out/render.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { Rejected } from "#streams/decider.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
+import { serveRoutes } from "./framework/support.ts";
 
+const cookieKey = Buffer.alloc(32, 7);
 const attack = `<script>alert(1)</script><img src=x onerror=alert(1)>"'`;
 
 describe("the outbox pages", () => {
@@ -21,7 +25,13 @@ describe("the outbox pages", () => {
   before(async () => {
     server = await createTestDatabase();
     database = connectDatabase(server);
-    const app = express().use(outboxPages({ outbox: createOutbox(database) }));
+    const access = createOutboxAccess({
+      token: undefined,
+      production: false,
+      cookieKey,
+      clock: { now: () => new Date() },
+    });
+    const app = express().use(outboxPages({ outbox: createOutbox(database), access, https: false }));
     http = await new Promise((resolve) => {
       const listening: Server = app.listen(0, "127.0.0.1", () => resolve(listening));
     });
@@ -116,5 +126,164 @@ describe("the outbox pages", () => {
     for (const id of ["0", "999999", "-1", "1e3", "x", "99999999999999999999", "%00", "1'--"])
       for (const path of [`/outbox/${id}`, `/outbox/${id}/raw`, `/outbox/${id}/html`])
         expect((await get(path)).status, path).to.equal(404);
+  });
+});
+
+describe("who may see the outbox", () => {
+  const token = "the-operators-token-of-the-outbox";
+  const mail: CaughtMail = {
+    ...{ id: 1, at: new Date(0), messageId: "<1@x>", attemptId: "1", subject: "Approve?", text: "secret link" },
+    ...{ envelope: { from: "a@x.example", to: ["boss@x.example"] }, from: { name: "", address: "a@x.example" } },
+    ...{ html: "<p>secret link</p>", headers: {}, attachments: [] },
+  };
+  const outbox = {
+    newest: async () => [mail],
+    async *after() {
+      yield mail;
+    },
+    find: async () => mail,
+    raw: async () => Buffer.from("secret link"),
+  };
+  const every = ["/outbox", "/outbox.json", "/outbox/1", "/outbox/1/html", "/outbox/1/raw"];
+  // As Express reads them, the same routes.
+  const written = [...every, "/OUTBOX", "/outbox/", "/Outbox.json", "/outbox/1/", "/outbox/1/RAW", "/outbox/%31"];
+  const none: Record<string, string> = {};
+  const elsewhere: Record<string, string> = { "X-Forwarded-For": "192.0.2.1" };
+  let now = 0;
+  let wrong = 0;
+  let tooMany = false;
+  const closing: (() => Promise<void>)[] = [];
+  beforeEach(() => {
+    [now, wrong, tooMany] = [Date.parse("2026-11-20T12:00:00Z"), 0, false];
+  });
+  afterEach(() => Promise.all(closing.splice(0).map((close) => close())));
+
+  async function serve(options: Partial<OutboxAccessOptions>, https = false) {
+    const countWrong = async () => {
+      wrong += 1;
+      if (tooMany) throw new Rejected("rate_limited", "too many", { retryAfter: 7 });
+    };
+    const clock = { now: () => new Date(now) };
+    const access = createOutboxAccess({ token, production: false, cookieKey, clock, countWrong, ...options });
+    const pages = outboxPages({ outbox, access, https });
+    const paths = pages.stack.flatMap(({ route }) => (route && "get" in (route as any).methods ? [route.path] : []));
+    expect(paths.map((path) => path.replace(":id", "1"))).to.deep.equal(every);
+    const { url, close } = await serveRoutes([], { beside: [pages] });
+    closing.push(close);
+    const ask = async (path: string, headers: Record<string, string> = {}, init: RequestInit = {}) => {
+      const response = await fetch(url + path, { headers, redirect: "manual", ...init });
+      return { status: response.status, headers: response.headers, text: await response.text() };
+    };
+    const show = (given: string, path = "/outbox") =>
+      ask(
+        path,
+        { "Content-Type": "application/x-www-form-urlencoded", ...elsewhere },
+        {
+          ...{ method: "POST", body: new URLSearchParams({ token: given }) },
+        },
+      );
+    return {
+      ask,
+      show,
+      reached: async (headers: Record<string, string>) => {
+        const answers = await Promise.all(written.map((path) => ask(path, headers)));
+        const [in_, out] = [
+          answers.filter(({ status }) => status === 200),
+          answers.filter(({ status }) => status === 404),
+        ];
+        for (const { text } of out) expect(text).to.not.match(/secret|Approve\?|boss/);
+        return in_.length === written.length ? "all" : out.length === written.length ? "nothing" : "some";
+      },
+    };
+  }
+
+  const bearer = (value: string): Record<string, string> => ({ Authorization: `Bearer ${value}` });
+
+  it("outside production, whoever is on this machine, and nobody else where no token is set", async () => {
+    const { reached, show, ask } = await serve({ token: undefined });
+    expect(await reached({})).to.equal("all");
+    for (const headers of [elsewhere, bearer("undefined"), bearer("")])
+      expect(await reached({ ...elsewhere, ...headers })).to.equal("nothing");
+    expect((await ask("/outbox", elsewhere)).headers.get("content-type")).to.match(/json/);
+    expect((await show("undefined")).status).to.equal(404);
+  });
+
+  it("outside production, whoever has the token from elsewhere", async () => {
+    const { reached } = await serve({});
+    expect(await reached({})).to.equal("all");
+    expect(await reached(elsewhere)).to.equal("nothing");
+    expect(await reached({ ...elsewhere, ...bearer(token) })).to.equal("all");
+    expect(await reached({ ...elsewhere, ...bearer(`${token}x`) })).to.equal("nothing");
+  });
+
+  it("in production nobody where no token is set, from this machine neither, and no form is shown", async () => {
+    const { reached, ask, show } = await serve({ production: true, token: undefined });
+    const forged = { Cookie: `countersign_outbox=9999999999999.${"A".repeat(43)}` };
+    for (const headers of [none, elsewhere, bearer(""), bearer("undefined"), forged])
+      expect(await reached(headers)).to.equal("nothing");
+    const answers = await Promise.all(["/outbox", "/nowhere"].map((path) => ask(path, { "X-Request-Id": "r" })));
+    expect(answers[0]!.text).to.equal(answers[1]!.text);
+    expect((await show("")).status).to.equal(404);
+  });
+
+  it("in production whoever has the token, from this machine too", async () => {
+    const { reached } = await serve({ production: true });
+    expect(await reached({})).to.equal("nothing");
+    expect(await reached(bearer(token))).to.equal("all");
+    expect(await reached({ ...elsewhere, ...bearer(token) })).to.equal("all");
+  });
+
+  it("a browser by the form, whose cookie holds for twelve hours, for this token alone, and goes nowhere else", async () => {
+    const { ask, show, reached } = await serve({ production: true }, true);
+    const asked = await ask("/outbox");
+    expect([asked.status, asked.text.includes('<form method="post" action="/outbox">')]).to.deep.equal([404, true]);
+    expect(asked.headers.get("content-security-policy")).to.match(
+      /default-src 'none'.*form-action 'self'.*frame-ancestors 'none'/,
+    );
+    const entered = await show(` ${token} `, "/outbox?next=https://evil.example&return=//evil.example");
+    expect([entered.status, entered.headers.get("location")]).to.deep.equal([303, "/outbox"]);
+    const [, value = "", attributes = ""] = /^(countersign_outbox=[^;]+); (.*)$/.exec(
+      entered.headers.get("set-cookie")!,
+    )!;
+    expect(attributes).to.equal("Path=/outbox; Max-Age=43200; HttpOnly; SameSite=Strict; Secure");
+    expect(value).not.to.include(token);
+    expect(await reached({ ...elsewhere, Cookie: `other=1; ${value}; more=2` })).to.equal("all");
+    const [expiry = "", mac = ""] = value.split("=")[1]!.split(".");
+    for (const forged of [
+      `${Number(expiry) + 1}.${mac}`,
+      `${expiry}.${mac.replace(/^./, (c) => (c === "A" ? "B" : "A"))}`,
+      `${expiry}.`,
+      expiry,
+      token,
+    ])
+      expect(await reached({ Cookie: `countersign_outbox=${forged}` }), forged).to.equal("nothing");
+    const other = await serve({ production: true, token: "another-token-of-the-operator" });
+    expect(await other.reached({ Cookie: value })).to.equal("nothing");
+    now += 43_200_000;
+    expect(await reached({ Cookie: value })).to.equal("nothing");
+  });
+
+  it("nobody by a wrong token, which is counted, until there were too many", async () => {
+    const { ask, show } = await serve({ production: true });
+    for (const given of ["wrong", "", "x".repeat(5_000)]) {
+      const { status, headers, text } = await show(given);
+      expect([status, headers.get("set-cookie")]).to.deep.equal([404, null]);
+      expect(text).to.include("That is not the token");
+    }
+    expect((await ask("/outbox.json", bearer("wrong"))).status).to.equal(404);
+    expect(wrong).to.equal(3);
+    // Who shows nothing is not counted, and the right one not either.
+    await ask("/outbox");
+    await ask("/outbox", bearer(token));
+    expect(wrong).to.equal(3);
+    tooMany = true;
+    for (const refused of [await show("wrong"), await ask("/outbox.json", bearer("wrong"))])
+      expect([refused.status, refused.headers.get("retry-after")]).to.deep.equal([429, "7"]);
+    expect((await show(token)).status).to.equal(303);
+  });
+
+  it("by http the cookie goes by http too", async () => {
+    const { show } = await serve({});
+    expect((await show(token)).headers.get("set-cookie")).to.match(/HttpOnly; SameSite=Strict$/);
   });
 });

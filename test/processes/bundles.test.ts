@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { BundleRequest, Channel } from "#src/channels/channel.ts";
+import { recordUndelivered } from "#src/commands/approvals/undelivered.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
@@ -376,5 +377,41 @@ describe("requests to an approver who has many", function () {
     await untilReached(ids);
     const lists = await Promise.all(listLinks(await mailsTo(identity.to)).map((list) => page(list)));
     expect(lists.map(({ text }) => onList(text).length)).to.deep.equal([2]);
+  });
+
+  it("are closed with their list where its link comes in as mail, and asked about anew", async () => {
+    const { identity, ids } = await crowded(2);
+    await untilReached(ids);
+    const [list] = listLinks(await mailsTo(identity.to)) as [string];
+    const links = onList((await page(list)).text);
+    const text = `Fwd: http://localhost:8080${list}`;
+    await service.deliver(identity.address, mail({ id: `fwd${++made}@x.example`, from: identity.to, text }));
+    expect(onList((await page(list)).text)).to.deep.equal([]);
+    for (const link of links) expect((await page(link)).text).not.to.include("<button");
+    await until(async () => {
+      service.clock.advance(minute);
+      return listLinks(await mailsTo(identity.to)).length === 2;
+    });
+    const anew = onList((await page(listLinks(await mailsTo(identity.to))[1]!)).text);
+    expect(anew).to.have.length(2);
+    for (const link of anew) expect((await page(link)).text).to.include("<button");
+  });
+
+  it("are not reached, all of them, where their mail comes back", async () => {
+    const { identity, ids } = await crowded(2);
+    await untilReached(ids);
+    const { messageId } = (await mailsTo(identity.to)).at(-1) as CaughtMail;
+    const origin = service.deps.messageIds.open(messageId)!;
+    await service.caughtUp();
+    await recordUndelivered(service.deps, { origin, evidence: "a bounce" }, cause);
+    for (const id of ids) expect(await failures(id)).to.deep.equal([true]);
+  });
+
+  it("come each by itself where a code is asked for", async () => {
+    service.deps.settings.mostMailedAlone = 0;
+    const identity = await identityFor(undefined, { confirmCode: true });
+    const ids = await submitMany(await received(identity), 2);
+    await untilAll(ids, isReached);
+    expect(listLinks(await mailsTo(identity.to))).to.deep.equal([]);
   });
 });

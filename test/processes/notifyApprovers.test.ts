@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
 import type { ApprovalRequest, Channels } from "#src/channels/channel.ts";
 import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
 import type { Timer } from "#src/processes/process.ts";
@@ -20,10 +21,12 @@ async function world(failures = 0) {
   const update = { type: "UpdateIdentity", changes, mayLoosen: true } as const;
   await made.node.identities.handle(identityId, update, cause);
   const asked: string[] = [];
+  const views: ApprovalView[] = [];
   const channel = {
     async ask({ channel: { config }, view }: ApprovalRequest) {
       if (failures-- > 0) return { reached: false as const, error: "busy", again: true };
       asked.push(`${config.to} v${view.version}`);
+      views.push(view);
       return { reached: true as const };
     },
   };
@@ -33,6 +36,7 @@ async function world(failures = 0) {
   return {
     ...made,
     asked,
+    views,
     timers,
     async tellAll() {
       for (const event of [...made.log.all]) {
@@ -111,5 +115,28 @@ describe("notifying approvers", () => {
     sleepThrough(day);
     await tellAll();
     expect(asked).to.deep.equal(["first@approvers.example v1"]);
+  });
+
+  it("shows what changed since the version that approvers really were asked about, and when somebody else is asked", async () => {
+    const { submit, edit, advance, tellAll, views, node } = await world(1);
+    const draftId = await submit();
+    const at = node.clock.now().getTime();
+    await tellAll();
+    await edit(draftId, "Another answer.");
+    await tellAll();
+    await edit(draftId, "A third answer.");
+    await tellAll();
+    // Version 1 reached nobody: the channel failed once.
+    expect(views[0]).to.include({ version: 2, previous: null });
+    const { previous, escalatesAt, shownAt, threadSubject, content } = views.at(-1) as ApprovalView;
+    expect(previous?.version).to.equal(2);
+    expect(previous?.content.body_text).to.equal("Another answer.");
+    expect(previous?.because).to.deep.equal(["edit"]);
+    expect(content.body_text).to.equal("A third answer.");
+    expect(threadSubject).to.be.a("string").and.not.equal("");
+    expect([shownAt, escalatesAt].map((time) => Date.parse(time ?? "") - at)).to.deep.equal([0, 30 * minute]);
+    await advance(30 * minute);
+    await tellAll();
+    expect(views.at(-1)).to.include({ version: 3, escalatesAt: null });
   });
 });

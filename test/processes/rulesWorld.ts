@@ -18,12 +18,12 @@ export const when = (field: string, value: string, op = "equals") => ({
 export const trusted = when("contact.status", "trusted");
 
 /** The whole service for the tests of one describe, and what is said there of a mail's sender: proof unless told otherwise. */
-export function useRules() {
+export function useRules(environment: Record<string, string> = {}) {
   let service: InProcess;
   let said: Authentication | Promise<Authentication>;
 
   before(async () => {
-    service = await startInProcess();
+    service = await startInProcess(environment);
     service.deps.authenticator.authenticate = async () => said;
   });
   beforeEach(() => {

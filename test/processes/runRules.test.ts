@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { unlinked } from "#src/channels/email/excerpt.ts";
 import { updateIdentity } from "#src/commands/identities/identities.ts";
 import { setPlan } from "#src/commands/workspaces.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
@@ -298,8 +299,9 @@ describe("rules at work", function () {
     expect(mails).to.have.length(1);
     const [caught] = mails;
     expect(caught?.from.address).to.equal("approvals@agents.localhost");
-    expect(caught?.subject).to.equal("Rule: email.received");
-    expect(caught?.text).to.contain("Help[U+202E] me").and.to.contain(ann);
+    // Nothing that a tenant or a stranger wrote is in the subject, and no address of theirs is a link.
+    expect(caught?.subject).to.equal("A rule of your workspace matched");
+    expect(caught?.text).to.contain("“Help[U+202E] me”").and.to.contain(unlinked(ann)).and.not.to.contain(ann);
   });
 
   it("keep working oldest first after a downgrade [d10 above the cap]", async () => {

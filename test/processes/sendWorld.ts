@@ -4,6 +4,7 @@ import { contentSha256 } from "#src/commands/drafts/draftContents.ts";
 import { type Cause, createStreamServices } from "#src/commands/handle.ts";
 import { StreamMoved, Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";
+import { uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
 import { CredentialsRefused, type MailProvider, type Outcome } from "#src/mail/mailProvider.ts";
 import { createMessageIds } from "#src/mail/out/messageIds.ts";
 import { deliver } from "#src/processes/deliver.ts";
@@ -164,13 +165,14 @@ export function openSendWorld(
           attachments: [],
           unreadable: null,
           cut: null,
+          links: { ...uncheckedRuns, unchecked: false },
         }),
       },
       resolver: undefined as never,
       authenticator: undefined as never,
       pictures: { fetch: async () => undefined },
       // Keys lie in this log as they are.
-      keyRing: { open: (sealed: string) => sealed } as never,
+      keyRing: { open: (sealed: string) => sealed, deriveKeys: () => [Buffer.alloc(32, 9)] } as never,
       messageIds: createMessageIds(Buffer.alloc(32, 7)),
       settings: {
         sandboxDomain: null,

@@ -210,6 +210,20 @@ describe("an identity", () => {
     given(identityDecider, guarded)
       .when(update({ requireHumanApproval: false }, true))
       .thenTypes("IdentityUpdated");
+    const asking = created({ requireHumanApproval: true, confirmCode: true });
+    given(identityDecider, asking)
+      .when(update({ confirmCode: false }))
+      .thenRejected("insufficient_scope");
+    given(identityDecider, asking)
+      .when(update({ confirmCode: false }, true))
+      .thenTypes("IdentityUpdated");
+    given(identityDecider, guarded)
+      .when(update({ confirmCode: true }))
+      .thenTypes("IdentityUpdated");
+    const byWorkspace = { ...update({ confirmCode: false }), workspaceRequires: true } as const;
+    given(identityDecider, created({ confirmCode: true }))
+      .when(byWorkspace)
+      .thenRejected("insufficient_scope");
     given(identityDecider, guarded)
       .when(update({ displayName: "Help" }))
       .thenTypes("IdentityUpdated");

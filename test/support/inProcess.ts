@@ -85,7 +85,7 @@ export async function startInProcess(
     async identity(workspaceId: string, settings: Partial<NewIdentity> = {}) {
       const localPart = settings.localPart ?? `agent-${randomUUID().slice(0, 8)}`;
       const sandbox = { workspaceId, domainId: sandboxDomainId(workspaceId), displayName: "Support" };
-      const identity: NewIdentity = { ...sandbox, ...settings, localPart };
+      const identity: NewIdentity = { ...sandbox, ...settings, localPart, mayLoosen: true };
       const { identityId } = await createIdentity(deps, identity, operator(workspaceId));
       await caughtUp();
       const { state } = await deps.identities.load(identityId);

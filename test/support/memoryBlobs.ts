@@ -11,5 +11,6 @@ export function memoryBlobs(kept = new Map<string, Buffer>()): Blobs {
     },
     get: async (sha256) => kept.get(sha256),
     size: async (sha256) => kept.get(sha256)?.length,
+    part: async (sha256, { from, count }) => kept.get(sha256)?.subarray(from, from + count),
   };
 }

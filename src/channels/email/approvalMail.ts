@@ -1,101 +1,169 @@
 import { readableTime } from "#src/html/times.ts";
-import { shortLine, visibleLine } from "#src/html/visible.ts";
-import { type AnsweredMessage, type ApprovalView, approveLabel } from "../approvalView.ts";
-import { approvalWarnings } from "../approvalWarnings.ts";
-import { type HeadField, type Letter, letterOf } from "../letter.ts";
-import { type Excerpt, excerpt, unlinked } from "./excerpt.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { Field } from "../card/fields.ts";
+import type { Link } from "../card/links.ts";
+import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
+import { allUnlinked, type Excerpt, excerpt } from "./excerpt.ts";
 
 /** What the approval mail says, before it is made text or HTML. Every text is safe to look at; none is escaped yet. */
 export type ApprovalMail = {
   subject: string;
   title: string;
   lead: string;
+  escalation: string | null;
+  /** What the page asks for beside the press, and the sentence about it; far from the links, in no address. */
+  code: { digits: string; sentence: string } | null;
   warnings: string[];
-  head: HeadField[];
+  hints: string[];
+  newer: MailedMessage | null;
+  changes: MailedChanges | null;
+  fields: Field[];
   /** The letter; it has a second part if its two versions say different things. */
-  parts: { label: string; text: Excerpt }[];
-  rationale: Excerpt | null;
-  newer: Said | null;
-  answers: (Said & { verified: string; quoted: string | undefined; attachments: string[] }) | null;
+  parts: { label: string; text: Excerpt; folded: string | null }[];
+  /** What else there is to know of the letter, a sentence or a short list each. */
+  notes: { label: string; values: string[] }[];
   approve: { label: string; url: string };
   reject: { label: string; url: string };
+  rationale: Excerpt | null;
+  answers: (MailedMessage & { proof: string; folded: string | null; attachments: string[] }) | null;
   facts: string[];
 };
 
-type Said = { from: string; subject: string; at: string; text: Excerpt };
+type MailedMessage = { from: string; subject: string; at: string; text: Excerpt };
+
+type MailedChanges = {
+  title: string;
+  sentences: string[];
+  pieces: { kind: "same" | "added" | "removed"; text: string }[];
+  left: string | null;
+};
 
 /** The two links of the mail, each with its own token. */
 export type ApprovalLinks = { approve: string; reject: string };
 
-const limits = { letter: 6000, rationale: 1500, message: 3000, subject: 120 };
+/** Characters, and lines; a phone shows the buttons after a few screens. The page shows everything. */
+const limits = {
+  letter: 2000,
+  rationale: 1500,
+  message: 2000,
+  changes: 1200,
+  lines: 40,
+  subject: 120,
+  links: 6,
+  removed: 6,
+};
 
-export function approvalMail(view: ApprovalView, links: ApprovalLinks): ApprovalMail {
-  const letter = letterOf(view.content, view);
-  const to = view.content.to.map(visibleLine).join(", ");
-  const label = approveLabel(view);
+/** The card as a mail: long texts are cut, and no text in it can become a link but the two of ours. */
+export function approvalMail(card: ReviewCard, links: ApprovalLinks, confirmCode: string | null): ApprovalMail {
+  const { letter } = card;
   return {
-    subject: shortLine(
-      `${label}? ${view.answers ? "Reply" : "Mail"} to ${to}: ${visibleLine(view.content.subject)}`,
-      limits.subject,
-    ),
-    title: view.answers ? "Send this reply?" : "Send this mail?",
-    lead: `An agent wrote this ${view.answers ? "reply" : "mail"} for ${shortLine(view.identity.displayName, 100)}. Nothing is sent before you decide.`,
-    warnings: approvalWarnings(view, letter, unlinked),
-    head: letter.head,
-    parts: partsOf(letter),
-    rationale: view.rationale ? said(view.rationale, limits.rationale) : null,
-    newer: view.newerMessage && {
-      ...heading(view.newerMessage),
-      text: said(view.newerMessage.newText ?? "(the text cannot be shown yet)", limits.message),
-    },
-    answers: view.answers && answered(view.answers),
-    approve: { label, url: links.approve },
+    ...allUnlinked({
+      title: card.question,
+      lead: card.lead,
+      escalation: card.escalation?.sentence ?? null,
+      warnings: card.warnings,
+      hints: card.hints,
+      newer: card.newer && message(card.newer),
+      changes: card.changes && changesOf(card.changes),
+      fields: [...letter.fields, ...attached(letter)],
+      parts: partsOf(letter),
+      notes: notesOf(letter),
+      rationale: card.rationale === null ? null : excerpt(card.rationale, limits.rationale, limits.lines),
+      answers: card.answers && {
+        ...message(card.answers),
+        proof: card.answers.proof.phrase,
+        folded: foldedNote(card.answers),
+        attachments: card.answers.attachments.map(({ name, description, warning }) =>
+          [`${name} (${description})`, warning].filter(Boolean).join(". "),
+        ),
+      },
+      facts: factsOf(card),
+    }),
+    subject: shortLine(`${card.approve} this ${card.noun}? ${card.threadSubject || "(no subject)"}`, limits.subject),
+    code: confirmCode === null ? null : { digits: confirmCode, sentence: codeSentence },
+    approve: { label: card.approve, url: links.approve },
     reject: { label: "Reject", url: links.reject },
-    facts: factsOf(view),
   };
 }
+
+const codeSentence = "The page that the links open asks you for this code. We never ask for it anywhere else.";
+
+const attached = ({ attachments }: CardLetter): Field[] =>
+  attachments.length === 0
+    ? []
+    : [
+        {
+          label: "Attached",
+          values: attachments.map(({ name, description, warning }) => ({
+            text: `${name} (${description})`,
+            mark: warning,
+          })),
+        },
+      ];
 
 /** What recipients will read comes first: the HTML's words if there is HTML. */
-function partsOf({ text, html, difference }: Letter): ApprovalMail["parts"] {
-  const plain = said(text, limits.letter);
-  if (html === null) return [{ label: "The text", text: plain }];
-  if (html === "unreadable") return [{ label: "The plain text (its HTML cannot be shown)", text: plain }];
-  const shown = { label: "The text (from its HTML)", text: said(html.asText, limits.letter) };
-  return difference ? [shown, { label: "The plain text, which differs", text: plain }] : [shown];
+function partsOf({ plain, formatted, isUnreadable, differs }: CardLetter): ApprovalMail["parts"] {
+  const part = (label: string, writing: Writing) => ({
+    label,
+    text: excerpt(writing.text, limits.letter, limits.lines),
+    folded: foldedNote(writing),
+  });
+  if (isUnreadable) return [part("The plain text (its HTML cannot be shown)", plain)];
+  if (formatted === null) return [part("The text", plain)];
+  const shown = part("The text (from its HTML)", formatted);
+  return differs ? [shown, part("The plain text, which differs", plain)] : [shown];
 }
 
-function answered(message: AnsweredMessage): NonNullable<ApprovalMail["answers"]> {
-  const lines = message.quotedText.trim() ? message.quotedText.trim().split("\n").length : 0;
+function notesOf({ links, removed }: CardLetter): ApprovalMail["notes"] {
+  return [
+    { label: "Links in it", values: short(links.map(linkInWords), limits.links) },
+    {
+      label: "Removed from its HTML when it was submitted",
+      values: removed.length > 0 ? [short(removed, limits.removed).join("; ")] : [],
+    },
+  ].filter(({ values }) => values.length > 0);
+}
+
+const linkInWords = ({ text, target }: Link): string =>
+  text === null ? target : `“${shortLine(text, 80)}” → ${target}`;
+
+const short = (values: string[], max: number): string[] =>
+  values.length <= max ? values : [...values.slice(0, max), `and ${values.length - max} more; see the review page`];
+
+function changesOf({ since, sentences, fields, text }: NonNullable<ReviewCard["changes"]>): MailedChanges {
+  const fieldSentences = fields.flatMap(({ label, removed, added }) => [
+    ...removed.map((value) => `${label}, removed: ${value}`),
+    ...added.map((value) => `${label}, added: ${value}`),
+  ]);
+  let left = limits.changes;
+  const pieces = text.filter((piece) => {
+    const fits = left >= piece.text.length;
+    left = fits ? left - piece.text.length : 0;
+    return fits;
+  });
   return {
-    ...heading(message),
-    text: said(message.newText, limits.message),
-    verified: verification(message),
-    quoted: lines > 0 ? `(${lines} quoted ${lines === 1 ? "line" : "lines"} left out; see the review page)` : undefined,
-    attachments: message.attachments.map(visibleLine),
+    title: `What changed since version ${since}`,
+    sentences: [...sentences, ...fieldSentences],
+    pieces,
+    left: pieces.length < text.length ? "There are more changes; see the review page." : null,
   };
 }
 
-/** Whether the sender is who the message says, in a phrase. */
-export function verification({ authentication }: Pick<AnsweredMessage, "authentication">): string {
-  if (authentication === null) return "sender not checked yet";
-  return authentication.aligned ? "sender verified" : "sender NOT verified";
-}
-
-const heading = (message: { fromName: string | null; fromEmail: string; subject: string; receivedAt: string }) => ({
-  from: message.fromName
-    ? `${visibleLine(message.fromName)} <${visibleLine(message.fromEmail)}>`
-    : visibleLine(message.fromEmail),
-  subject: visibleLine(message.subject),
-  at: readableTime(message.receivedAt),
+const message = ({ fromName, fromEmail, subject, receivedAt, text }: Said): MailedMessage => ({
+  from: fromName === null ? fromEmail : `${fromName} <${fromEmail}>`,
+  subject,
+  at: readableTime(receivedAt),
+  text: excerpt(text, limits.message, limits.lines),
 });
 
-const factsOf = (view: ApprovalView): string[] => [
-  `Version ${view.version}, content ${view.contentSha256.slice(0, 12)}. The links work until ${readableTime(view.expiresAt)} and only for this version.`,
+function foldedNote({ folded }: Writing): string | null {
+  if (folded === "") return null;
+  const lines = folded.split("\n").length;
+  return `(${lines} quoted ${lines === 1 ? "line" : "lines"} left out; see the review page)`;
+}
+
+const factsOf = (card: ReviewCard): string[] => [
+  `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. The links work until ${readableTime(card.expiresAt)} and only for this version.`,
   "Opening a link changes nothing. It shows the whole draft, and you decide with a button there.",
   "Anyone who has this mail can decide. Forwarding it gives away the right to decide.",
 ];
-
-const said = (text: string, max: number): Excerpt => {
-  const cut = excerpt(text, max);
-  return { ...cut, shown: unlinked(cut.shown) };
-};

@@ -1,11 +1,9 @@
-import { visible } from "#src/html/visible.ts";
-
 /** The beginning of a long text, and how many characters are left out. */
 export type Excerpt = { shown: string; left: number };
 
-/** At most `max` characters, and at most `maxLines` lines, of a text made safe to look at. */
-export function excerpt(text: string, max: number, maxLines = 120): Excerpt {
-  const whole = visible(text).trim();
+/** At most `max` characters, and at most `maxLines` lines. */
+export function excerpt(text: string, max: number, maxLines: number): Excerpt {
+  const whole = text.trim();
   const lines = whole.split("\n").slice(0, maxLines).join("\n");
   const shown = lines.slice(0, max).replace(/[\ud800-\udbff]$/, "");
   return { shown, left: whole.length - shown.length };
@@ -26,6 +24,14 @@ export function unlinked(text: string): string {
     .replace(/(?<=[a-z][a-z0-9+.-]{0,20}:)(?=\/\/)/gi, apart)
     .replace(/(?<=[\p{L}\p{N}-])\.(?=\p{L}{2})/gu, `${apart}.`)
     .replace(/(?<=\S)@(?=\S)/g, `${apart}@`);
+}
+
+/** The same value with each text in it unlinked. */
+export function allUnlinked<T>(value: T): T {
+  if (typeof value === "string") return unlinked(value) as T;
+  if (Array.isArray(value)) return value.map(allUnlinked) as T;
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, allUnlinked(inner)])) as T;
 }
 
 const apart = "\u200c";

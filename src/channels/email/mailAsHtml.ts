@@ -21,11 +21,16 @@ export const mailAsHtml = (mail: ApprovalMail): string =>
 <tr><td style="padding:24px 20px 8px;">
 <h1 class="ink" style="margin:0 0 8px;${font}font-size:24px;line-height:1.25;font-weight:700;color:#1b2430;">${mail.title}</h1>
 <p class="soft" style="${paragraph}color:#4f5b69;">${mail.lead}</p>
+${mail.escalation && html`<p class="soft" style="${paragraph}color:#4f5b69;padding-top:6px;">${mail.escalation}</p>`}
 </td></tr>
+${mail.code && row(code(mail.code))}
 ${mail.warnings.length > 0 && row(warnings(mail.warnings))}
+${mail.hints.length > 0 && row(hints(mail.hints))}
 ${mail.newer && row(html`${label("The newer message")}${meta([mail.newer.from, mail.newer.at])}${letter(mail.newer.text)}`)}
-${row(html`${label("What would be sent")}${head(mail)}`)}
-${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)}${letter(part.text)}`))}
+${mail.changes && row(changes(mail.changes))}
+${row(html`${label("What would be sent")}${fields(mail.fields)}`)}
+${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)}${letter(part.text)}${part.folded && note(part.folded)}`))}
+${mail.notes.map(({ label: title, values }) => row(html`${label(title)}${meta(values)}`))}
 ${row(html`${button(mail.approve, "#13703a", "approve")}${button(mail.reject, "#b3261e", "reject")}`)}
 ${mail.rationale && row(html`${label("Why the agent wrote it")}${letter(mail.rationale)}`)}
 ${mail.answers && row(answers(mail.answers))}
@@ -52,16 +57,46 @@ const warnings = (sentences: string[]): Markup =>
 ${sentences.map((sentence) => html`<p class="caution" style="${paragraph}color:#4a3000;padding:2px 0;"><strong>Note:</strong> ${sentence}</p>`)}
 </td></tr></table>`;
 
-const head = (mail: ApprovalMail): Markup =>
-  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">${mail.head.map(
+const code = ({ digits, sentence }: NonNullable<ApprovalMail["code"]>): Markup =>
+  html`<p class="ink" style="${paragraph}color:#1b2430;">Code: <strong style="font-size:22px;letter-spacing:3px;">${digits}</strong></p>
+<p class="soft" style="${paragraph}font-size:14px;color:#4f5b69;">${sentence}</p>`;
+
+const hints = (sentences: string[]): Markup =>
+  html`${sentences.map((sentence) => html`<p class="soft" style="${paragraph}font-size:15px;color:#4f5b69;padding:2px 0;"><strong>Hint:</strong> ${sentence}</p>`)}`;
+
+const note = (sentence: string): Markup =>
+  html`<p class="soft" style="${paragraph}font-size:14px;color:#4f5b69;padding-top:6px;">${sentence}</p>`;
+
+const changes = ({ title, sentences, pieces, left }: NonNullable<ApprovalMail["changes"]>): Markup =>
+  html`${label(title)}${sentences.length > 0 && meta(sentences)}
+${pieces.length > 0 && box(html`${pieces.map(piece)}`)}${left && note(left)}`;
+
+/** Said by the element, by a line under or through it, and by its colour. */
+function piece({ kind, text }: { kind: "same" | "added" | "removed"; text: string }): Markup {
+  if (kind === "same") return html`${lines(text)}`;
+  return kind === "added"
+    ? html`<ins class="added" style="background-color:#d9f2e1;color:#0e4d28;text-decoration:underline;padding:0 2px;">${lines(text)}</ins>`
+    : html`<del class="removed" style="background-color:#fbe1de;color:#7d1a14;text-decoration:line-through;padding:0 2px;">${lines(text)}</del>`;
+}
+
+const fields = (all: ApprovalMail["fields"]): Markup =>
+  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0">${all.map(
     ({ label, values }) => html`<tr>
 <td class="soft" valign="top" width="84" style="${paragraph}font-size:14px;color:#4f5b69;padding:2px 10px 2px 0;">${label}</td>
-<td class="ink" valign="top" style="${paragraph}font-size:15px;color:#1b2430;padding:2px 0;">${values.map((value, index) => html`${index > 0 && html`<br>`}<bdi>${value}</bdi>`)}</td>
+<td class="ink" valign="top" style="${paragraph}font-size:15px;color:#1b2430;padding:2px 0;">${values.map(({ text, mark }, index) => html`${index > 0 && html`<br>`}<bdi>${text}</bdi>${mark !== null && html` ${marked(mark)}`}`)}</td>
 </tr>`,
   )}</table>`;
 
+const marked = (mark: string): Markup =>
+  html`<strong class="caution warning" style="background-color:#fff4d6;color:#4a3000;font-size:13px;padding:1px 6px;border-radius:4px;">${mark}</strong>`;
+
 const letter = (text: Excerpt): Markup =>
-  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="letter" style="background-color:#f4f6f8;border:1px solid #d5dbe1;border-radius:8px;"><tr><td dir="auto" class="ink" style="${paragraph}color:#1b2430;padding:14px;">${lines(text.shown || "(no text)")}${cutNote(text) && html`<br><em class="soft" style="color:#4f5b69;">${cutNote(text)}</em>`}</td></tr></table>`;
+  box(
+    html`${lines(text.shown || "(no text)")}${cutNote(text) && html`<br><em class="soft" style="color:#4f5b69;">${cutNote(text)}</em>`}`,
+  );
+
+const box = (content: Markup): Markup =>
+  html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="letter" style="background-color:#f4f6f8;border:1px solid #d5dbe1;border-radius:8px;"><tr><td dir="auto" class="ink" style="${paragraph}color:#1b2430;padding:14px;">${content}</td></tr></table>`;
 
 /** Line breaks as elements: not every mail program honours white-space. */
 const lines = (text: string): Markup[] =>
@@ -73,9 +108,9 @@ const button = ({ label, url }: { label: string; url: string }, colour: string, 
 </td></tr></table>`;
 
 const answers = (message: NonNullable<ApprovalMail["answers"]>): Markup => html`${label("The message it answers")}
-${meta([message.from, message.subject, `${message.at} · ${message.verified}`, ...message.attachments.map((name) => `Attached: ${name}`)])}
+${meta([message.from, message.subject, `${message.at} · ${message.proof}`, ...message.attachments.map((name) => `Attached: ${name}`)])}
 ${letter(message.text)}
-${message.quoted && html`<p class="soft" style="${paragraph}font-size:14px;color:#4f5b69;padding-top:6px;">${message.quoted}</p>`}`;
+${message.folded && note(message.folded)}`;
 
 const darkStyle = `
 :root { color-scheme: light dark; supported-color-schemes: light dark; }
@@ -84,5 +119,6 @@ const darkStyle = `
 .letter { background-color: #232b34 !important; border-color: #39434f !important; } .line { border-color: #39434f !important; }
 .ink { color: #e8ecf0 !important; } .soft { color: #a9b4c0 !important; }
 .warning { background-color: #3a2c08 !important; } .caution { color: #ffe3a3 !important; }
+.added { background-color: #123d24 !important; color: #b9f2cf !important; } .removed { background-color: #47201d !important; color: #ffd0cb !important; }
 }
 `;

@@ -6,10 +6,15 @@ export function mailAsText(mail: ApprovalMail): string {
   return blocks([
     mail.title.toUpperCase(),
     mail.lead,
+    mail.escalation,
+    mail.code && `CODE: ${mail.code.digits}\n${mail.code.sentence}`,
     mail.warnings.map((warning) => `! ${warning}`).join("\n"),
+    mail.hints.map((hint) => `? ${hint}`).join("\n"),
     mail.newer && blocks([`THE NEWER MESSAGE\nFrom ${mail.newer.from}\n${mail.newer.at}`, quoted(mail.newer.text)]),
-    mail.head.map(({ label, values }) => `${label}: ${values.join(", ")}`).join("\n"),
-    ...mail.parts.map((part, index) => blocks([index > 0 && `${part.label}:`, quoted(part.text)])),
+    mail.changes && changes(mail.changes),
+    mail.fields.map(({ label, values }) => `${label}: ${values.map(marked).join(", ")}`).join("\n"),
+    ...mail.parts.map((part, index) => blocks([index > 0 && `${part.label}:`, quoted(part.text), part.folded])),
+    ...mail.notes.map(({ label, values }) => `${label}:\n${values.map((value) => `  | ${value}`).join("\n")}`),
     `${mail.approve.label.toUpperCase()}\n${mail.approve.url}`,
     `${mail.reject.label.toUpperCase()}\n${mail.reject.url}`,
     mail.rationale && blocks(["WHY THE AGENT WROTE IT", quoted(mail.rationale)]),
@@ -18,17 +23,39 @@ export function mailAsText(mail: ApprovalMail): string {
   ]);
 }
 
+const marked = ({ text, mark }: { text: string; mark: string | null }): string =>
+  mark === null ? text : `${text} (! ${mark})`;
+
+/** Each line says at its beginning what became of it, which no text by others can say. */
+function changes({ title, sentences, pieces, left }: NonNullable<ApprovalMail["changes"]>): string {
+  const signs = { same: "  |", added: "  +", removed: "  -" };
+  const lines = pieces.flatMap(({ kind, text }) =>
+    text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line) => `${signs[kind]} ${line.trim()}`),
+  );
+  const legend = lines.length > 0 && "(- was taken out, + was put in)";
+  return blocks([
+    title.toUpperCase(),
+    sentences.map((sentence) => `  ${sentence}`).join("\n"),
+    legend,
+    lines.join("\n"),
+    left,
+  ]);
+}
+
 const answers = (message: NonNullable<ApprovalMail["answers"]>): string =>
   blocks([
     [
       "THE MESSAGE IT ANSWERS",
-      `From: ${message.from} (${message.verified})`,
+      `From: ${message.from} (${message.proof})`,
       `Subject: ${message.subject}`,
       `Received: ${message.at}`,
       ...(message.attachments.length > 0 ? [`Attached: ${message.attachments.join(", ")}`] : []),
     ].join("\n"),
     quoted(message.text),
-    message.quoted,
+    message.folded,
   ]);
 
 function quoted(text: Excerpt): string {

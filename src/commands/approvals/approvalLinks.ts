@@ -10,7 +10,10 @@ import type {
 } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
+import { codeTriesLeft } from "#streams/draft/confirmation.ts";
+import type { DraftCommand } from "#streams/draft/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
+import { findToken } from "#streams/draft/notification.ts";
 import { newerWord } from "#streams/draft/staleness.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
@@ -21,6 +24,8 @@ import { endStale } from "../sends/queueSend.ts";
 import { loadThread } from "../threads/threads.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalView, heldMessage } from "./approvalViews.ts";
+import { confirmCodeMacs } from "./confirmCodes.ts";
+import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 
 /** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
@@ -41,6 +46,7 @@ export const approvalDecisions = (
 ): ApprovalDecisions => ({
   find: (token) => find({ ...deps, requireReadable }, token),
   decide: (request) => decide({ ...deps, requireReadable }, request),
+  attachment: (token, n) => linkedAttachment(deps, token, n),
 });
 
 type Deps = Dependencies & { requireReadable: RequireReadable };
@@ -49,12 +55,15 @@ async function find(deps: Deps, token: string): Promise<LinkedApproval | undefin
   const link = await linked(deps, token);
   if (!link) return undefined;
   const { draftId, draft, asked, position } = link;
-  const { version, expiresAt, contentSha256, decision: action, closed } = asked;
+  const { version, expiresAt, contentSha256, decision: action, closed, confirmCode, notificationId } = asked;
   const isAsked = draft.status === "pending" && version === draft.version;
   await requireShown(deps, position, isAsked ? shown.question : shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
-  return { ...view, pictures, contentSha256, superseded: version !== draft.version, action, closed };
+  const triesLeft = confirmCode === undefined ? null : codeTriesLeft(draft, notificationId);
+  const state = { superseded: version !== draft.version, action, closed, codeTriesLeft: triesLeft };
+  const attachments = withDownloads(view.attachments, token);
+  return { ...view, attachments, pictures, contentSha256, ...state };
 }
 
 async function requireShown(deps: Deps, position: number, of: readonly ReadModel[]): Promise<void> {
@@ -70,11 +79,13 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   if (asked.version !== draft.version) return { kind: "changed" };
   if (draft.status !== "pending") return decidedAlready(deps, link);
   if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
+  if (asked.confirmCode !== undefined && request.code === undefined) return { kind: "code_missing" };
+  const press = { ...link, ...judgedCode(deps, asked, request.code) };
   const cause = await causeOf(deps, link, request);
   try {
     return request.decision === "approve"
-      ? await approve(deps, link, cause)
-      : await reject(deps, { link, reason: request.reason ?? null }, cause);
+      ? await approve(deps, press, cause)
+      : await reject(deps, { press, reason: request.reason ?? null }, cause);
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
     if (error.code === "version_mismatch") return { kind: "changed" };
@@ -85,30 +96,60 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   }
 }
 
-async function approve(deps: Dependencies, link: Linked, cause: Cause): Promise<DecisionResult> {
-  const { draftId, draft, asked, tokenSha256 } = link;
+/** A press that is about to be judged by the draft's stream, with what was typed as its code. */
+type CodedPress = Linked & { codeMacs: readonly string[] | undefined; isWrongCode: boolean };
+
+function judgedCode(
+  deps: Dependencies,
+  { notificationId, confirmCode }: Linked["asked"],
+  code: string | undefined,
+): Pick<CodedPress, "codeMacs" | "isWrongCode"> {
+  const codeMacs = code === undefined ? undefined : confirmCodeMacs(deps, notificationId, code);
+  return { codeMacs, isWrongCode: confirmCode !== undefined && !codeMacs?.includes(confirmCode) };
+}
+
+async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<DecisionResult> {
+  const { draftId, draft, asked, tokenSha256, codeMacs, isWrongCode } = press;
   const newMessageId = await newerWordOf(deps, draft);
-  if (newMessageId !== null) {
+  if (newMessageId !== null && !isWrongCode) {
     await endStale(deps, { draftId, draft, newMessageId }, cause);
     return stale(deps, draft, newMessageId);
   }
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
-  const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256 } as const;
+  const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256, codeMacs } as const;
+  if (isWrongCode) return refused(deps, { press, command }, cause);
   await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
 }
 
 async function reject(
-  deps: Dependencies,
-  { link, reason }: { link: Linked; reason: string | null },
+  deps: Deps,
+  { press, reason }: { press: CodedPress; reason: string | null },
   cause: Cause,
 ): Promise<DecisionResult> {
-  const { draftId, asked, tokenSha256 } = link;
-  const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256 } as const;
+  const { draftId, asked, tokenSha256, codeMacs, isWrongCode } = press;
+  const command = { type: "RejectDraft", reason, ifVersion: asked.version, tokenSha256, codeMacs } as const;
+  if (isWrongCode) return refused(deps, { press, command }, cause);
   await changeDraft(deps, { draftId, command }, cause);
   return { kind: "rejected" };
+}
+
+/**
+ * A wrong code is on record. It comes here by the way of a right one, as the same command: of presses that come at once each is judged in its
+ * turn, and the right one is not ahead of the others.
+ */
+async function refused(
+  deps: Deps,
+  { press, command }: { press: CodedPress; command: DraftCommand },
+  cause: Cause,
+): Promise<DecisionResult> {
+  const { state: draft } = await deps.drafts.handle(press.draftId, command, cause);
+  const closed = findToken(draft, press.tokenSha256)?.closed;
+  if (closed) return { kind: "closed", because: closed };
+  if (draft.status !== "pending") return decidedAlready(deps, press);
+  return { kind: "code_wrong", triesLeft: codeTriesLeft(draft, press.asked.notificationId) };
 }
 
 /** The approval is recorded; a process carries the send out. The approver sees the outcome if it is known soon. */
@@ -147,13 +188,14 @@ async function stale(deps: Dependencies, draft: Draft, newMessageId: string | nu
 }
 
 async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult> {
-  const { draftId, asked } = link;
+  const { token, draftId, asked } = link;
   const { version, expiresAt } = asked;
   const { state: draft, position } = await deps.drafts.load(draftId);
   await requireShown(deps, position, shown.outcome);
   const view = await approvalView(deps, { draftId, draft, version, expiresAt });
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
-  return { kind: "already_decided", view: { ...view, pictures } };
+  const attachments = withDownloads(view.attachments, token);
+  return { kind: "already_decided", view: { ...view, attachments, pictures } };
 }
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {

@@ -13,6 +13,7 @@ export const hashToken = (token: string): string => createHash("sha256").update(
 
 /** What a valid token leads to: its draft as it is now, and the version, channel and decision it was given out for. */
 export type Linked = {
+  token: string;
   draftId: string;
   draft: Draft;
   position: number;
@@ -30,7 +31,7 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
   if (!asked) return undefined;
   const { state: identity } = await deps.identities.load(draft.identityId);
   const expiresAt = reaches(identity, asked.channel) ? asked.expiresAt : nothingLeft;
-  return { draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
+  return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
 }
 
 /** A link may be followed before the read models know it: what they do not know is looked up once more when they have caught up. */

@@ -1,16 +1,25 @@
 import { draftById, type ReadDraft } from "#projections/drafts/queries.ts";
 import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from "#projections/messages/queries.ts";
 import type { Reads } from "#projections/reads.ts";
-import type { AnsweredMessage, ApprovalView, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
-import { readEvents } from "#src/eventStore/eventStore.ts";
-import type { Making } from "#streams/draft/content.ts";
-import { draftDecider } from "#streams/draft/decider.ts";
+import type {
+  AnsweredMessage,
+  ApprovalView,
+  NewerMessage,
+  PreviousVersion,
+  RecordedOutcome,
+} from "#src/channels/approvalView.ts";
+import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attachmentFacts.ts";
+import { hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import { type DraftEvent, draftStream, type StoredContent } from "#streams/draft/events.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
+import { draftEvents } from "../drafts/draftHistories.ts";
 import { loadThread } from "../threads/threads.ts";
+import { askedBefore, pendingSince, versionOf } from "./draftVersions.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(
@@ -18,28 +27,63 @@ export async function approvalView(
   { draftId, draft, version, expiresAt }: { draftId: string; draft: Draft; version: number; expiresAt: string },
 ): Promise<ApprovalView> {
   const { state: identity } = await deps.identities.load(draft.identityId);
-  const { stored, making } = version === draft.version ? draft : await versionOf(deps, draftId, version);
+  const events = await draftEvents(deps, draftId);
+  const { stored, making, rationale } = versionOf(events, version);
+  const content = await loadContent(deps.blobs, stored);
+  const { state: thread } = await loadThread(deps, draft.threadId);
   const { row, answered, newer, held } = await deps.reads.snapshot(draft.workspaceId, (reads) =>
     readRows(reads, draftId, draft),
   );
+  const body = answered && (await bodyOf(deps, answered));
   const isHeld = held !== undefined && held.filing_number > (newer?.filing_number ?? 0);
   return {
     draftId,
     version,
     contentSha256: draft.contentSha256,
     status: draft.status,
+    threadSubject: thread.subject,
     identity: { displayName: identity.displayName, address: identity.emailAddress },
-    content: await loadContent(deps.blobs, stored),
+    content,
     textDerived: making.textDerived === true,
-    rationale: draft.rationale,
-    answers: answered ? await answeredMessage(deps, answered) : null,
-    participants: (await loadThread(deps, draft.threadId)).state.participants,
+    htmlRemoved: making.htmlRemoved ?? [],
+    attachments: await attachmentFacts(deps.blobs, content.attachments),
+    rationale: rationale ?? null,
+    previous: await previousVersion(deps, events, version),
+    answers: answered && body ? messageOf(answered, body) : null,
+    participants: thread.participants,
     warnings: [],
+    hints: answered && body ? hintsOf(answered, body) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
     decided: row ? recordedOutcome(row) : null,
     expiresAt,
+    escalatesAt: escalatesAt(identity, draft, events),
+    shownAt: deps.clock.now().toISOString(),
   };
+}
+
+async function previousVersion(
+  deps: Dependencies,
+  events: readonly Recorded<DraftEvent>[],
+  version: number,
+): Promise<PreviousVersion | null> {
+  const before = askedBefore(events, version);
+  if (before === null) return null;
+  const { version: earlier, stored, making, rationale } = before.asked;
+  // What cannot be compared any more holds nobody up: this version is shown whole.
+  if (stored.content === null && (await deps.blobs.size(stored.contentBlob ?? "")) === undefined) return null;
+  const content = await loadContent(deps.blobs, stored);
+  const textDerived = making.textDerived === true;
+  return { version: earlier, content, textDerived, rationale: rationale ?? null, because: before.because };
+}
+
+/** When the secondary channel is asked (processes/escalateUnanswered.ts); null if it was asked already, or never would be. */
+function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded<DraftEvent>[]): string | null {
+  const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
+  if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return null;
+  const since = pendingSince(events);
+  if (channel === null || delay === null || since === undefined) return null;
+  return new Date(since + delay * 60_000).toISOString();
 }
 
 /** The draft's row, the message it answers and what came after that, all of one moment. */
@@ -51,22 +95,6 @@ async function readRows(reads: Reads, draftId: string, { workspaceId, basedOnMes
   return { row, answered, newer, held: await newerHeld(reads, workspaceId, after) };
 }
 
-/** An earlier version, from the log. */
-async function versionOf(
-  deps: Dependencies,
-  draftId: string,
-  version: number,
-): Promise<{ stored: StoredContent; making: Making }> {
-  const events = await readEvents<DraftEvent>(deps.store, draftStream(draftId));
-  for (const event of events) {
-    const isIt =
-      (event.type === "DraftSubmitted" && version === 1) ||
-      (event.type === "DraftEdited" && event.data.version === version);
-    if (isIt) return { stored: event.data, making: event.data };
-  }
-  throw new Error(`${draftDecider.category} ${draftId} has no version ${version}`);
-}
-
 async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageBody> {
   if (message.body_blob === null) {
     return { text: message.body_text, html: message.body_html, extracted: message.extracted_text ?? "" };
@@ -75,24 +103,38 @@ async function bodyOf(deps: Dependencies, message: MessageRow): Promise<MessageB
   return bytes ? JSON.parse(bytes.toString("utf8")) : { text: null, html: null, extracted: "" };
 }
 
-async function answeredMessage(deps: Dependencies, message: MessageRow): Promise<AnsweredMessage> {
-  const { text, extracted } = await bodyOf(deps, message);
-  const whole = text ?? "";
-  const newText = extracted.trim() === "" ? whole : extracted;
+function messageOf(message: MessageRow, body: MessageBody): AnsweredMessage {
+  const { whole, newText } = writtenIn(body);
   return {
     fromName: message.from_name,
     fromEmail: message.from_email,
     receivedAt: (message.received_at ?? message.created_at).toISOString(),
     subject: message.subject,
     newText,
-    quotedText: whole.startsWith(newText.trimEnd()) ? whole.slice(newText.trimEnd().length).trim() : "",
+    quotedText: restOf(whole, newText.trimEnd()),
     authentication: message.authentication,
-    attachments: message.attachments.map((attachment) => attachment.filename),
+    attachments: receivedFacts(message.attachments),
   };
 }
 
+function writtenIn({ text, extracted }: MessageBody): { whole: string; newText: string } {
+  const whole = text ?? "";
+  return { whole, newText: extracted.trim() === "" ? whole : extracted };
+}
+
+const hintsOf = ({ subject }: MessageRow, body: MessageBody): string[] =>
+  hintsAbout({ subject, newText: writtenIn(body).newText, text: body.text, html: body.html }).map(
+    ({ sentence }) => sentence,
+  );
+
+/** What a message has beside its new text; all of it where its new text stands between quotes. */
+function restOf(whole: string, newText: string): string {
+  if (whole.startsWith(newText)) return whole.slice(newText.length).trim();
+  return whole.trim() === newText.trim() ? "" : whole.trim();
+}
+
 async function newerMessage(deps: Dependencies, message: MessageRow): Promise<NewerMessage> {
-  const { fromName, fromEmail, receivedAt, subject, newText } = await answeredMessage(deps, message);
+  const { fromName, fromEmail, receivedAt, subject, newText } = messageOf(message, await bodyOf(deps, message));
   return { fromName, fromEmail, receivedAt, subject, newText };
 }
 

@@ -9,6 +9,7 @@ import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken, tokenBytes } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
 import { comesBundled } from "./bundles.ts";
+import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
 /** Which of an identity's channels. */
 export type ChannelSlot = Asked["channel"]["slot"];
@@ -48,6 +49,7 @@ export async function askApprovers(
   const bundled =
     !late && !alone && (await comesBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
+  const code = identity.confirmCode && hasLinkPages(channel) ? newConfirmCode(deps) : null;
   const expiresAt = linksEnd(deps);
   const asked: Asked = {
     notificationId,
@@ -59,13 +61,14 @@ export async function askApprovers(
       ? []
       : (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
     expiresAt,
+    ...(code !== null && { confirmCode: confirmCodeMac(deps, notificationId, code) }),
     ...(bundled && { bundled }),
   };
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
   if (!recorded.changed || bundled) return finished;
-  const delivered = { draftId, draft, channel, tokens, expiresAt, notificationId };
+  const delivered = { draftId, draft, channel, tokens, code, expiresAt, notificationId };
   const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
@@ -98,6 +101,9 @@ const tooLate: Answer = {
   error: "this was to be asked more than 24 hours ago: ask again with POST /v1/drafts/{id}/notify",
 };
 
+/** A chat's buttons decide without a page, so there is nothing to type a code into. */
+const hasLinkPages = ({ type }: ApprovalChannel): boolean => type === "email";
+
 const newToken = (deps: Dependencies): string => deps.ids.random(tokenBytes).toString("base64url");
 
 type Delivered = {
@@ -105,6 +111,7 @@ type Delivered = {
   draft: Draft;
   channel: ApprovalChannel;
   tokens: Record<Decision, string>;
+  code: string | null;
   expiresAt: string;
   notificationId: string;
 };
@@ -112,7 +119,7 @@ type Delivered = {
 async function ask(
   deps: Dependencies,
   channels: Channels,
-  { draftId, draft, channel, tokens, expiresAt, notificationId }: Delivered,
+  { draftId, draft, channel, tokens, code, expiresAt, notificationId }: Delivered,
 ): Promise<Answer> {
   // Its domain may have come to the service since it was named.
   if (channel.type === "email" && (await isHostedHere(deps, channel.config.to as string))) {
@@ -131,6 +138,7 @@ async function ask(
     channel,
     view,
     links: { approve: link("approve"), reject: link("reject") },
+    confirmCode: code,
     workspaceId,
     origin,
   });

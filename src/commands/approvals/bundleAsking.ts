@@ -2,7 +2,7 @@ import { type WaitingRequest, waitingRequests } from "#projections/drafts/querie
 import type { Answer, Channels } from "#src/channels/channel.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
-import { answeredBy } from "#streams/draft/notified.ts";
+import { answeredBy } from "#streams/draft/notification.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";

@@ -1,11 +1,11 @@
-import { draftById, draftsOfList, type OnList } from "#projections/drafts/queries.ts";
+import { draftById, draftsOfList, type OnList, type TokenRow } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { ApprovalList, ApprovalLists, ListedDraft, ListedState } from "#src/channels/approvalList.ts";
-import { approvalWarnings } from "#src/channels/approvalWarnings.ts";
-import { letterOf } from "#src/channels/letter.ts";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
+import { findToken } from "#streams/draft/notification.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { draftOf, hashToken, reaches } from "./approvalTokens.ts";
@@ -83,6 +83,25 @@ async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: 
     return outcome ? { kind: "decided", outcome } : { kind: "changed" };
   }
   const view = await approvalView(deps, { draftId: row.id, draft, version: draft.version, expiresAt: asked.expiresAt });
-  const warnings = approvalWarnings(view, letterOf(view.content, view)).length;
+  const warnings = reviewCard(view).warnings.length;
   return { kind: "waits", token: listedToken(token, asked.notificationId, listedDecision), warnings };
+}
+
+/** A request, and the draft it is about. */
+export type RequestBehind = { draftId: string; asked: Asked };
+
+/** What a token lets its holder decide about: one draft, or all of a list. */
+export async function requestsBehind(
+  deps: Pick<Dependencies, "reads" | "drafts">,
+  { draft_id, workspace_id, token_sha256 }: TokenRow,
+): Promise<RequestBehind[]> {
+  const { state: draft } = await deps.drafts.load(draft_id);
+  const asked = findToken(draft, token_sha256);
+  if (asked) return [{ draftId: draft_id, asked }];
+  const found: RequestBehind[] = [];
+  for (const { id } of await draftsOfList(deps.reads, workspace_id, token_sha256)) {
+    const listed = listedIn((await deps.drafts.load(id)).state, token_sha256);
+    if (listed) found.push({ draftId: id, asked: listed });
+  }
+  return found;
 }

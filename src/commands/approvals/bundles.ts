@@ -22,12 +22,12 @@ type Question = {
 
 /**
  * Whether a request waits for one mail with others of its mailbox: an edit of the identity made this version and those of its other drafts,
- * or so many requests are open there already.
+ * or so many requests are open there already. Where a code is asked for it never does: each code belongs to one mail and one draft.
  */
 export async function comesBundled(deps: Dependencies, by: Channel, question: Question): Promise<boolean> {
-  const { draftId, draft, channel } = question;
+  const { draftId, draft, channel, identity } = question;
   const address = channel.config.to;
-  if (by.askTogether === undefined || address === undefined) return false;
+  if (by.askTogether === undefined || address === undefined || identity.confirmCode) return false;
   if (await isOneOfManyNew(deps, question)) return true;
   const most = deps.settings.mostMailedAlone ?? usualMostAlone;
   const others = { address: address.toLowerCase(), besides: draftId, most };

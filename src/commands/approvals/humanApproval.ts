@@ -1,6 +1,8 @@
+import { type Guard, StreamMoved } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
+import { workspaceStream } from "#streams/workspace/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 type Workspaces = Pick<Dependencies, "workspaces">;
@@ -13,22 +15,43 @@ export async function requiresHuman(
   return identity.requireHumanApproval || workspaceRequiresHuman(deps, identity.workspaceId);
 }
 
-export async function workspaceRequiresHuman(deps: Workspaces, workspaceId: string): Promise<boolean> {
+async function workspaceRequiresHuman(deps: Workspaces, workspaceId: string): Promise<boolean> {
   const { state } = await deps.workspaces.load(workspaceId);
   return state.requireHumanApproval;
 }
 
 /**
- * Who makes an identity also says who approves for it. If the workspace requires human approval, that needs the right to decide so: otherwise an
- * agent's key would make one that it approves itself. Throws Rejected insufficient_scope.
+ * Does what is only right while the workspace requires human approval, or does not, as it was asked: `judged` has to make its append under the
+ * guard. If the workspace changes on the way, it is asked again. So a change that began before the switch was turned on, and took its time, does
+ * not slip in behind it.
  */
-export async function requireMayNameApprovers(
+export async function asWorkspaceRequires<T>(
   deps: Workspaces,
-  { workspaceId, mayLoosen }: { workspaceId: string; mayLoosen: boolean },
-  { approvalChannel, secondaryApprovalChannel, coveredRecipients }: Partial<IdentitySettings>,
-): Promise<void> {
+  workspaceId: string,
+  judged: (requires: boolean, guard: Guard) => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const { state, revision } = await deps.workspaces.load(workspaceId);
+    const guard = { stream: workspaceStream(workspaceId), revision };
+    try {
+      return await judged(state.requireHumanApproval, guard);
+    } catch (error) {
+      if (!(error instanceof StreamMoved) || error.stream !== guard.stream) throw error;
+    }
+  }
+}
+
+/**
+ * To create an identity is also to say who approves for it. If the workspace requires human approval, that needs the right to decide so:
+ * otherwise an agent's key would make one that it approves itself. Throws Rejected insufficient_scope.
+ */
+export function requireMayNameApprovers({
+  approvalChannel,
+  secondaryApprovalChannel,
+  coveredRecipients,
+}: Partial<IdentitySettings>): void {
   const names = approvalChannel || secondaryApprovalChannel || (coveredRecipients ?? []).length > 0;
-  if (mayLoosen || !names || !(await workspaceRequiresHuman(deps, workspaceId))) return;
+  if (!names) return;
   const sentence =
     "this workspace requires human approval: setting an identity's approval channel or covered_recipients needs the scope write:approvals";
   throw new Rejected("insufficient_scope", sentence);

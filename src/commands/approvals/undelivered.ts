@@ -36,11 +36,8 @@ async function recordListUndelivered(
   cause: Cause,
 ): Promise<void> {
   const { workspaceId } = (await deps.identities.load(origin.identityId)).state;
-  for (const { draft_id: draftId, list_sha256 } of await listedBy(
-    deps.reads,
-    workspaceId,
-    digitsOfList(origin.attemptId),
-  )) {
+  const listed = await listedBy(deps.reads, workspaceId, digitsOfList(origin.attemptId));
+  for (const { draft_id: draftId, list_sha256 } of listed) {
     const { state: draft } = await deps.drafts.load(draftId);
     const asked = listedIn(draft, list_sha256);
     if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) continue;
@@ -48,14 +45,11 @@ async function recordListUndelivered(
   }
 }
 
+type Unreached = { draftId: string; draft: Draft; notificationId: string; evidence: string };
+
 async function recordOne(
   deps: Dependencies,
-  {
-    draftId,
-    draft,
-    notificationId,
-    evidence,
-  }: { draftId: string; draft: Draft; notificationId: string; evidence: string },
+  { draftId, draft, notificationId, evidence }: Unreached,
   cause: Cause,
 ): Promise<void> {
   const error = `the approval mail came back as undeliverable: ${evidence}`;

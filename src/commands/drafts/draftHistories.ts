@@ -1,7 +1,10 @@
 import { applyToDraft, type DraftRow } from "#projections/drafts/queries.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
+import { fold } from "#streams/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { type DraftEvent, draftStream } from "#streams/draft/events.ts";
 import type { Event, Recorded } from "#streams/event.ts";
 import { threadStream } from "#streams/thread/events.ts";
@@ -27,6 +30,15 @@ async function readAll<E extends Event = Event>(deps: Dependencies, stream: stri
 /** Everything that was recorded of a draft itself, oldest first. */
 export const draftEvents = (deps: Dependencies, draftId: string): Promise<Recorded<DraftEvent>[]> =>
   readAll<DraftEvent>(deps, draftStream(draftId));
+
+/** A draft as it stood right after one of its own events, and everything that was recorded of it until then. */
+export async function draftUntil(
+  deps: Dependencies,
+  { stream, revision }: Pick<Recorded, "stream" | "revision">,
+): Promise<{ draft: Draft; history: Recorded<DraftEvent>[] }> {
+  const history = await readEvents<DraftEvent>(deps.store, stream, { count: revision + 1 });
+  return { draft: fold(draftDecider, history), history };
+}
 
 /**
  * A draft's whole life, oldest first: its own events, the claims to send it, which are on its thread, and the outcome of each attempt.

@@ -48,6 +48,8 @@ function withInHand(blobs: Dependencies["blobs"], files: readonly GivenAttachmen
     put: blobs.put,
     get: async (sha256) => inHand.get(sha256) ?? blobs.get(sha256),
     size: async (sha256) => inHand.get(sha256)?.length ?? blobs.size(sha256),
+    part: async (sha256, range) =>
+      inHand.get(sha256)?.subarray(range.from, range.from + range.count) ?? blobs.part(sha256, range),
   };
 }
 

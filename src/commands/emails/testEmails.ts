@@ -1,27 +1,60 @@
+import { invalid, Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
+import { newId } from "../ids.ts";
+import { isStopped } from "../serviceMail/stops.ts";
+import { giveBack, takePlace } from "../serviceMail/withheld.ts";
 import type { DirectlySent } from "./directSends.ts";
 import { loadIdentity, openByMail } from "./emails.ts";
 
+type TestEmail = { workspaceId: string; identityId: string; recipient: string };
+
 /**
- * Sends a test mail from an identity, by the same path as any other and counted like it. Its draft's id is the task's.
- * Throws Rejected identity_not_active, and whatever refuses a send.
+ * Sends a test mail from an identity, by the same path as any other and counted like it, and in the measure of the service's own mail too. Its
+ * draft's id is the task's. Throws Rejected identity_not_active, rate_limited where that measure is full, invalid_request where the recipient has
+ * stopped mail from this workspace, and whatever refuses a send.
  */
-export async function sendTestEmail(
-  deps: Dependencies,
-  { workspaceId, identityId, recipient }: { workspaceId: string; identityId: string; recipient: string },
-  cause: Cause,
-): Promise<DirectlySent> {
+export async function sendTestEmail(deps: Dependencies, test: TestEmail, cause: Cause): Promise<DirectlySent> {
+  const { workspaceId, identityId, recipient } = test;
   const identity = await loadIdentity(deps, workspaceId, identityId);
+  // The subject holds nothing that a tenant wrote.
   const letter = {
     to: [recipient],
     cc: [],
     bcc: [],
-    subject: `Test email from ${identity.emailAddress}`,
+    subject: "Test email",
     bodyText: `This is a test: ${identity.emailAddress} can send email. You do not need to do anything.`,
     bodyHtml: null,
     attachments: [],
     metadata: null,
   };
-  return openByMail(deps, { ...letter, kind: "test_email", identity, workspaceId, identityId }, cause);
+  return inMeasure(deps, { test, attemptId: newId(deps, cause, "test-email") }, () =>
+    openByMail(deps, { ...letter, kind: "test_email", identity, workspaceId, identityId }, cause),
+  );
+}
+
+/** Does `send` if there is a place for it, which is given back if it is refused. */
+async function inMeasure<T>(
+  deps: Dependencies,
+  { test: { workspaceId, recipient: to }, attemptId }: { test: TestEmail; attemptId: string },
+  send: () => Promise<T>,
+): Promise<T> {
+  if (await isStopped(deps, { workspaceId, address: to }))
+    throw invalid(
+      "recipient_email",
+      "mail from this workspace to this address was stopped by its reader: name another address",
+    );
+  const place = await takePlace(deps, { kind: "test", workspaceId, to, attemptId });
+  if (place && "sent" in place) {
+    const retryAfter = Math.ceil((place.inMs ?? 0) / 1000);
+    throw new Rejected("rate_limited", `too many test mails and notices within an hour: wait ${retryAfter} s`, {
+      retryAfter,
+    });
+  }
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof Rejected && place?.isNew) await giveBack(deps, attemptId);
+    throw error;
+  }
 }

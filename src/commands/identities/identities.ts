@@ -1,11 +1,10 @@
-import { createHash } from "node:crypto";
 import { invalid, Rejected } from "#streams/decider.ts";
 import { requireVerified } from "#streams/domain/decider.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { isHostedHere, sealChannels, wireNames } from "../approvals/approvalChannels.ts";
-import { workspaceRequiresHuman } from "../approvals/humanApproval.ts";
+import { asWorkspaceRequires, requireMayNameApprovers } from "../approvals/humanApproval.ts";
 import { requireAssistant } from "../assistants.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { attachIdentity, domainWorks, loadDomain } from "../domains/domains.ts";
@@ -13,25 +12,40 @@ import type { Cause } from "../handle.ts";
 import { newId, sandboxDomainId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
 import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
+import { addressHash, addressInUse, requireLocalPart, requireOwnInSandbox, withoutTag } from "./addresses.ts";
 import { reducedSignature } from "./signatures.ts";
 
-/** As the contract has it; no dot at either end nor two in a row, which no address may have (RFC 5321). */
-const localPartPattern = /^(?=.{1,64}$)[a-z0-9_+-]+(\.[a-z0-9_+-]+)*$/;
-
-/** The address's part of a stream name: a hash, because no address may appear in a stream id. */
-export const addressHash = (address: string): string =>
-  createHash("sha256").update(address.toLowerCase()).digest("hex");
-
-/** A setting that is not given is as in streams/identity/defaults.ts. */
-export type NewIdentity = Partial<IdentitySettings> & { workspaceId: string; domainId: string; localPart: string };
+/**
+ * A setting that is not given is as in streams/identity/defaults.ts. `mayLoosen`: the caller may name approvers where the workspace requires
+ * human approval.
+ */
+export type NewIdentity = Partial<IdentitySettings> & {
+  workspaceId: string;
+  domainId: string;
+  localPart: string;
+  mayLoosen?: boolean;
+};
 
 /**
  * Makes an identity: its place in the plan and its address are taken first, so that of two at once only one gets them. Throws Rejected
- * invalid_request (bad local part, approval address hosted here; as a conflict: address in use), not_found (domain), plan_limit_reached.
+ * invalid_request (bad or reserved local part, approval address hosted here; as a conflict: address in use), not_found (domain),
+ * plan_limit_reached, insufficient_scope.
  */
 export async function createIdentity(
   deps: Dependencies,
-  wanted: NewIdentity,
+  { mayLoosen = false, ...wanted }: NewIdentity,
+  cause: Cause,
+): Promise<{ identityId: string; position: number }> {
+  if (mayLoosen) return create(deps, wanted, cause);
+  return asWorkspaceRequires(deps, wanted.workspaceId, (requires, guard) => {
+    if (requires) requireMayNameApprovers(wanted);
+    return create(deps, wanted, { ...cause, unlessMoved: [guard] });
+  });
+}
+
+async function create(
+  deps: Dependencies,
+  wanted: Omit<NewIdentity, "mayLoosen">,
   cause: Cause,
 ): Promise<{ identityId: string; position: number }> {
   const identity = { ...defaultSettings, ...wanted };
@@ -43,7 +57,7 @@ export async function createIdentity(
   await requireAssistant(deps, workspaceId, identity.assistantId);
   const { name: domainName, sandbox } = await addressDomain(deps, workspaceId, domainId);
   const emailAddress = `${localPart}@${domainName}`;
-  if (sandbox) await requireOwnTag(deps, workspaceId, emailAddress);
+  if (sandbox) await requireOwnInSandbox(deps, { workspaceId, localPart, emailAddress });
   if (withoutTag(emailAddress) === deps.settings.approvalsFrom.toLowerCase()) throw addressInUse();
   const identityId =
     (await interruptedCreation(deps, { workspaceId, emailAddress }, cause)) ?? newId(deps, cause, "identity");
@@ -124,19 +138,6 @@ export async function identityWorks(
   return itself && domain;
 }
 
-const withoutTag = (address: string): string => address.replace(/\+[^@]*(?=@)/, "");
-
-/** In the sandbox all workspaces share a domain: mail to name+tag is for the owner of the name, and a stranger's identity would get it first. */
-async function requireOwnTag(deps: Dependencies, workspaceId: string, emailAddress: string): Promise<void> {
-  const untagged = withoutTag(emailAddress);
-  if (untagged === emailAddress) return;
-  const { state } = await deps.emailAddresses.load(addressHash(untagged));
-  if (state.lastWorkspaceId !== null && state.lastWorkspaceId !== workspaceId) throw addressInUse();
-}
-
-const addressInUse = (): Rejected =>
-  invalid("local_part", "this address is already in use: choose another local_part", { conflict: true });
-
 /** Changes what is given and leaves the rest. `mayLoosen`: the caller holds write:approvals. */
 export async function updateIdentity(
   deps: Dependencies,
@@ -157,7 +158,6 @@ export async function updateIdentity(
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
   await requireNotHostedHere(deps, changes);
   await requireAssistant(deps, workspaceId, changes.assistantId);
-  const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
   const signature =
     changes.signatureHtml === undefined
       ? {}
@@ -167,10 +167,12 @@ export async function updateIdentity(
     ...signature,
     ...sealChannels(deps, { workspaceId, given: changes, stored: identity }),
   });
-  return deps.identities.handle(
-    identityId,
-    (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen, workspaceRequires }),
-    cause,
+  return asWorkspaceRequires(deps, workspaceId, (workspaceRequires, guard) =>
+    deps.identities.handle(
+      identityId,
+      (identity) => ({ type: "UpdateIdentity" as const, changes: sealed(identity), mayLoosen, workspaceRequires }),
+      { ...cause, unlessMoved: [guard] },
+    ),
   );
 }
 
@@ -185,13 +187,13 @@ export async function deleteIdentity(
 ): Promise<{ position: number }> {
   const { state } = await deps.identities.load(identityId);
   if (!state.exists || state.workspaceId !== workspaceId) throw new Rejected("not_found", "no such identity");
-  const workspaceRequires = await workspaceRequiresHuman(deps, workspaceId);
-  return deps.identities.handle(identityId, { type: "DeleteIdentity", mayLoosen, workspaceRequires }, cause);
-}
-
-function requireLocalPart(localPart: string): void {
-  if (localPartPattern.test(localPart)) return;
-  throw invalid("local_part", "expected 1 to 64 lowercase letters, digits and _ + -, with single dots between them");
+  return asWorkspaceRequires(deps, workspaceId, (workspaceRequires, guard) =>
+    deps.identities.handle(
+      identityId,
+      { type: "DeleteIdentity", mayLoosen, workspaceRequires },
+      { ...cause, unlessMoved: [guard] },
+    ),
+  );
 }
 
 /** The domain part of an identity's address, and whether it is the sandbox. Throws Rejected not_found, invalid_request. */

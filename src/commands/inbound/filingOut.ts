@@ -9,6 +9,7 @@ import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { contactId, derivedId } from "../ids.ts";
 import { absorbThread, onItself } from "../threads/threads.ts";
+import { type CleanMail, withoutApprovalLinks } from "./leakedLinks.ts";
 import { noContent, shortened } from "./quarantined.ts";
 import type { ReadMail } from "./readMail.ts";
 import { type Failure, isInfrastructure, NoLongerReadable } from "./unrecordable.ts";
@@ -95,20 +96,26 @@ async function mergeThreads(deps: Dependencies, decision: PendingFiling, cause: 
   }
 }
 
-/** What was decided about a mail, and the mail. */
-type Filing = { decision: PendingFiling; mail: ReadMail };
+/** What was decided about a mail, and the mail as it may be shown. */
+type Filing = { decision: PendingFiling } & CleanMail;
 
-async function file(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {
+async function file(
+  deps: Dependencies,
+  { decision, mail }: { decision: PendingFiling; mail: ReadMail },
+  cause: Cause,
+): Promise<void> {
   const { unreadable } = mail.parsed;
   // It was shown to be readable, or it would have been decided otherwise: nobody is shown an empty mail for it.
   const isLost = unreadable !== null && decision.disposition === "threaded" && decision.quarantined === undefined;
   if (isLost) throw new NoLongerReadable(unreadable);
   const shown = decision.quarantined === undefined ? mail : { event: shortened(mail.event), parsed: noContent };
-  const filing = { decision, mail: shown };
+  // Right before anybody can read it: what is closed here stays so if this is cut off, and is found again.
+  const clean = await withoutApprovalLinks(deps, { mail: shown, messageId: decision.messageId });
+  const filing = { decision, ...clean };
   return isHeld(decision) ? holdMessage(deps, filing, cause) : fileMessage(deps, filing, cause);
 }
 
-async function fileMessage(deps: Dependencies, { decision, mail }: Filing, cause: Cause): Promise<void> {
+async function fileMessage(deps: Dependencies, { decision, mail, approvalLinks }: Filing, cause: Cause): Promise<void> {
   const { event, parsed } = mail;
   const { headers, identityId, workspaceId } = event.data;
   const sender = headers.from && (await contactOf(deps, workspaceId, headers.from.address));
@@ -133,6 +140,7 @@ async function fileMessage(deps: Dependencies, { decision, mail }: Filing, cause
     attachments: await storeAttachments(deps, decision.messageId, parsed),
     quarantined: decision.disposition === "quarantined",
     ...(sender?.status === "blocked" && { fromBlockedContact: true }),
+    ...(approvalLinks && { approvalLinks }),
   };
   const reviewReason = decision.quarantined === undefined ? decision.reviewReason : "a mail that could not be recorded";
   const command = { type: "FileMessage", message, opens: opening(decision, event), reviewReason } as const;

@@ -15,8 +15,8 @@ export type ReadMail = {
   isLost?: boolean;
 };
 
-/** How long a blob may be missing or wrong before its mail is filed by its headers alone. */
-const blobPatienceMs = 10 * 60_000;
+/** For how long after its reception a mail waits for what is missing here, a blob or a read model, before it is filed without. */
+export const patienceMs = 10 * 60_000;
 
 export type Received = Recorded<InboxEvent>;
 
@@ -93,10 +93,10 @@ async function rawOf(deps: Dependencies, event: Recorded<InboxEvent>): Promise<B
   const waited = deps.clock.now().getTime() - Date.parse(event.metadata.at);
   try {
     const raw = await deps.blobs.get(event.data.rawSha256);
-    if (raw || waited > blobPatienceMs) return raw;
+    if (raw || waited > patienceMs) return raw;
   } catch (error) {
     if (!(error instanceof BlobCorrupt)) throw error;
-    if (waited > blobPatienceMs) return undefined;
+    if (waited > patienceMs) return undefined;
   }
   throw new Unavailable(`the blob of delivery ${event.data.deliveryId} is not stored yet`);
 }

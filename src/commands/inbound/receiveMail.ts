@@ -1,5 +1,6 @@
 import { crashPoint } from "#src/crashPoints.ts";
 import type { MailTransaction, Reception, Recipient } from "#src/mail/in/reception.ts";
+import { deliveryStream } from "#streams/delivery/events.ts";
 import type { Actor } from "#streams/event.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -34,9 +35,29 @@ async function deliver(deps: Dependencies, recipient: Recipient, mail: Copy): Pr
     return;
   }
   const { identityId, workspaceId } = recipient;
+  const approvalMail = await ownApprovalMail(deps, headers.messageId);
+  if (approvalMail) {
+    // Another workspace's belongs in nobody's ledger here: who may decide here may not decide there.
+    const isOwn = approvalMail.workspaceId === workspaceId;
+    const owner = isOwn ? { workspaceId, identityId } : { workspaceId: null, identityId: null };
+    const command = { type: "ReceiveApprovalReply", reply: { ...mail, ...owner } } as const;
+    await deps.approvalReplies.handle(deliveryId, command, { ...cause, workspaceId: owner.workspaceId });
+    return;
+  }
   const command = { type: "ReceiveMail", mail: { ...mail, workspaceId, identityId } } as const;
   await deps.inboxes.handle(identityId, command, { ...cause, workspaceId });
   crashPoint("inbound:received");
+}
+
+/**
+ * Whose approval mail, or other mail of the service to an approver, came back under its own Message-ID: forwarded by a mailbox, or sent again by a
+ * person. Undefined for all other mail. What an agent sends has ids of ours too, and a delivery that is on record before anything leaves.
+ */
+async function ownApprovalMail(deps: Dependencies, messageId: string): Promise<{ workspaceId: string } | undefined> {
+  const origin = deps.messageIds.open(messageId);
+  if (!origin || (await deps.store.readLast(deliveryStream(origin.attemptId)))) return undefined;
+  const { state } = await deps.identities.load(origin.identityId);
+  return { workspaceId: state.workspaceId };
 }
 
 /** Whose approval mail was answered, if its Message-ID still tells. */

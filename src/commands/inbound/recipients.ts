@@ -6,7 +6,7 @@ import { type EmailAddressEvent, emailAddressStream } from "#streams/emailAddres
 import type { Recorded } from "#streams/event.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadName } from "../domains/domainNames.ts";
-import { addressHash } from "../identities/identities.ts";
+import { addressHash } from "../identities/addresses.ts";
 
 /** How long an address that was found counts as there without being looked up again. */
 const knownMs = 30_000;

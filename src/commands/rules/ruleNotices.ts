@@ -1,3 +1,4 @@
+import { unlinked } from "#src/channels/email/excerpt.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
@@ -39,6 +40,10 @@ export async function notifyByRule(
   return { outcome: outcome.again ? "failed" : "refused", reason: outcome.error };
 }
 
+/**
+ * The subject is ours alone, and whatever somebody else wrote (the rule's author, a stranger's subject and address) stands between quotation marks
+ * after the name of what it is, and is no link.
+ */
 async function letter(
   deps: Dependencies,
   { ruleName }: RuleResult,
@@ -46,14 +51,19 @@ async function letter(
 ): Promise<{ subject: string; text: string; html: string }> {
   const { state: thread } = await loadThread(deps, subject.threadId);
   const lines = [
-    `Your rule "${shortLine(ruleName, 100)}" matched the event ${triggerEvent}.`,
-    `Thread: ${shortLine(thread.subject, 200)} (${subject.threadId})`,
-    ...(subject.contactEmail === null ? [] : [`Contact: ${shortLine(subject.contactEmail, 254)}`]),
+    `A rule of your workspace matched the event ${triggerEvent}.`,
+    `Name of the rule: ${quoted(ruleName, 100)}`,
+    `Subject of the thread: ${quoted(thread.subject, 200)}`,
+    `Thread: ${subject.threadId}`,
+    ...(subject.contactEmail === null ? [] : [`Contact: ${quoted(subject.contactEmail, 254)}`]),
     ...(subject.draftId === null ? [] : [`Draft: ${subject.draftId}`]),
   ];
   return {
-    subject: `${shortLine(ruleName, 100)}: ${triggerEvent}`,
+    subject: "A rule of your workspace matched",
     text: lines.join("\n"),
     html: lines.map((line) => html`<p>${line}</p>`.toString()).join(""),
   };
 }
+
+/** Somebody else's words: one line, cut, with nothing that a mail program makes a link of. */
+const quoted = (words: string, max: number): string => `“${unlinked(shortLine(words, max))}”`;

@@ -1,11 +1,11 @@
 import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { withFooter } from "#src/mail/out/footer.ts";
 import type { MailOrigin } from "#src/mail/out/messageIds.ts";
 import { renderNotice } from "#src/mail/out/render.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { PausedByOperator, requireNotPaused } from "../installation.ts";
-
-/** What a mail of the service's own is for: an approval is asked for, or it is told what became of a draft; news, a test, or what a rule tells people. */
-export type NoticeKind = "approval" | "outcome" | "notice" | "test" | "rule";
+import { PausedByOperator } from "../installation.ts";
+import { stopToken } from "./stopLinks.ts";
+import { giveBack, type NoticeKind, type NotSent, takePlace, whyNotNow } from "./withheld.ts";
 
 /** A mail of the service's own, and the workspace on whose behalf it is sent. The same origin gives the same Message-ID. */
 export type Notice = {
@@ -19,39 +19,62 @@ export type Notice = {
 };
 
 /**
- * Whether it left; if not, why, in words. `again`: a later try may succeed. `inMs`: it only waits for room in the service's own measure of such
- * mail, which there is after so many milliseconds: such a wait is no failed try.
+ * Whether it left; if not, why, in words. `again`: a later try may succeed. With `inMs` it only waits for room in the service's own measure of
+ * such mail, which there is after so many milliseconds: such a wait is no failed try.
  */
-export type NoticeOutcome = { sent: true } | { sent: false; error: string; again: boolean; inMs?: number };
+export type NoticeOutcome = { sent: true } | NotSent;
 
 /**
- * Sends one now. Throws PausedByOperator while nothing may leave, which is asked once more right before the first byte of content.
+ * Sends one now, with the link by which its reader stops such mail. It is the only way out for mail of the service's own. Nothing leaves to an
+ * address that stopped it, above the measure of its kind, or, while the workspace has paused sending, that is neither a request to approvers nor
+ * an outcome. What did not leave is not counted. Throws PausedByOperator while nothing may leave at all; that, the stop and the pause are asked
+ * about once more right before the first byte of content.
  */
 export async function sendNotice(deps: Dependencies, provider: MailProvider, notice: Notice): Promise<NoticeOutcome> {
-  const { origin, to, subject, text, html } = notice;
-  const address = deps.settings.approvalsFrom;
-  const domain = address.slice(address.lastIndexOf("@") + 1);
-  const messageId = deps.messageIds.mint({ ...origin, domain });
-  let paused: unknown;
+  const { attemptId } = notice.origin;
+  const notNow = await whyNotNow(deps, notice);
+  if (notNow) return notNow;
+  const place = await takePlace(deps, { ...notice, attemptId }).catch((error: Error) => failed(error.message));
+  if (place && "sent" in place) return place;
+  const { outcome, mayHaveLeft } = await handOver(deps, provider, notice);
+  // A repetition counts as the first one did, which may have left.
+  if (!mayHaveLeft && place?.isNew) await giveBack(deps, attemptId);
+  if (outcome instanceof PausedByOperator) throw outcome;
+  return outcome;
+}
+
+const failed = (error: string): NotSent => ({ sent: false, error, again: true });
+
+type HandedOver = { outcome: NoticeOutcome | PausedByOperator; mayHaveLeft: boolean };
+
+async function handOver(deps: Dependencies, provider: MailProvider, notice: Notice): Promise<HandedOver> {
+  const { attemptId } = notice.origin;
+  let keptBack: NotSent | PausedByOperator | undefined;
   const mayWrite = async (): Promise<boolean> => {
-    paused = await requireNotPaused(deps).then(
-      () => undefined,
-      (error) => error,
+    keptBack = await whyNotNow(deps, notice).catch((error) =>
+      error instanceof PausedByOperator ? error : failed(error.message),
     );
-    return paused === undefined;
+    return keptBack === undefined;
   };
-  await requireNotPaused(deps);
   try {
-    const from = { name: "Countersign", address };
-    const { mime, envelope } = await renderNotice({ from, to, subject, text, html, messageId, date: deps.clock.now() });
+    const { messageId, mime, envelope } = await written(deps, notice);
     const connection = await provider.connect();
-    const outcome = await connection.handOver({ attemptId: origin.attemptId, envelope, messageId, mime }, mayWrite);
-    if (paused !== undefined) throw paused;
-    return outcome.kind === "accepted" ? { sent: true } : failed(outcome.message);
+    const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, mayWrite);
+    if (keptBack) return { outcome: keptBack, mayHaveLeft: false };
+    if (outcome.kind === "accepted") return { outcome: { sent: true }, mayHaveLeft: true };
+    return { outcome: failed(outcome.message), mayHaveLeft: outcome.kind === "unknown" };
   } catch (error) {
-    if (error instanceof PausedByOperator) throw error;
-    return failed((error as Error).message);
+    return { outcome: failed((error as Error).message), mayHaveLeft: false };
   }
 }
 
-const failed = (error: string): NoticeOutcome => ({ sent: false, error, again: true });
+async function written(deps: Dependencies, notice: Notice) {
+  const { origin, to, subject, workspaceId } = notice;
+  const address = deps.settings.approvalsFrom;
+  const messageId = deps.messageIds.mint({ ...origin, domain: address.slice(address.lastIndexOf("@") + 1) });
+  const stopUrl = `${deps.settings.publicUrl}/stop/${stopToken(deps.keyRing, { workspaceId, address: to })}`;
+  const bodies = withFooter(notice, { to, stopUrl });
+  const from = { name: "Countersign", address };
+  const { mime, envelope } = await renderNotice({ from, to, subject, ...bodies, messageId, date: deps.clock.now() });
+  return { messageId, mime, envelope };
+}

@@ -12,8 +12,8 @@ export type TokenHandler = {
   close(name: string): void;
   /** `text` is what it reads as. `reference`: it is one character reference (`&nbsp;`). */
   text(source: string, text: string, reference: boolean): void;
-  /** Comments, conditional comments, CDATA and processing instructions. */
-  comment(): void;
+  /** Comments, conditional comments, CDATA and processing instructions. `text`: what stands in it. */
+  comment(text: string): void;
   doctype(): void;
 };
 
@@ -28,9 +28,9 @@ export function readTokens(html: string, handler: TokenHandler): void {
     at = end + 1;
     handler.open({ ...tag, source: html.slice(tagStart, at) });
   };
-  const endOfComment = (_start: number, end: number): void => {
+  const endOfComment = (start: number, end: number): void => {
     at = end + 1;
-    handler.comment();
+    handler.comment(html.slice(start, end));
   };
   const tokenizer = new Tokenizer(
     {},

@@ -1,94 +1,125 @@
-import type { AnsweredMessage, ApprovalView, NewerMessage } from "#src/channels/approvalView.ts";
-import type { Letter } from "#src/channels/letter.ts";
+import type { Attachment } from "#src/channels/card/attachments.ts";
+import type { Changes, Piece } from "#src/channels/card/changes.ts";
+import type { Value } from "#src/channels/card/fields.ts";
+import type { Link } from "#src/channels/card/links.ts";
+import type { CardLetter, ReviewCard, Said, Writing } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { frame } from "#src/html/page.ts";
 import { withPictures } from "#src/html/sanitise.ts";
 import { readableTime } from "#src/html/times.ts";
-import { visibleLine } from "#src/html/visible.ts";
 
 /** Exactly what would be sent, to whom. */
-export const letterSection = (
-  view: ApprovalView,
-  letter: Letter,
-  title: string,
-): Markup => html`<section aria-labelledby="letter">
+export const letterSection = (letter: CardLetter, title: string): Markup => html`<section aria-labelledby="letter">
 <h2 id="letter">${title}</h2>
-<dl>${letter.head.map(({ label, values }) => html`<dt>${label}</dt><dd class="${label === "Subject" && "subject"}">${values.map((value) => html`<bdi lang="">${value}</bdi>`)}</dd>`)}</dl>
-${letterBodies(letter, view.pictures)}
-${technicalDetails(view)}
+<dl>${letter.fields.map(({ label, values }) => html`<dt>${label}</dt><dd class="${label === "Subject" && "subject"}">${values.map(markedValue)}</dd>`)}</dl>
+${attachmentList(letter.attachments)}
+${letterBodies(letter)}
+${linkList(letter.links)}
+${letter.removed.length > 0 && more("What was removed from its HTML when it was submitted", html`<ul>${letter.removed.map((words) => html`<li>${words}</li>`)}</ul>`)}
+${more("Technical details", html`<dl>${letter.technical.map(({ label, values }) => html`<dt>${label}</dt><dd>${values.map((value) => html`<bdi class="code">${value}</bdi>`)}</dd>`)}</dl>`)}
 </section>`;
 
-function letterBodies({ text, html: formatted }: Letter, pictures: ApprovalView["pictures"] = new Map()): Markup {
-  if (formatted === null) return writing(text);
-  if (formatted === "unreadable") {
-    return html`<p>Its HTML is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(text)}`;
+const markedValue = ({ text, mark }: Value): Markup =>
+  html`<div><bdi lang="">${text}</bdi>${mark !== null && html` <strong class="mark">${mark}</strong>`}</div>`;
+
+const attachmentList = (attachments: Attachment[]): Markup | false =>
+  attachments.length > 0 &&
+  html`<h3>Attached</h3>
+<ul class="files">${attachments.map(
+    ({
+      name,
+      description,
+      warning,
+      download,
+    }) => html`<li><bdi lang="">${name}</bdi> <span class="meta">(${description})</span>
+${download !== null && html`<a class="press" href="${download}" download>Download<span class="unseen"> ${name}</span></a>`}
+${warning !== null && html`<p class="caution">${warning}</p>`}</li>`,
+  )}</ul>`;
+
+/** What most recipients read comes first; the other version is folded unless it says something else. */
+function letterBodies({ plain, formatted, isUnreadable, differs }: CardLetter): Markup {
+  if (isUnreadable) {
+    return html`<p>Its HTML is too large or too deeply nested to be shown here. This is its plain text.</p>${writing(plain)}`;
   }
+  if (formatted === null) return writing(plain);
   return html`<h3>As most mail programs show it</h3>
+${frame(withPictures(formatted.sanitised, formatted.pictures), "The letter as most mail programs show it")}
 <p class="meta">Shown without its colours. Links are written out in brackets and cannot be followed here. [image: …] is what readers see if their mail program shows no pictures. Each picture is shown on white and on black.</p>
-${frame(withPictures(formatted.sanitised, pictures), "The letter as most mail programs show it")}
-<h3>As programs without HTML show it</h3>
-${writing(text)}`;
+${differs ? html`<h3>As programs without HTML show it</h3>${writing(plain)}` : more("The same words as programs without HTML show them", writing(plain))}`;
 }
 
-const technicalDetails = (view: ApprovalView): Markup => html`<details><summary>Technical details</summary>
-<dl>
-<dt>Version</dt><dd>${view.version}</dd>
-<dt>Content hash</dt><dd><code>${view.contentSha256}</code></dd>
-<dt>In reply to</dt><dd>${view.content.in_reply_to ?? "nothing"}</dd>
-<dt>References</dt><dd>${view.content.references.length > 0 ? view.content.references.map((id) => html`<bdi>${id}</bdi>`) : "none"}</dd>
-${view.content.attachments.map((file) => html`<dt>${visibleLine(file.filename)}</dt><dd><code>${file.sha256}</code></dd>`)}
-</dl></details>`;
+/** A few are shown; many would stand between the text and the decision. */
+const linkList = (links: Link[]): Markup | false =>
+  links.length > 0 &&
+  html`<details${(links.length <= 3 || links[0]?.names !== null) && html` open`}><summary>${links.length === 1 ? "1 link" : `${links.length} links`} in it</summary>
+<ul class="links">${links.map(
+    ({ text, target, host, names }) =>
+      html`<li>${text !== null && html`<bdi lang="">${text}</bdi> leads to `}<bdi>${target}</bdi>${names !== null && html` <strong class="mark">names <bdi>${names}</bdi>, leads to <bdi>${host}</bdi></strong>`}</li>`,
+  )}</ul></details>`;
 
-export const rationaleSection = ({ rationale }: ApprovalView): Markup => html`<section aria-labelledby="why">
+const more = (summary: string, content: Markup): Markup =>
+  html`<details><summary>${summary}</summary>${content}</details>`;
+
+/** What approvers were asked about before, and how this differs. */
+export const changesSection = ({
+  since,
+  sentences,
+  fields,
+  text,
+}: Changes): Markup => html`<section aria-labelledby="changes">
+<h2 id="changes">What changed since version ${since}</h2>
+${sentences.map((sentence) => html`<p>${sentence}</p>`)}
+${fields.length > 0 && html`<dl>${fields.map(({ label, removed, added }) => html`<dt>${label}</dt><dd>${removed.map((text) => changed({ kind: "removed", text }))}${added.map((text) => changed({ kind: "added", text }))}</dd>`)}</dl>`}
+${text.length > 0 && html`<div class="letter" dir="auto" lang="">${text.map(piece)}</div>`}
+</section>`;
+
+const changed = (one: Piece): Markup => html`<div>${piece(one)}</div>`;
+
+// A screen reader says what others see by the line under or through it.
+function piece({ kind, text }: Piece): Markup {
+  if (kind === "same") return html`${text}`;
+  return kind === "added"
+    ? html`<ins><span class="unseen">added: </span>${text}</ins>`
+    : html`<del><span class="unseen">removed: </span>${text}</del>`;
+}
+
+export const rationaleSection = ({ rationale }: ReviewCard): Markup => html`<section aria-labelledby="why">
 <h2 id="why">Why the agent wrote it</h2>
 ${rationale ? html`<div class="writing" dir="auto" lang="">${paragraphs(rationale)}</div>` : html`<p class="soft">The agent gave no reason.</p>`}
 </section>`;
 
-export function answersSection({ answers }: ApprovalView): Markup {
+export function answersSection({ answers }: ReviewCard): Markup {
   if (answers === null) {
     return html`<section aria-labelledby="answers"><h2 id="answers">What it answers</h2><p>Nothing: it starts a new conversation.</p></section>`;
   }
-  const { quotedText, attachments } = answers;
   return html`<section aria-labelledby="answers">
 <h2 id="answers">The message it answers</h2>
 ${messageHead(answers)}
-<p class="meta">${verified(answers)}</p>
-${writing(answers.newText || "(no text)")}
-${attachments.length > 0 && html`<p class="meta">Attached: ${attachments.map(visibleLine).join(", ")}</p>`}
-${quotedText.trim() && html`<details><summary>Show the quoted text</summary>${writing(quotedText)}</details>`}
+<p class="meta">${answers.proof.sentences.join(" ")}</p>
+${writing(answers)}
+${attachmentList(answers.attachments)}
 </section>`;
 }
 
 /** The customer's newer word, which the draft does not know of. */
-export const newerSection = (newer: NewerMessage): Markup => html`<section aria-labelledby="newer">
+export const newerSection = (newer: Said): Markup => html`<section aria-labelledby="newer">
 <h2 id="newer">The newer message</h2>
 ${messageHead(newer)}
-${writing(newer.newText ?? "(The text cannot be shown yet.)")}
+${writing(newer)}
 </section>`;
 
 // Apart from each other, so that a name written from right to left does not carry the address along.
-const sender = ({ fromName, fromEmail }: NewerMessage | AnsweredMessage): Markup =>
-  fromName
-    ? html`<bdi lang="">${visibleLine(fromName)}</bdi> &lt;<bdi>${visibleLine(fromEmail)}</bdi>&gt;`
-    : html`<bdi>${visibleLine(fromEmail)}</bdi>`;
+const sender = ({ fromName, fromEmail }: Said): Markup =>
+  fromName ? html`<bdi lang="">${fromName}</bdi> &lt;<bdi>${fromEmail}</bdi>&gt;` : html`<bdi>${fromEmail}</bdi>`;
 
-const messageHead = (
-  message: NewerMessage | AnsweredMessage,
-): Markup => html`<p class="meta">From ${sender(message)}<br>
+const messageHead = (message: Said): Markup => html`<p class="meta">From ${sender(message)}<br>
 <time datetime="${message.receivedAt}">${readableTime(message.receivedAt)}</time><br>
-Subject: <bdi lang="">${visibleLine(message.subject) || "(no subject)"}</bdi></p>`;
-
-function verified({ authentication }: AnsweredMessage): string {
-  if (authentication === null) return "The sender has not been checked yet.";
-  const checks = `SPF ${authentication.spf}, DKIM ${authentication.dkim}, DMARC ${authentication.dmarc}`;
-  return authentication.aligned ? `The sender is verified (${checks}).` : `The sender is not verified (${checks}).`;
-}
+Subject: <bdi lang="">${message.subject}</bdi></p>`;
 
 /** What somebody wrote, line by line, in whatever language and direction. */
-const writing = (text: string): Markup => html`<div class="letter" dir="auto" lang="">${text}</div>`;
+const writing = ({ text, folded }: Writing): Markup =>
+  html`${written(text || "(no text)")}${folded !== "" && more("Show the quoted text", written(folded))}`;
 
-const paragraphs = (text: string): Markup[] =>
-  text
-    .trim()
-    .split(/\n{2,}/)
-    .map((part) => html`<p>${part}</p>`);
+const written = (text: string): Markup => html`<div class="letter" dir="auto" lang="">${text}</div>`;
+
+const paragraphs = (text: string): Markup[] => text.split(/\n{2,}/).map((part) => html`<p>${part}</p>`);

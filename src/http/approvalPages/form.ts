@@ -4,7 +4,11 @@ import type { Decision } from "#src/channels/approvalView.ts";
 export const maxFormBytes = 8192;
 export const maxReasonBytes = 2048;
 
-export type DecisionForm = { decision: Decision; nonce: string; reason: string | undefined };
+/** A token is letters of base64url; anything else was never given out. */
+export const isToken = (text: string): boolean => /^[\w-]{20,200}$/.test(text);
+
+/** `code`: as it was typed, without blanks; undefined if the field was left empty. */
+export type DecisionForm = { decision: Decision; nonce: string; reason: string | undefined; code: string | undefined };
 
 /** The form, or the sentence that says what is wrong with it, with the reason as it was typed so that it is not lost. */
 export function readForm(body: unknown): DecisionForm | { refused: string; reason: string } {
@@ -24,11 +28,17 @@ export function readForm(body: unknown): DecisionForm | { refused: string; reaso
     decision,
     nonce: typeof nonce === "string" ? nonce : "",
     reason: decision === "reject" && reason ? reason : undefined,
+    code: readCode(fields.get("code")),
   };
 }
 
 const readDecision = (value: unknown): Decision | undefined =>
   value === "approve" || value === "reject" ? value : undefined;
+
+function readCode(value: unknown): string | undefined {
+  const typed = typeof value === "string" ? value.replace(/\s/g, "") : "";
+  return typed === "" ? undefined : typed;
+}
 
 /** As it was typed, without the carriage returns a form adds and without control characters. */
 function readReason(value: unknown): string {

@@ -1,9 +1,10 @@
 import type { ApprovalView, HeldBy, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
-import { letterOf } from "#src/channels/letter.ts";
+import { writerOf } from "#src/channels/card/names.ts";
+import { messageSaid, reviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
 import { readableTime } from "#src/html/times.ts";
-import { shortLine, visibleLine } from "#src/html/visible.ts";
+import { visibleLine } from "#src/html/visible.ts";
 import type { LinkClosure } from "#streams/draft/events.ts";
 import { letterSection, newerSection } from "./draftSections.ts";
 
@@ -63,7 +64,7 @@ export const rejectedPage = (view: ApprovalView): string =>
 
 /** A press that came after the customer wrote again. */
 export const stalePage = (newer: NewerMessage | null, view: ApprovalView): string =>
-  outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(newer)}${shownDraft(view)}` });
+  outcomePage({ ...staleOutcome(view), more: html`${newer && newerSection(messageSaid(newer))}${shownDraft(view)}` });
 
 /** A draft that is decided already, however it was. `withContent`: the link may still show what it was about. */
 export function recordedPage(view: ApprovalView, decided: RecordedOutcome, withContent: boolean): string {
@@ -73,7 +74,7 @@ export function recordedPage(view: ApprovalView, decided: RecordedOutcome, withC
       : { ...recorded[decided.decision], sentences: recordedSentences(decided) };
   const more =
     withContent &&
-    html`${decided.decision === "stale" && view.newerMessage && newerSection(view.newerMessage)}${shownDraft(view)}`;
+    html`${decided.decision === "stale" && view.newerMessage && newerSection(messageSaid(view.newerMessage))}${shownDraft(view)}`;
   return outcomePage({ ...outcome, more });
 }
 
@@ -98,7 +99,7 @@ const staleOutcome = (view: ApprovalView): Outcome => ({
   tone: "wait",
   title: "Not sent: a newer message arrived",
   sentences: [
-    html`<bdi>${view.answers ? shortLine(view.answers.fromName || view.answers.fromEmail, 100) : "The recipient"}</bdi> wrote again after the message this ${view.answers ? "reply answers" : "mail is about"}, so it was stopped. The agent is informed and can write a new one. You will then be asked again.`,
+    html`<bdi>${view.answers ? writerOf(view.answers) : "The recipient"}</bdi> wrote again after the message this ${view.answers ? "reply answers" : "mail is about"}, so it was stopped. The agent is informed and can write a new one. You will then be asked again.`,
   ],
 });
 
@@ -189,4 +190,4 @@ const outcomePage = ({ tone, title, sentences, more }: Outcome): string =>
   });
 
 const shownDraft = (view: ApprovalView): Markup =>
-  html`<details><summary>Show the draft</summary>${letterSection(view, letterOf(view.content, view), "The draft")}</details>`;
+  html`<details><summary>Show the draft</summary>${letterSection(reviewCard(view).letter, "The draft")}</details>`;

@@ -5,7 +5,8 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { pageHeaders } from "#src/html/page.ts";
 import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
-import { maxFormBytes, readForm } from "./form.ts";
+import { attachmentDownload } from "./attachmentDownload.ts";
+import { isToken, maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
 import * as pages from "./outcomePages.ts";
 import { reviewPage } from "./reviewPage.ts";
@@ -32,6 +33,15 @@ export function approvalPages(options: ApprovalPagesOptions): Router {
     .get(async (request, response) => show(options, request, response))
     .post(form, async (request, response) => press(options, request, response))
     .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD, POST"), 405, pages.methodPage()));
+  const download = attachmentDownload({
+    attachment: options.attachment,
+    answerUnknown: (request, response) => answerUnknown(options, request, response),
+    answerWithout: (request, response) => answerWithoutFile(options, request, response),
+  });
+  router
+    .route("/a/:token/attachments/:n")
+    .get(download)
+    .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD"), 405, pages.methodPage()));
   router.use("/a", failed(options));
   return router;
 }
@@ -54,7 +64,7 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
   if ("refused" in form) {
     return answer(response, 422, review(options, request, { link, notice: form.refused, reason: form.reason }));
   }
-  const { decision, nonce, reason } = form;
+  const { decision, nonce, reason, code } = form;
   const pressed = { ...link, token: tokenOf(request), decision };
   const judged = checkNonce(options.nonceKey, pressed, { nonce, nowMs: options.clock.now().getTime() });
   if (judged !== "good") {
@@ -65,15 +75,37 @@ async function press(options: ApprovalPagesOptions, request: Request, response: 
     const notice = `${why} Please check the draft again and press the button once more.`;
     return answer(response, 403, review(options, request, { link, notice, reason }));
   }
-  const result = await options.decide({ token: pressed.token, decision, reason, ...callerOf(request) });
+  const result = await options.decide({ token: pressed.token, decision, reason, code, ...callerOf(request) });
+  if (result.kind === "code_missing" || result.kind === "code_wrong") {
+    const status = result.kind === "code_wrong" ? 403 : 422;
+    return answer(response, status, review(options, request, { link, notice: codeNotice(result), reason }));
+  }
   const { status, page } = resultPage(result, link);
   answer(response, status, page);
 }
 
-/** A token is letters of base64url; anything else was never given out. */
+type CodeRefused = Extract<DecisionResult, { kind: "code_missing" | "code_wrong" }>;
+
+function codeNotice(result: CodeRefused): string {
+  if (result.kind === "code_missing") {
+    return "Please type the four digits that stand in the approval mail whose link you followed, and press the button again.";
+  }
+  const { triesLeft } = result;
+  const left = triesLeft === 1 ? "One try is left" : `${triesLeft} tries are left`;
+  return `This is not the code of the approval mail whose link you followed. ${left} before this link is closed.`;
+}
+
+/** The page of a link that shows nothing any more; otherwise there is no such file. */
+async function answerWithoutFile(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
+  const link = await find(options, request);
+  const closed = link && closedPage(options, link);
+  if (closed && closed.status !== 200) return answer(response, closed.status, closed.page);
+  answer(response, 404, pages.unknownPage());
+}
+
 async function find({ find }: ApprovalPagesOptions, request: Request): Promise<LinkedApproval | undefined> {
   const token = tokenOf(request);
-  return /^[\w-]{20,200}$/.test(token) ? find(token) : undefined;
+  return isToken(token) ? find(token) : undefined;
 }
 
 /** Only what does not exist is counted: a good link is shown whatever others try from the same address. */
@@ -115,12 +147,13 @@ function review(
   return reviewPage(link, {
     first: link.action,
     nonces: { approve: nonceFor("approve"), reject: nonceFor("reject") },
+    asksCode: typeof link.codeTriesLeft === "number",
     notice,
     reason,
   });
 }
 
-function resultPage(result: DecisionResult, link: LinkedApproval): Answer {
+function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedApproval): Answer {
   switch (result.kind) {
     case "approved":
       return { status: 200, page: pages.approvedPage(result, link) };

@@ -1,7 +1,7 @@
 import { messageById } from "#projections/messages/queries.ts";
 import type { HttpDependencies } from "../framework/dependencies.ts";
 import { type Route, route } from "../framework/route.ts";
-import { storedBytes } from "../messages.ts";
+import { requireMayDecide, storedBytes } from "../messages.ts";
 import { fileReply } from "../present/files.ts";
 import { withBody } from "../present/messages.ts";
 import { AttachmentParams } from "../schemas/messages.ts";
@@ -14,13 +14,16 @@ export const attachmentDownloadRoutes = (deps: HttpDependencies): Route[] => [
       limit: "read",
       summary: "Download an attachment of a message",
       description:
-        "The file is always sent as a download. Types that a browser could execute are sent as application/octet-stream.",
+        "The file is always sent as a download. If the message has links by which approvers decide, or could not be looked through for them, this needs the scope write:approvals. Types that a browser could execute are sent as application/octet-stream.",
       params: AttachmentParams,
       answers: { mediaType: "application/octet-stream", description: "The attachment's bytes, under its own type" },
       load: ({ workspaceId, params }) => attachmentOf(deps, workspaceId, params),
     },
-    async ({ loaded: { sha256, contentType, filename } }) =>
-      fileReply({ bytes: await storedBytes(deps, sha256), contentType, filename }),
+    async ({ loaded: { attachment, approval_links }, apiKey }) => {
+      requireMayDecide(apiKey, approval_links === null);
+      const { sha256, contentType, filename } = attachment;
+      return fileReply({ bytes: await storedBytes(deps, sha256), contentType, filename });
+    },
   ),
 ];
 
@@ -31,6 +34,7 @@ async function attachmentOf(
 ) {
   const message = await messageById(deps.reads, workspaceId, params.id);
   if (!message) return undefined;
-  const { attachments } = await withBody(deps.blobs, message);
-  return attachments.find((attachment) => attachment.id === params.attachment_id);
+  const { attachments, approval_links } = await withBody(deps.blobs, message);
+  const attachment = attachments.find(({ id }) => id === params.attachment_id);
+  return attachment && { attachment, approval_links };
 }

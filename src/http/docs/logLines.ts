@@ -81,6 +81,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "stop page failed",
+    todo: "As above: somebody who wanted to stop mail, or to let it come again, saw an error page and can try again.",
+  },
+  {
+    level: "error",
     says: "a lane could not be worked on",
     todo: "What a process had to do waits until its claim runs out, and is tried again. If the line comes again, report `err`.",
   },
@@ -195,7 +200,26 @@ export const logLines: readonly LogLine[] = [
     says: "cannot store the response for its Idempotency-Key",
     todo: "Nothing: a repetition of that request finds its own effect in the log.",
   },
-  { level: "warn", says: "SMTP connection failed", todo: "Nothing: a sender broke off." },
+  {
+    level: "warn",
+    says: "SMTP connection failed",
+    todo: "Nothing: a sender broke off, or could not agree with the receiver on TLS.",
+  },
+  {
+    level: "warn",
+    says: "mail comes in unencrypted: set SMTP_IN_TLS_CERT and SMTP_IN_TLS_KEY, so that senders can start TLS",
+    todo: "Give the receiver a certificate for the name of `INBOUND_MX_HOST`, unless a mail server with TLS stands in front of it.",
+  },
+  {
+    level: "warn",
+    says: "the new certificate for mail cannot be used, keeping the one before",
+    todo: "`fault` says which file is wrong. Put it right: the files are read again within 10 s.",
+  },
+  {
+    level: "warn",
+    says: "mail is caught in the outbox, which nobody can open: set OUTBOX_TOKEN to look at it",
+    todo: "Set `OUTBOX_TOKEN`, or `MAIL_PROVIDER=smtp` if mail should leave.",
+  },
   {
     level: "warn",
     says: "an address sends an identity more mail than SMTP_IN_BUDGET allows",

@@ -13,6 +13,7 @@ import { type BodyParser, createBodyParser } from "./body/bodyParser.ts";
 import { createUploads, type Uploads } from "./body/uploads.ts";
 import { errorHandler } from "./errorHandler.ts";
 import { errorReply } from "./errors.ts";
+import { requireKnownHost } from "./hosts.ts";
 import { createInFlight, type InFlight } from "./keys/inFlight.ts";
 import { logRequests } from "./logging.ts";
 import { type Info, openApi } from "./openapi/openapi.ts";
@@ -38,6 +39,8 @@ export type AppOptions = Omit<ServeOptions, "inFlight" | "bodies" | "uploads"> &
   metricsToken?: string | undefined;
   /** What lives beside /v1: approval pages, hooks, the outbox, metrics. */
   beside?: readonly RequestHandler[];
+  /** Names of this service, beside those of this machine: who asks for a page under any other is told 421. */
+  hosts?: readonly string[];
   /** Express's `trust proxy`: whose X-Forwarded-For names the client. No proxy's by default. */
   trustProxy?: number | string[];
 };
@@ -60,7 +63,7 @@ export function createApp(options: AppOptions): Express {
   };
   const unknown = refuseUnknown(serveOptions);
   if (options.metrics) app.use(measureRequests(options.metrics));
-  app.use(nameRequest, logRequests(options.logger));
+  app.use(nameRequest, logRequests(options.logger), requireKnownHost(options.hosts ?? []));
   app.use("/v1", apiHeaders());
   app.use(onlySound(unknown));
   mount(app, options.routes, serveOptions);

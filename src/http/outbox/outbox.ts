@@ -1,19 +1,88 @@
-import { type Response, Router } from "express";
+import express, {
+  type ErrorRequestHandler,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+} from "express";
 import type { CaughtMail, Outbox } from "#src/mail/out/outbox.ts";
-import { bodyPage, listPage, mailPage, missingPage } from "./outboxPage.ts";
+import { Rejected } from "#streams/decider.ts";
+import { errorHandler } from "../framework/errorHandler.ts";
+import { errorReply } from "../framework/errors.ts";
+import { send } from "../framework/send.ts";
+import { cookieName, type OutboxAccess } from "./access.ts";
+import { bodyPage, listPage, mailPage, missingPage, tokenPage } from "./outboxPage.ts";
 
 const shownInList = 100;
 const largestId = 2 ** 53 - 1;
 
-/** The caught mail of a development install: pages for a person, JSON for scripts and tests, and each mail as it was handed over. */
-export function outboxPages({ outbox }: { outbox: Outbox }): Router {
+export type OutboxPagesOptions = {
+  outbox: Outbox;
+  access: OutboxAccess;
+  /** Whether browsers reach the service by https alone, so that a cookie never has to go without it. */
+  https: boolean;
+};
+
+/**
+ * The caught mail: pages for a person, JSON for scripts and tests, and each mail as it was handed over. Who may not see it is told 404, as of a
+ * route that there is not; where a token is set, that answer of /outbox itself holds a form for it.
+ */
+export function outboxPages({ outbox, access, https }: OutboxPagesOptions): Router {
   const router = Router();
 
-  router.get("/outbox", async (_request, response) => {
-    page(response).send(String(listPage(await outbox.newest(shownInList))));
+  const form = express.urlencoded({ extended: false, limit: 2048, parameterLimit: 5, inflate: false });
+  if (access.hasForm) router.post("/outbox", form, letIn, failed(askAgain));
+  for (const [path, show] of Object.entries(shown(outbox))) router.get(path, guard, show);
+  router.use(failed());
+  return router;
+
+  async function guard(request: Request, response: Response, next: NextFunction): Promise<void> {
+    if (await access.mayEnter(request)) return next();
+    // Out of this router: its other handlers are no way round.
+    if (!access.hasForm || request.path !== "/outbox") return next("router");
+    page(response, formPolicy).status(404).send(String(tokenPage()));
+  }
+
+  async function letIn(request: Request, response: Response): Promise<void> {
+    const { token } = (request.body ?? {}) as { token?: unknown };
+    const cookie = await access.cookieFor(typeof token === "string" ? token.trim() : "", request);
+    if (!cookie) return askAgain(response);
+    const secure = https || request.secure ? "; Secure" : "";
+    const limits = `Path=/outbox; Max-Age=${cookie.maxAge}; HttpOnly; SameSite=Strict${secure}`;
+    response
+      .status(303)
+      .set({
+        "Set-Cookie": `${cookieName}=${cookie.value}; ${limits}`,
+        "Cache-Control": "no-store",
+        Location: "/outbox",
+      })
+      .end();
+  }
+
+  function askAgain(response: Response): void {
+    page(response, formPolicy)
+      .status(404)
+      .send(String(tokenPage("That is not the token.")));
+  }
+}
+
+/** 429 for who has tried too many tokens; what could not be read at all is no token. */
+const failed = (unreadable?: (response: Response) => void): ErrorRequestHandler =>
+  errorHandler(async ({ error, request, response, next }) => {
+    if (error instanceof Rejected) return send(response, errorReply(error, { requestId: String(request.id) }));
+    const { status } = error as { status?: unknown };
+    if (unreadable && typeof status === "number" && status >= 400 && status < 500) return unreadable(response);
+    next(error);
   });
 
-  router.get("/outbox.json", async (request, response) => {
+/** Every route, by its path. */
+const shown = (outbox: Outbox): Record<string, RequestHandler> => ({
+  "/outbox": async (_request, response) => {
+    page(response).send(String(listPage(await outbox.newest(shownInList))));
+  },
+
+  "/outbox.json": async (request, response) => {
     response.set("Cache-Control", "no-store").type("json");
     let separator = "[";
     for await (const mail of outbox.after(idOf(request.query.after) ?? 0)) {
@@ -21,22 +90,22 @@ export function outboxPages({ outbox }: { outbox: Outbox }): Router {
       separator = ",";
     }
     response.end(separator === "[" ? "[]" : "]");
-  });
+  },
 
-  router.get("/outbox/:id", async (request, response) => {
+  "/outbox/:id": async (request, response) => {
     const mail = await found(request.params.id, outbox.find);
     page(response)
       .status(mail ? 200 : 404)
       .send(String(mail ? mailPage(mail) : missingPage()));
-  });
+  },
 
-  router.get("/outbox/:id/html", async (request, response) => {
+  "/outbox/:id/html": async (request, response) => {
     const mail = await found(request.params.id, outbox.find);
     if (mail?.html == null) page(response).status(404).send(String(missingPage()));
     else page(response, strangersPolicy).send(bodyPage(mail.html));
-  });
+  },
 
-  router.get("/outbox/:id/raw", async (request, response) => {
+  "/outbox/:id/raw": async (request, response) => {
     const mime = await found(request.params.id, outbox.raw);
     if (!mime) page(response).status(404).send(String(missingPage()));
     else
@@ -44,15 +113,17 @@ export function outboxPages({ outbox }: { outbox: Outbox }): Router {
         .set({
           "Content-Type": "message/rfc822",
           "Content-Disposition": `attachment; filename="${idOf(request.params.id)}.eml"`,
+          "Cache-Control": "no-store",
+          "X-Content-Type-Options": "nosniff",
         })
         .send(mime);
-  });
-
-  return router;
-}
+  },
+});
 
 const ownPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const formPolicy =
+  "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 // The mail's own HTML: no script, no request to anywhere, and its own origin even when opened by itself. Its links open in a new tab.
 const strangersPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-popups-to-escape-sandbox";
@@ -71,7 +142,7 @@ function idOf(text: unknown): number | undefined {
   return id !== undefined && id <= largestId ? id : undefined;
 }
 
-async function found<T>(text: string, find: (id: number) => Promise<T | undefined>): Promise<T | undefined> {
+async function found<T>(text: unknown, find: (id: number) => Promise<T | undefined>): Promise<T | undefined> {
   const id = idOf(text);
   return id === undefined ? undefined : find(id);
 }

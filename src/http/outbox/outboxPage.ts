@@ -42,6 +42,16 @@ export const missingPage = (): Markup =>
     html`<header><a class="back" href="/outbox">← Outbox</a><h1>Not found</h1><p>The outbox has no such mail.</p></header>`,
   );
 
+/** Asks for the operator's token. `notice`: what was wrong with the one before. */
+export const tokenPage = (notice?: string): Markup =>
+  layout(
+    "Outbox",
+    html`<header><h1>Outbox</h1><p>Caught mail is shown to who has the operator's token: the value of <code>OUTBOX_TOKEN</code>.</p></header>
+<main><form method="post" action="/outbox">${notice && html`<p role="alert">${notice}</p>`}
+<label for="token">Token</label><input id="token" name="token" type="password" required autocomplete="off">
+<button>Open the outbox</button></form></main>`,
+  );
+
 /** A mail's own HTML, for the frame. Not sanitised: the headers it is served with leave it nothing but its looks and its links. */
 export const bodyPage = (body: string): string => `<!doctype html><meta charset="utf-8"><base target="_blank">${body}`;
 
@@ -80,4 +90,6 @@ main > * { margin: 0 0 1rem; } dl { display: grid; grid-template-columns: max-co
 pre { margin: 0; white-space: pre-wrap; font: .95rem/1.5 ui-monospace, monospace; } pre a, p a { text-decoration: underline; }
 iframe { width: 100%; height: 60vh; min-height: 20rem; border: 1px solid var(--line); border-radius: 6px; background: #fff; resize: vertical; color-scheme: light; }
 summary { cursor: pointer; min-height: 1.5rem; }
+label { display: block; font-weight: 600; } input, button { font: inherit; min-height: 2.75rem; padding: .4rem .8rem; border: 1px solid var(--soft); border-radius: 8px; background: var(--card); color: inherit; }
+input { display: block; width: 100%; margin: .35rem 0 .8rem; } button { cursor: pointer; font-weight: 600; } [role=alert] { font-weight: 600; }
 `;

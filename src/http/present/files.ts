@@ -5,19 +5,19 @@ const passiveTypes =
   /^(image\/(png|jpeg|gif|webp|bmp|tiff|heic)|audio\/[\w.+-]+|video\/[\w.+-]+|text\/(plain|csv|calendar)|message\/rfc822|application\/(pdf|zip|gzip|json|msword|rtf|vnd\.[\w.+-]+))$/;
 
 /**
- * A file for download. Never shown in place, never guessed at, and nothing in it may run: what came by mail is not trusted, neither its
- * type nor its name.
+ * The headers of a file for download. Never shown in place, never guessed at, and nothing in it may run: what came by mail is not trusted,
+ * neither its type nor its name.
  */
-export const fileReply = (file: { bytes: Buffer; contentType: string; filename: string }): Reply =>
-  reply({
-    bytes: file.bytes,
-    headers: {
-      "Content-Type": safeType(file.contentType),
-      "Content-Disposition": attachmentNamed(file.filename),
-      "X-Content-Type-Options": "nosniff",
-      "Content-Security-Policy": "default-src 'none'; sandbox",
-    },
-  });
+export const fileHeaders = (file: { contentType: string; filename: string }): Record<string, string> => ({
+  "Content-Type": safeType(file.contentType),
+  "Content-Disposition": attachmentNamed(file.filename),
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "default-src 'none'; sandbox",
+});
+
+/** Such a file as an answer. */
+export const fileReply = ({ bytes, ...file }: { bytes: Buffer; contentType: string; filename: string }): Reply =>
+  reply({ bytes, headers: fileHeaders(file) });
 
 /** The declared type without parameters if a browser does not execute it, else plain bytes. */
 export function safeType(declared: string): string {

@@ -34,6 +34,7 @@ async function presentMessage(blobs: Blobs, row: MessageRow): Promise<WireMessag
     authentication: shownAuthentication(whole.authentication),
     delivery_status: whole.delivery_status as WireMessage["delivery_status"],
     from_blocked_contact: whole.from_blocked_contact,
+    approval_link_removed: whole.approval_links === "removed",
     draft_id: whole.draft_id,
     attachments: await Promise.all(whole.attachments.map((attachment) => presentAttachment(blobs, attachment))),
     received_at: timestampOrNull(whole.received_at),

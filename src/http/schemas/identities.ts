@@ -20,6 +20,11 @@ const IdentityStatus = Type.Enum(["active", "disabled"]);
 const secret = Type.String({ minLength: 1, maxBytes: 2 * kilobyte });
 const masked = "Shown as **** and its last 4 characters; sending that back keeps the stored value.";
 
+const confirmCode = {
+  description:
+    "Each choice on an approval page also asks for the four digits that stand in the approval mail. While human approval is required, turning it off needs the scope write:approvals.",
+};
+
 /** How approvers are reached. Secrets are stored encrypted and shown masked. */
 export const ApprovalChannel = OneOfBy(
   "type",
@@ -77,6 +82,7 @@ export const Identity = Strict(
     require_human_approval: Type.Boolean(),
     send_on_channel_approval: Type.Boolean(),
     covered_recipients: Type.Array(Type.String()),
+    confirm_code: Type.Boolean(confirmCode),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -126,6 +132,7 @@ export const CreateIdentity = Strict(
     require_human_approval: Type.Boolean({ default: false }),
     send_on_channel_approval: Type.Boolean({ default: true }),
     covered_recipients: Type.Array(EmailAddress, { ...coveredRecipients, default: [] }),
+    confirm_code: Type.Boolean({ ...confirmCode, default: false }),
   },
   { title: "CreateIdentity" },
 );
@@ -141,6 +148,7 @@ export const UpdateIdentity = Strict(
     require_human_approval: Type.Optional(Type.Boolean()),
     send_on_channel_approval: Type.Optional(Type.Boolean()),
     covered_recipients: Type.Optional(Type.Array(EmailAddress, coveredRecipients)),
+    confirm_code: Type.Optional(Type.Boolean(confirmCode)),
   },
   { title: "UpdateIdentity" },
 );

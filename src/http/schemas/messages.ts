@@ -44,6 +44,10 @@ export const Message = Strict(
     from_blocked_contact: Type.Boolean({
       description: "True if the sender was blocked: the message was kept, but triggered nothing.",
     }),
+    approval_link_removed: Type.Boolean({
+      description:
+        "True if it had links by which approvers decide: they are closed, and shown as [approval link removed]. Its raw form and its attachments need the scope write:approvals.",
+    }),
     draft_id: Nullable(Uuid),
     attachments: Type.Array(Attachment),
     received_at: Nullable(Timestamp),

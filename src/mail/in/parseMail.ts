@@ -1,22 +1,14 @@
 import PostalMime, { type Attachment, type Email } from "postal-mime";
 import { extractReply, textOfHtml, withoutTags } from "./bodies.ts";
-import { cappedForParser } from "./capped.ts";
+import { cappedForParser, parserOptions } from "./capped.ts";
 import { isDeeperThan } from "./htmlDepth.ts";
+import { runsInMail } from "./links/mailRuns.ts";
 import { type ParsedAttachment, type ParsedMail, type ParseLimits, unreadableMail } from "./parsedMail.ts";
 import { storable, storableLine } from "./storable.ts";
 
 /** Deeper HTML costs every later reader (sanitisers, browsers) more than a letter is worth. */
 const maxHtmlDepth = 512;
-const maxMultipartDepth = 100;
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
-
-/** Of all parts together; more is refused. */
-const maxPartHeaderBytes = 256 * 1024;
-const options = {
-  maxNestingDepth: maxMultipartDepth,
-  maxHeadersSize: maxPartHeaderBytes,
-  forceRfc822Attachments: true,
-};
 
 /** Reads a mail. What the parser refuses comes back as unreadable; bounds of time and memory are the caller's (readerPool.ts). */
 export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<ParsedMail> {
@@ -26,17 +18,21 @@ export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<Parse
     const capped = cappedForParser(raw);
     cut = capped.cut;
     // Its buffer: of a view the parser makes a copy.
-    email = await PostalMime.parse(capped.bytes.buffer, options);
+    email = await PostalMime.parse(capped.bytes.buffer, parserOptions);
   } catch (error) {
     return unreadableMail(`the parser rejected it: ${storableLine(String((error as Error).message), 300)}`);
   }
   if (email.attachments.length > limits.maxAttachments) {
     return unreadableMail(`it has ${email.attachments.length} attachments: at most ${limits.maxAttachments} are read`);
   }
-  return { ...withBodies(email, limits), cut };
+  const { attachments, ...bodies } = bodiesOf(email, limits);
+  const shown = await runsInMail(bodies, attachments, cut !== null);
+  return { ...shown, attachments, unreadable: null, cut };
 }
 
-function withBodies(email: Email, limits: ParseLimits): ParsedMail {
+type Bodies = Pick<ParsedMail, "bodyText" | "bodyHtml" | "extractedText" | "attachments">;
+
+function bodiesOf(email: Email, limits: ParseLimits): Bodies {
   const attachments = email.attachments.map(toAttachment);
   const html = email.html ? storable(email.html) : null;
   const tangled = html !== null && isDeeperThan(html, maxHtmlDepth);
@@ -51,8 +47,6 @@ function withBodies(email: Email, limits: ParseLimits): ParsedMail {
     bodyHtml: htmlFits ? html : null,
     extractedText: bodyText === null ? "" : extractReply(bodyText),
     attachments,
-    unreadable: null,
-    cut: null,
   };
 }
 

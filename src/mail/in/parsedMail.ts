@@ -1,3 +1,5 @@
+import { type MailRuns, uncheckedRuns } from "./links/tokenRuns.ts";
+
 /** A mail as people read it. Everything is text that JSON and PostgreSQL can hold. */
 export type ParsedMail = {
   /** The whole text, quotes and signature included: what rules read. Made from the HTML if the mail has no text of its own. */
@@ -12,6 +14,8 @@ export type ParsedMail = {
   unreadable: string | null;
   /** What was left out because it is more than can be read, in one sentence; null if nothing was. */
   cut: string | null;
+  /** What may be the token of an approval link. */
+  links: MailRuns;
 };
 
 export type ParsedAttachment = {
@@ -39,4 +43,5 @@ export const unreadableMail = (reason: string): ParsedMail => ({
   attachments: [],
   unreadable: reason,
   cut: null,
+  links: uncheckedRuns,
 });

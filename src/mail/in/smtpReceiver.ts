@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { constants, randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Logger } from "pino";
 import { SMTPServer } from "smtp-server";
@@ -7,6 +7,7 @@ import { createMessageReader } from "./messageBody.ts";
 import type { Reception } from "./reception.ts";
 import { networksOf } from "./smtp/addresses.ts";
 import { type BudgetLimits, createBudget } from "./smtp/budget.ts";
+import type { Pem } from "./smtp/certificate.ts";
 import { createClients } from "./smtp/clients.ts";
 import { createReceive } from "./smtp/content.ts";
 import { createDoor } from "./smtp/door.ts";
@@ -51,14 +52,16 @@ export type SmtpReceiverOptions = {
   resolveMs?: number;
   /** Milliseconds `close` waits for what is under way (default 10,000). */
   closeMs?: number;
-  /** PEM; with them STARTTLS is offered. */
-  tls?: { key: string; cert: string };
+  /** With it STARTTLS is offered; it asks nobody for a certificate of theirs. */
+  tls?: Pem;
 };
 
 export type SmtpReceiver = {
   port: number;
   /** Why no mail is accepted; undefined if it is. */
   trouble(): string | undefined;
+  /** What connections that start TLS from now on are shown, in place of `tls`. */
+  useCertificate(pem: Pem): void;
   /** Takes no more connections or mail, finishes the mail already complete, then lets everybody go. */
   close(): Promise<void>;
 };
@@ -93,7 +96,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 
   const server = new SMTPServer({
     ...(options.name ? { name: options.name } : {}),
-    ...(options.tls ?? {}),
+    ...(options.tls && overTls(options.tls)),
     disabledCommands,
     disableReverseLookup: true,
     useXClient: options.xclient ?? false,
@@ -193,6 +196,7 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
   return {
     port,
     trouble: () => (server.server.listening ? undefined : "the mail receiver is not listening"),
+    useCertificate: (pem) => server.updateSecureContext(overTls(pem)),
     async close() {
       const closed = new Promise<void>((done) => server.close(done));
       door.close();
@@ -204,6 +208,13 @@ export async function createSmtpReceiver(options: SmtpReceiverOptions): Promise<
 }
 
 const usualBudget: BudgetLimits = { messages: 600, bytes: 500_000_000, windowMs: 600_000 };
+
+/** A client may not begin the costly handshake anew on a connection that it has. */
+const overTls = (pem: Pem) => ({
+  ...pem,
+  minVersion: "TLSv1.2" as const,
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+});
 
 const isAddress = (address: string): boolean => storableLine(address, 320) === address;
 

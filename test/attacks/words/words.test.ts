@@ -128,6 +128,8 @@ describe("words of others, wherever people read them", function () {
       show(`${mail}: text`, "text", text);
       show(`${mail}: html`, "html", html ?? "");
     }
+    const stop = /\/stop\/[\w.-]+/.exec((await approvalMails(service))[0]?.text ?? "")?.[0] as string;
+    show("the page that stops mail", "html", await page(stop));
     show("the outbox", "html", await page("/outbox"));
     for (const { id } of (await (await fetch(`${service.url}/outbox.json`)).json()) as { id: number }[]) {
       show(`/outbox/${id}`, "html", await page(`/outbox/${id}`));

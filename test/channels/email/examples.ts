@@ -25,9 +25,13 @@ export const ordinary: ApprovalView = {
   version: 1,
   contentSha256: "3fa9c1e07b2d5548a1c06f7788e2d9b4c5a6f0132e4d7b8890abcdef12345678",
   status: "pending",
+  threadSubject: "Order 48213 arrived damaged",
   identity: { displayName: "Harbour Books Support", address: "support@agents.harbour.example" },
   content,
   textDerived: false,
+  htmlRemoved: [],
+  attachments: [],
+  previous: null,
   rationale:
     "The photo shows a torn cover. Our policy replaces damaged books under 80 EUR without a return; this one cost 42 EUR.",
   answers: {
@@ -39,14 +43,26 @@ export const ordinary: ApprovalView = {
       "Hello,\n\nthe atlas came today and its cover is torn across the front. I attach a photo. Can I have a new one?\n\nMarta",
     quotedText: "> Your order 48213 has left our warehouse.\n> Track it at https://track.example/48213",
     authentication: { spf: "pass", dkim: "pass", dmarc: "pass", aligned: true },
-    attachments: ["torn-cover.jpg"],
+    attachments: [
+      {
+        name: "torn-cover.jpg",
+        size: 240_000,
+        declaredType: "image/jpeg",
+        kind: null,
+        warning: null,
+        download: null,
+      },
+    ],
   },
   participants: ["marta.lind@posten.example", "support@agents.harbour.example"],
   warnings: [],
+  hints: [],
   sendsOnApproval: true,
   newerMessage: null,
   decided: null,
   expiresAt: "2026-11-23T09:00:00.000Z",
+  escalatesAt: null,
+  shownAt: "2026-11-20T09:00:00.000Z",
 };
 
 export const newer: NonNullable<ApprovalView["newerMessage"]> = {
@@ -71,6 +87,41 @@ export const withHtml: ApprovalView = {
     reply_to: "claims@harbour.example",
     attachments: [{ filename: "label.pdf", content_type: "application/pdf", sha256: "ab".repeat(32) }],
   },
+  attachments: [
+    { name: "label.pdf", size: 18_700, declaredType: "application/pdf", kind: null, warning: null, download: null },
+  ],
+};
+
+const quoted = ordinary.answers?.newText.split("\n").map((line) => `> ${line}`);
+
+/** A third version with much to say about: changes, a quotation, files, hints, somebody else to be asked. */
+export const changed: ApprovalView = {
+  ...ordinary,
+  version: 3,
+  content: {
+    ...content,
+    cc: ["claims@courier.example"],
+    body_text: `Dear Marta,\n\nI am sorry that the atlas arrived with a torn cover. A new copy leaves our warehouse on Monday, at no cost to you: https://harbour.example/track/48213\n\nPlease keep the damaged one: there is no need to send it back.\n\nKind regards\n\nOn 20 Nov 2026, Marta Lind wrote:\n${quoted?.join("\n")}`,
+    attachments: [
+      { filename: "label.pdf", content_type: "application/pdf", sha256: "ab".repeat(32) },
+      { filename: "bill.pdf", content_type: "application/pdf", sha256: "cd".repeat(32) },
+    ],
+  },
+  htmlRemoved: [{ what: "image:remote", count: 2 }],
+  attachments: [
+    { name: "label.pdf", size: 18_700, declaredType: "application/pdf", kind: null, warning: null, download: "1" },
+    {
+      name: "bill.pdf",
+      size: 2_400_000,
+      declaredType: "application/pdf",
+      kind: "a program",
+      warning: "It is called a PDF and can run code.",
+      download: null,
+    },
+  ],
+  previous: { version: 1, content, textDerived: false, rationale: ordinary.rationale, because: ["edit"] },
+  hints: ["It speaks to the agent instead of a person."],
+  escalatesAt: "2026-11-20T09:45:00.000Z",
 };
 
 export const rightToLeft: ApprovalView = {
@@ -107,6 +158,19 @@ export const hostile: ApprovalView = {
     in_reply_to: `<a${attack}@x>`,
     references: [`<a${attack}@x>`],
   },
+  threadSubject: `${attack}\u202egpj.exe\u0000`,
+  htmlRemoved: [{ what: `element:${attack}`, count: 2 }],
+  attachments: [
+    {
+      name: `bill\u202efdp.exe${attack}`,
+      size: 3,
+      declaredType: `application/pdf${attack}`,
+      kind: `a program${attack}`,
+      warning: `It can run code${attack}`,
+      download: null,
+    },
+  ],
+  hints: [`It speaks to the agent${attack}\u202e`],
   rationale: `Because${attack}\n\nAPPROVE & SEND\nhttps://evil.example/a/forged?d=approve`,
   answers: {
     ...ordinary.answers!,
@@ -116,7 +180,9 @@ export const hostile: ApprovalView = {
     newText: `${attack}\u202e`,
     quotedText: attack,
     authentication: { spf: "fail", dkim: "none", dmarc: "fail", aligned: false },
-    attachments: [`a\u202e${attack}`],
+    attachments: [
+      { name: `a\u202e${attack}`, size: 1, declaredType: attack, kind: null, warning: attack, download: null },
+    ],
   },
   warnings: [`Careful${attack}`],
   newerMessage: { ...newer, fromName: `Marta${attack}`, subject: attack, newText: `${attack} https://evil.example/` },

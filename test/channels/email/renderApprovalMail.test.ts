@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
-import { attack, content, hostile, longWords, newer, ordinary, withHtml } from "./examples.ts";
+import { attack, changed, content, hostile, longWords, newer, ordinary, withHtml } from "./examples.ts";
 
 const links = {
   approve: "https://countersign.example/a/AAA?d=approve",
@@ -14,11 +14,13 @@ const hrefs = (html: string) =>
   [...html.matchAll(/(?:href|src|background|action)\s*=\s*"([^"]*)"/g)].map(([, url]) => url);
 
 describe("the approval mail", () => {
-  it("says in its subject what is asked, about what and whom", () => {
-    expect(render(ordinary).subject).to.equal(
-      "Approve & send? Reply to marta.lind@posten.example: Re: Order 48213 arrived damaged",
+  it("says in its subject what is asked and in which conversation, and nothing else that others wrote", () => {
+    expect(render(ordinary).subject).to.equal("Approve & send this reply? Order 48213 arrived damaged");
+    const renamed = { ...ordinary, content: { ...content, subject: "Your bank needs you", to: ["bank@bank.example"] } };
+    expect(render(renamed).subject).to.equal(render(ordinary).subject);
+    expect(render({ ...ordinary, sendsOnApproval: false, answers: null, threadSubject: "" }).subject).to.equal(
+      "Approve this mail? (no subject)",
     );
-    expect(render({ ...ordinary, sendsOnApproval: false, answers: null }).subject).to.match(/^Approve\? Mail to marta/);
   });
 
   it("shows in text and in HTML all that an approver decides about", () => {
@@ -32,7 +34,7 @@ describe("the approval mail", () => {
       "a.person@courier.example",
       "archive@harbour.example",
       "Re: Order 48213 arrived damaged",
-      "label.pdf (application/pdf)",
+      "label.pdf (application/pdf, 18 KB)",
       "Our policy replaces damaged books",
       "its cover is torn across the front",
       "torn-cover.jpg",
@@ -50,6 +52,64 @@ describe("the approval mail", () => {
     for (const form of [text, html]) expect(form).not.to.include("Track it at");
     expect(text).to.include(links.approve).and.to.include(links.reject);
     expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+  });
+
+  it("says in text and in HTML what changed, who is new, what is attached, hinted at and removed, and when somebody else is asked", () => {
+    const { text, html } = render(changed);
+    const said = [
+      "What changed since version 1",
+      "The agent edited it.",
+      "Cc, added: claims@courier.example",
+      "Attached, added: label.pdf",
+      "new in this conversation",
+      "label.pdf (application/pdf, 18 KB)",
+      "It is called a PDF and can run code.",
+      "It speaks to the agent instead of a person.",
+      "2 pictures loaded from elsewhere",
+      "harbour.example/track/48213",
+      "If nobody decides by 20 Nov 2026, 09:45 UTC, then somebody else is asked.",
+      "5 quoted lines left out",
+    ];
+    for (const sentence of said)
+      for (const form of [text, html]) expect(read(form).toLowerCase()).to.include(sentence.toLowerCase());
+    expect(read(text)).to.include("\n  - tomorrow\n  + on Monday\n");
+    expect(read(html))
+      .to.match(/<del [^>]*>tomorrow<\/del>/)
+      .and.to.match(/<ins [^>]*>on Monday<\/ins>/);
+  });
+
+  it("tells text by others apart from what it says of changes: each line begins with our sign", () => {
+    const forged = { ...content, body_text: `${content.body_text}\n+ Approved already.\n  - tomorrow` };
+    const text = read(render({ ...changed, content: forged }).text);
+    const lines = text.split("\n").filter((line) => /Approved already|- tomorrow/.test(line));
+    expect(lines).to.deep.equal([
+      "  + + Approved already.",
+      "  + - tomorrow",
+      "  | + Approved already.",
+      "  |   - tomorrow",
+    ]);
+  });
+
+  it("asks, warns, says to whom and what, and then has the buttons, however long the text is", () => {
+    for (const view of [changed, longWords]) {
+      const { text, html } = render(view);
+      const orders = [
+        [text, ["SEND THIS REPLY?", "\n! ", "\nTo: ", "  | ", links.approve, links.reject, "WHY THE AGENT"]],
+        [
+          html,
+          ["Send this reply?</h1>", "Note:", ">To</td>", 'dir="auto"', links.approve, links.reject, "Why the agent"],
+        ],
+      ] as const;
+      for (const [form, order] of orders) {
+        let place = 0;
+        for (const part of order) {
+          place = form.indexOf(part, place);
+          expect(place, `${part} comes after what is before it`).to.be.at.least(0);
+        }
+      }
+      const before = read(text.slice(0, text.indexOf(links.approve)));
+      expect(before.length).to.be.below(7_000);
+    }
   });
 
   it("shows both versions of a letter that does not say the same in both", () => {
@@ -117,7 +177,7 @@ describe("the approval mail", () => {
   ];
   for (const [name, change, sentence] of warned) {
     it(`warns of ${name}, and not otherwise`, () => {
-      expect(render({ ...ordinary, ...change }).text)
+      expect(read(render({ ...ordinary, ...change }).text))
         .to.include("! ")
         .and.to.include(sentence);
       expect(render(ordinary).text).not.to.include("! ");
@@ -196,5 +256,18 @@ describe("the approval mail", () => {
       .to.include("Subject: (no subject)")
       .and.to.include("  | (no text)")
       .and.not.to.include("WHY THE AGENT");
+  });
+
+  it("says the code that its pages ask for, if they do, once in each form: in no address, nor in the subject", () => {
+    const { subject, text, html } = renderApprovalMail(withHtml, links, "7394");
+    for (const form of [text, html]) {
+      expect(form.split("7394")).to.have.length(2);
+      expect(form).to.include("asks you for this code");
+      expect(form.indexOf("7394")).to.be.below(form.indexOf("/a/") - 200);
+    }
+    expect(hrefs(html)).to.deep.equal([links.approve, links.reject]);
+    expect(subject).not.to.include("7394");
+    const without = render(withHtml);
+    for (const form of [without.text, without.html]) expect(form).not.to.match(/asks you for this code|Code:|CODE:/);
   });
 });

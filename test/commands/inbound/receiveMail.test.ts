@@ -3,7 +3,7 @@ import { systemIds } from "#src/clock.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { nameId } from "#src/commands/domains/domainNames.ts";
 import { createStreamServices } from "#src/commands/handle.ts";
-import { addressHash } from "#src/commands/identities/identities.ts";
+import { addressHash } from "#src/commands/identities/addresses.ts";
 import { reception } from "#src/commands/inbound/receiveMail.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { readHeaders } from "#src/mail/in/headers.ts";

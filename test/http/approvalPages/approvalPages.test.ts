@@ -161,6 +161,65 @@ describe("approval pages", () => {
     });
   });
 
+  describe("fetching an attachment", () => {
+    const path = `/a/${token}/attachments`;
+    const bytes = Buffer.from("<script>");
+    beforeEach(() => {
+      pages.file = { name: "a.html", size: bytes.length, bytes: async () => bytes };
+    });
+
+    it("is a download of bytes, which a HEAD does not read", async () => {
+      const { status, body, headers } = await pages.get(`${path}/1`);
+      expect([status, body]).to.deep.equal([200, "<script>"]);
+      expect(headers.get("content-type")).to.equal("application/octet-stream");
+      expect(headers.get("content-disposition")).to.match(/^attachment; filename="a\.html"/);
+      expect(headers.get("content-security-policy")).to.equal("default-src 'none'; sandbox");
+      pages.file = { ...pages.file!, bytes: () => Promise.reject(new Error("read")) };
+      const head = await pages.get(`${path}/1`, "HEAD");
+      expect([head.status, head.body, head.headers.get("content-length")]).to.deep.equal([200, "", "8"]);
+      expect([pages.found, pages.decided, pages.errors]).to.deep.equal([[], [], []]);
+    });
+
+    it("shows where there is none what the link itself shows", async () => {
+      pages.file = null;
+      const answers: [Partial<LinkedApproval>, number, string][] = [
+        [{}, 404, "There is nothing here"],
+        [decided("sent"), 404, "There is nothing here"],
+        [{ superseded: true }, 409, "This draft changed: review the new version"],
+        [{ expiresAt: "2026-11-20T11:00:00.000Z" }, 410, "This link has expired"],
+      ];
+      for (const [view, status, title] of answers) {
+        pages.view = view;
+        const shown = await pages.get(`${path}/1`);
+        expect([shown.status, shown.title]).to.deep.equal([status, title]);
+        expect(shown.body).not.to.include("atlas");
+      }
+    });
+
+    it("counts a link that there is not, and asks for none that cannot be one", async () => {
+      for (const [address, counted] of [
+        [`/a/${"x".repeat(43)}/attachments/1`, 1],
+        [`/a/x/attachments/1`, 2],
+        [`${path}/2`, 2],
+      ] as const) {
+        const { status } = await pages.get(address);
+        expect([status, pages.unknown]).to.deep.equal([404, counted]);
+      }
+      expect(pages.fetched).to.deep.equal([
+        ["x".repeat(43), 1],
+        [token, 2],
+      ]);
+    });
+
+    it("knows no other methods", async () => {
+      for (const method of ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+        const { status, headers } = await pages.get(`${path}/1`, method);
+        expect([status, headers.get("allow")]).to.deep.equal([405, "GET, HEAD"]);
+      }
+      expect(pages.fetched).to.be.empty;
+    });
+  });
+
   describe("pressing a button", () => {
     it("decides once, with everything that is known of the press", async () => {
       const answer = await pages.post({
@@ -173,6 +232,7 @@ describe("approval pages", () => {
           token,
           decision: "reject",
           reason: "Two\nlines",
+          code: undefined,
           ip: "127.0.0.1",
           userAgent: "a browser",
           requestId: "request-1",
@@ -272,6 +332,67 @@ describe("approval pages", () => {
       });
       expect((await pages.get()).status).to.equal(200);
       expect(pages.decided).to.be.empty;
+    });
+  });
+
+  describe("a page that asks for a code", () => {
+    beforeEach(() => {
+      pages.view = { codeTriesLeft: 5 };
+    });
+    const press = async (decision: "approve" | "reject", fields: Record<string, string>) =>
+      pages.post({ decision, nonce: await pages.nonce(decision), ...fields });
+
+    it("has a labelled field for it beside each choice, and no other page has", async () => {
+      const { body } = await pages.get();
+      for (const choice of ["approve", "reject"]) {
+        const form = body.split("<form").find((part) => part.includes(`value="${choice}"`)) ?? "";
+        const field = /<input class="code"[^>]*>/.exec(form)?.[0] ?? "";
+        expect(field).to.include('name="code" inputmode="numeric" autocomplete="one-time-code"');
+        expect(field).to.include(`id="code-${choice}"`).and.not.include("value=");
+        expect(form).to.include(`<label for="code-${choice}">Code`);
+      }
+      pages.view = {};
+      expect((await pages.get()).body).not.to.match(/one-time-code|name="code"/);
+    });
+
+    it("hands on what was typed, without blanks, with either choice; an empty field is none", async () => {
+      for (const [typed, code] of [
+        ["4831", "4831"],
+        [" 48 31\u00a0\n", "4831"],
+        ["", undefined],
+        ["  \t", undefined],
+        ["0000", "0000"],
+        ["٤٨٣١", "٤٨٣١"],
+      ] as const) {
+        for (const decision of ["approve", "reject"] as const) {
+          await press(decision, { code: typed });
+          expect(pages.decided.pop()?.code, typed).to.equal(code);
+        }
+      }
+      const twice = `decision=approve&nonce=${await pages.nonce("approve")}&code=1&code=2`;
+      await pages.post(twice);
+      expect(pages.decided.pop()?.code).to.equal(undefined);
+    });
+
+    it("asks again where none was typed, and says how many tries are left where a wrong one was; neither stays in the page", async () => {
+      for (const [result, status, sentence] of [
+        [{ kind: "code_missing" }, 422, "Please type the four digits"],
+        [{ kind: "code_wrong", triesLeft: 4 }, 403, "4 tries are left"],
+        [{ kind: "code_wrong", triesLeft: 1 }, 403, "One try is left"],
+      ] as const) {
+        pages.result = async () => result;
+        const answer = await press("reject", { code: "4831", reason: "typed already" });
+        expect(answer.status).to.equal(status);
+        expect(answer.title).to.match(/^Not decided yet/);
+        expect(answer.body).to.include('role="alert"').and.include(sentence).and.include("typed already");
+        expect(answer.body).not.to.include("4831");
+        expect(nonceIn(answer.body, "reject")).not.to.equal("");
+      }
+    });
+
+    it("takes no press of another page, whatever its code", async () => {
+      const answer = await pages.post({ decision: "approve", nonce: "1.x", code: "4831" });
+      expect([answer.status, pages.decided]).to.deep.equal([403, []]);
     });
   });
 

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
-import type { DecideRequest, DecisionResult, LinkedApproval } from "#src/channels/approvalView.ts";
+import type { DecideRequest, DecisionResult, FetchedFile, LinkedApproval } from "#src/channels/approvalView.ts";
 import { approvalPages } from "#src/http/approvalPages/router.ts";
 import { ordinary } from "#test/channels/email/examples.ts";
 
@@ -14,6 +14,11 @@ export class ApprovalPagesServer {
   findFails: Error | undefined;
   now = new Date("2026-11-20T12:00:00Z");
   readonly found: string[] = [];
+  /** The first attachment; null where the link shows none. */
+  file: FetchedFile | null = null;
+  readonly fetched: [token: string, n: number][] = [];
+  /** How often an unknown link was counted. */
+  unknown = 0;
   readonly decided: DecideRequest[] = [];
   readonly errors: unknown[] = [];
   readonly server: Server;
@@ -36,6 +41,14 @@ export class ApprovalPagesServer {
         decide: async (request) => {
           this.decided.push(request);
           return this.result();
+        },
+        attachment: async (asked, n) => {
+          this.fetched.push([asked, n]);
+          if (this.findFails) throw this.findFails;
+          return asked === token ? (n === 1 ? this.file : null) : undefined;
+        },
+        countUnknown: async () => {
+          this.unknown += 1;
         },
         nonceKey: Buffer.alloc(32, 7),
         clock: { now: () => this.now },

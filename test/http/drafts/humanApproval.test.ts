@@ -1,5 +1,9 @@
 import { expect } from "chai";
-import { allScopes } from "#src/http/framework/keys/scopes.ts";
+import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
+import { sandboxDomainId } from "#src/commands/ids.ts";
+import { updateWorkspace } from "#src/commands/workspaces.ts";
+import { allScopes, defaultScopes } from "#src/http/framework/keys/scopes.ts";
+import { operator } from "#test/support/cause.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 
 describe("a workspace that requires human approval", function () {
@@ -74,6 +78,119 @@ describe("a workspace that requires human approval", function () {
     expect(named.status).to.equal(200);
   });
 
+  it("is not got round by an agent's key that its owner made without thinking of scopes", async () => {
+    const owner = workspace.ask;
+    const { json: made } = await owner("POST /v1/api-keys", {
+      json: { name: "agent" },
+      headers: { "Idempotency-Key": "the agent's" },
+    });
+    const ask: Workspace["ask"] = (line, options) => owner(line, { key: made.key, ...options });
+    expect(made.scopes).to.have.members(defaultScopes(allScopes)).and.not.include.members(["write:approvals"]);
+
+    // It makes no key, in whatever words, nor gets one that another was given.
+    for (const scopes of [undefined, [], ["write:approvals"], ["*"], ["write:*"], null]) {
+      const { status, json } = await ask("POST /v1/api-keys", { json: { name: "mine", scopes } });
+      expect([status, json.error], JSON.stringify(scopes)).to.deep.equal([401, "insufficient_scope"]);
+    }
+    const keeper = await owner("POST /v1/api-keys", { json: { name: "keeper", scopes: ["write:keys", "read:keys"] } });
+    const byKeeper = (json: object, headers = {}) =>
+      owner("POST /v1/api-keys", { key: keeper.json.key, json, headers });
+    for (const scopes of [["write:approvals"], ["read:keys", "write:approvals"], ["write:keys", "write:identities"]]) {
+      const { status, json } = await byKeeper({ name: "more", scopes });
+      expect([status, json.error, json.field]).to.deep.equal([422, "invalid_request", "scopes"]);
+    }
+    for (const scopes of [["WRITE:APPROVALS"], ["write:approvals "], ["*"], ["__proto__"], "write:keys", null]) {
+      const { status, json } = await byKeeper({ name: "odd", scopes });
+      expect([status, json.error], JSON.stringify(scopes)).to.deep.equal([422, "invalid_request"]);
+    }
+    expect((await byKeeper({ name: "less" })).json.scopes).to.deep.equal(["read:keys"]);
+    const repeated = await byKeeper({ name: "agent" }, { "Idempotency-Key": "the agent's" });
+    expect([repeated.status, repeated.json.error]).to.deep.equal([422, "idempotency_mismatch"]);
+
+    // It makes identities, and none of them is less protected.
+    const domain_id = (await ask("GET /v1/domains")).json.data[0].id;
+    const loose = {
+      ...{ domain_id, local_part: "loose", display_name: "Loose", can_send_cold: true },
+      ...{ auto_approve_replies: true, require_human_approval: false, send_on_channel_approval: true },
+    };
+    const named = [
+      { approval_channel: approver("agent@own.example") },
+      { secondary_approval_channel: approver("agent@own.example") },
+      { covered_recipients: ["eve@x.example"] },
+    ];
+    for (const channel of named) {
+      const { status, json } = await ask("POST /v1/identities", { json: { ...loose, ...channel } });
+      expect([status, json.error], JSON.stringify(channel)).to.deep.equal([401, "insufficient_scope"]);
+    }
+    const own = (await ask("POST /v1/identities", { json: loose })).json;
+    const off = [{ require_human_approval: false }, { require_human_approval: false, name: "Ours" }];
+    for (const [line, json] of [
+      ...named.map((channel) => [`PATCH /v1/identities/${own.id}`, channel] as const),
+      ...off.map((changes) => ["PATCH /v1/workspaces/me", changes] as const),
+      [`DELETE /v1/identities/${own.id}`, undefined] as const,
+    ]) {
+      const { status, json: answer } = await ask(line, { json });
+      expect([status, answer.error], `${line} ${JSON.stringify(json)}`).to.deep.equal([401, "insufficient_scope"]);
+    }
+    const mailed = { identity_id: own.id, to: ["ann@customer.example"], subject: "Hello", body_text: "Hello" };
+    const sent = await ask("POST /v1/emails/send", { json: mailed });
+    expect([sent.status, sent.json.status]).to.deep.equal([202, "pending"]);
+    for (const verb of ["approve", "send"]) {
+      const { status, json } = await ask(`POST /v1/drafts/${sent.json.draft_id}/${verb}`);
+      expect([status, json.error], verb).to.deep.equal([422, "human_approval_required"]);
+    }
+    expect((await owner("GET /v1/workspaces/me")).json).to.include({ require_human_approval: true, name: "Test" });
+  });
+
+  describe("turned on while a change is on its way", () => {
+    /** The service's commands for somebody whose look at the workspace is followed by the switch. */
+    async function overtaken() {
+      const { id: workspaceId } = await service.workspace();
+      const identity = await service.identity(workspaceId, { approvalChannel: approver("boss@x.example") });
+      let turned = false;
+      const { workspaces } = service.deps;
+      const load: typeof workspaces.load = async (id) => {
+        const loaded = await workspaces.load(id);
+        if (!turned) {
+          turned = true;
+          await updateWorkspace(service.deps, { workspaceId, requireHumanApproval: true }, operator(workspaceId));
+        }
+        return loaded;
+      };
+      return { workspaceId, identity, deps: { ...service.deps, workspaces: { ...workspaces, load } } };
+    }
+    const refusal = (work: Promise<unknown>) =>
+      work.then(
+        () => "done",
+        ({ code }) => code,
+      );
+    const channel = { approvalChannel: approver("agent@own.example") };
+
+    it("keeps the channel of an identity", async () => {
+      const { workspaceId, identity, deps } = await overtaken();
+      const change = { workspaceId, identityId: identity.id, changes: channel, mayLoosen: false };
+      expect(await refusal(updateIdentity(deps, change, operator(workspaceId)))).to.equal("insufficient_scope");
+      const { state } = await deps.identities.load(identity.id);
+      expect(state.approvalChannel).to.deep.equal(approver("boss@x.example"));
+    });
+
+    it("keeps an identity from being deleted", async () => {
+      const { workspaceId, identity, deps } = await overtaken();
+      const deletion = { workspaceId, identityId: identity.id, mayLoosen: false };
+      expect(await refusal(deleteIdentity(deps, deletion, operator(workspaceId)))).to.equal("insufficient_scope");
+    });
+
+    it("lets nobody name approvers of a new one", async () => {
+      const { workspaceId, deps } = await overtaken();
+      const domainId = sandboxDomainId(workspaceId);
+      const wanted = { workspaceId, domainId, localPart: "overtaken", displayName: "Own" };
+      const named = createIdentity(deps, { ...wanted, ...channel }, operator(workspaceId));
+      expect(await refusal(named)).to.equal("insufficient_scope");
+      // The address is still to be had.
+      expect(await refusal(createIdentity(deps, wanted, operator(workspaceId)))).to.equal("done");
+    });
+  });
+
   it("tells the old approvers when they are replaced, and every approver once when it is turned off", async () => {
     const channels = {
       approvalChannel: approver("boss@x.example"),
@@ -87,7 +204,8 @@ describe("a workspace that requires human approval", function () {
         if (subject.test(caught.subject)) to.push(...caught.envelope.to);
       return to.sort();
     };
-    await until(async () => (await toldTo(/^Approval settings of .* changed$/)).includes("boss@x.example"));
+    // A subject has no address that a tenant chose.
+    await until(async () => (await toldTo(/^Approval settings changed$/)).includes("boss@x.example"));
     const off = await workspace.ask("PATCH /v1/workspaces/me", { json: { require_human_approval: false } });
     expect(off.json.require_human_approval).to.equal(false);
     const waived = /^Human approval is no longer required$/;

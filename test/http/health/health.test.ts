@@ -21,7 +21,8 @@ describe("/readyz", function () {
   this.timeout(60_000);
   let service: InProcess;
   before(async () => {
-    service = await startInProcess({ LOG_LEVEL: "silent" });
+    const names = { PUBLIC_URL: "https://countersign.example", ALLOWED_HOSTS: "second.example" };
+    service = await startInProcess({ LOG_LEVEL: "silent", ...names });
   });
   after(() => service.stop());
 
@@ -41,6 +42,32 @@ describe("/readyz", function () {
   it("is told to a person at /, with the way to the docs and the outbox", async () => {
     const text = await (await fetch(service.url)).text();
     expect(text).to.include("<h1>Ready</h1>").and.to.include('href="/docs"').and.to.include('href="/outbox"');
+  });
+
+  it("is there for a stranger's name that leads to this machine, as pages are not: their browser would be read in", async () => {
+    const { port } = new URL(service.url);
+    const asked = async (path: string, host: string) =>
+      Number(
+        (await rawExchange(Number(port), `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).slice(
+          9,
+          12,
+        ),
+      );
+    for (const path of [
+      "/",
+      "/docs",
+      "/openapi.json",
+      "/outbox",
+      "/outbox.json",
+      "/outbox/1/raw",
+      "/a/some-token-of-a-mail",
+    ]) {
+      expect(await asked(path, `rebound.example:${port}`), path).to.equal(421);
+      expect(await asked(path, "localhost"), path).to.be.oneOf([200, 404]);
+      expect(await asked(path, "countersign.example"), path).to.be.oneOf([200, 404]);
+      expect(await asked(path, "second.example"), path).to.be.oneOf([200, 404]);
+    }
+    for (const path of ["/healthz", "/readyz", "/metrics"]) expect(await asked(path, "rebound.example")).to.equal(200);
   });
 
   it("calls read models stuck that are behind and move no further, whoever writes them", async () => {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls";
 
 /** A sender that says exactly what it is told to, byte for byte. */
 export type Sender = {
@@ -21,6 +22,28 @@ export type Sender = {
 export async function startSender(port: number, first = "", localAddress = "127.0.0.1"): Promise<Sender> {
   const socket = connect({ port, host: "127.0.0.1", localAddress });
   if (first !== "") socket.write(first);
+  const sender = speakingOn(socket);
+  return { ...sender, greeting: await sender.reply() };
+}
+
+/**
+ * Starts TLS on a sender's connection and goes on in it; `after` is written behind the command in the same piece, unencrypted. Rejects where the
+ * receiver refuses it or the handshake fails.
+ */
+export async function startTls(
+  sender: Sender,
+  { after = "", ...options }: ConnectionOptions & { after?: string } = {},
+): Promise<Omit<Sender, "greeting"> & { tls: TLSSocket }> {
+  const answer = sender.reply();
+  await sender.write(`STARTTLS\r\n${after}`);
+  if (!(await answer).startsWith("220")) throw new Error(await answer);
+  sender.socket.removeAllListeners("data");
+  const tls = connectTls({ socket: sender.socket, rejectUnauthorized: false, ...options });
+  await once(tls, "secureConnect");
+  return { ...speakingOn(tls), tls };
+}
+
+function speakingOn(socket: Socket): Omit<Sender, "greeting"> {
   const closed = once(socket, "close");
   const waiting: { resolve(reply: string): void; reject(error: Error): void }[] = [];
   const replies: string[] = [];
@@ -54,7 +77,7 @@ export async function startSender(port: number, first = "", localAddress = "127.
   const write = async (bytes: string | Buffer) => {
     if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), closed]);
   };
-  const sender: Omit<Sender, "greeting"> = {
+  return {
     reply,
     write,
     async say(line) {
@@ -65,7 +88,6 @@ export async function startSender(port: number, first = "", localAddress = "127.
     closed,
     socket,
   };
-  return { ...sender, greeting: await reply() };
 }
 
 /** The dialogue up to the go-ahead for the content. */

@@ -1,0 +1,50 @@
+import type { Blobs } from "#src/blobs/blobs.ts";
+import type { AttachmentFact } from "../approvalView.ts";
+import { fileWarning } from "./fileWarning.ts";
+import { foundKind, type LookedAt, lookedAtBytes } from "./foundKind.ts";
+
+/** A file that would be sent along, as its content names it. */
+type Attached = { filename: string; content_type: string; sha256: string };
+
+type StoredBytes = Pick<Blobs, "size" | "part">;
+
+/**
+ * What an approver is told of the files that would be sent along, in their order. Of each, a beginning and an end are read, one file
+ * after the other, however large they are.
+ */
+export async function attachmentFacts(blobs: StoredBytes, files: readonly Attached[]): Promise<AttachmentFact[]> {
+  const facts: AttachmentFact[] = [];
+  for (const { filename: name, content_type: declaredType, sha256 } of files) {
+    const looked = await lookAt(blobs, sha256);
+    const found = looked && (await foundKind(looked));
+    const warning = fileWarning({ name, declaredType }, found);
+    facts.push({
+      name,
+      size: looked?.size ?? null,
+      declaredType,
+      kind: found?.kind?.name ?? null,
+      warning,
+      download: null,
+    });
+  }
+  return facts;
+}
+
+/** The same of the files of a message that came in, by what it says of them: nobody is sent these, so their bytes are not read. */
+export const receivedFacts = (
+  files: readonly { filename: string; contentType: string; sizeBytes: number | null }[],
+): AttachmentFact[] =>
+  files.map(({ filename: name, contentType: declaredType, sizeBytes: size }) => {
+    const warning = fileWarning({ name, declaredType }, null);
+    return { name, size, declaredType, kind: null, warning, download: null };
+  });
+
+/** Null if its bytes are not there. */
+async function lookAt(blobs: StoredBytes, sha256: string): Promise<LookedAt | null> {
+  const size = await blobs.size(sha256);
+  if (size === undefined) return null;
+  const beginning = (await blobs.part(sha256, { from: 0, count: lookedAtBytes })) ?? Buffer.alloc(0);
+  if (size <= lookedAtBytes) return { size, beginning, end: beginning };
+  const end = (await blobs.part(sha256, { from: size - lookedAtBytes, count: lookedAtBytes })) ?? Buffer.alloc(0);
+  return { size, beginning, end };
+}

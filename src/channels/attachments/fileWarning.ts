@@ -1,0 +1,93 @@
+import { shortLine } from "#src/html/visible.ts";
+import { endingsOf, trickIn } from "./fileNames.ts";
+import type { Found } from "./foundKind.ts";
+import { type Danger, type Kind, kindOfEnding, kindOfType, plainText, zipArchive } from "./kinds.ts";
+
+/** A file as its author describes it. */
+export type Described = { name: string; declaredType: string };
+
+/**
+ * What to warn of in a file, in sentences; null if there is nothing. `found`: what its bytes are; null where nobody looked at them, so that
+ * its name and its declared type are held against each other alone.
+ */
+export function fileWarning(file: Described, found: Found | null): string | null {
+  const endings = endingsOf(file.name);
+  const byName = kindOfEnding(endings.last);
+  const byType = kindOfType(file.declaredType);
+  const sentences = [
+    dangerIn([surely(found?.kind, byName), byName, found?.kind && byType?.danger === "archive" ? null : byType]),
+    holdings(found),
+    trickIn(file.name),
+    twoEndings(endings, byName),
+    found === null ? twoClaims({ endings, byName, byType }, file) : difference({ found, byName, byType }, file),
+  ];
+  return sentences.filter((sentence) => sentence !== undefined).join(" ") || null;
+}
+
+/** A ZIP archive of which no more is known is no archive to its reader where its name says it is a document. */
+const surely = (found: Kind | null | undefined, byName: Kind | undefined): Kind | null | undefined =>
+  found === zipArchive && byName && fits(found, byName) ? byName : found;
+
+const warnings: Record<Danger, string> = {
+  program: "It is a program: it runs when it is opened.",
+  script: "It is a script: its code can run when it is opened.",
+  shortcut: "It is a shortcut: it can start a program, or open any address, when it is opened.",
+  macros: "It can have macros: code that can run when it is opened.",
+  oldOffice: "It is an Office file of the older kind, which can have macros: code that can run when it is opened.",
+  page: "It opens in a browser, where it can run scripts and look like any web site.",
+  diskImage: "It is a disk image: programs can be inside.",
+  archive: "It is an archive: programs can be inside.",
+};
+
+/** The worst that its bytes, its name or its declared type say. */
+function dangerIn(said: (Kind | null | undefined)[]): string | undefined {
+  const dangers = new Set(said.map((kind) => kind?.danger));
+  const worst = (Object.keys(warnings) as Danger[]).find((danger) => dangers.has(danger));
+  return worst && warnings[worst];
+}
+
+const holdings = (found: Found | null): string | undefined =>
+  found && found.holds.length > 0
+    ? `Inside is what can run code: ${found.holds.map((name) => `“${name}”`).join(", ")}.`
+    : undefined;
+
+/** An archive of a text often has two endings, and what is opened is the archive. */
+function twoEndings({ last, before }: { last: string; before: string }, byName: Kind | undefined): string | undefined {
+  const misleads = byName?.danger !== undefined && byName.danger !== "archive" && kindOfEnding(before) !== undefined;
+  return misleads && last !== before
+    ? `Its name has two endings: only the last one, .${shortLine(last, 20)}, counts, and some programs hide it.`
+    : undefined;
+}
+
+type Claims = { byName: Kind | undefined; byType: Kind | undefined };
+
+function difference({ found, byName, byType }: Claims & { found: Found }, file: Described): string | undefined {
+  const { kind } = found;
+  const claims = [
+    !agrees(kind, byType) && `it is declared as ${shortLine(file.declaredType, 80)}`,
+    !agrees(kind, byName) && `its name ends in .${shortLine(endingsOf(file.name).last, 20)}`,
+  ].filter((claim) => claim !== false);
+  if (claims.length === 0) return undefined;
+  const looks = kind ? `Its bytes are those of another kind of file (${kind.name})` : "Its bytes do not look like it";
+  return `${looks}: ${claims.join(", and ")}.`;
+}
+
+function twoClaims({ endings, byName, byType }: Claims & { endings: { last: string } }, file: Described) {
+  const agree = !byName || !byType || fits(byName, byType) || fits(byType, byName) || (byName.isText && byType.isText);
+  return agree
+    ? undefined
+    : `Its name ends in .${shortLine(endings.last, 20)}, but it is declared as ${shortLine(file.declaredType, 80)}.`;
+}
+
+/** Whether bytes of this kind can be what is claimed. A claim that says nothing is never wrong. */
+function agrees(found: Kind | null, claimed: Kind | undefined): boolean {
+  if (claimed === undefined) return true;
+  if (found === null) return !claimed.isText && !claimed.isAlwaysKnown;
+  return fits(found, claimed) || (found === plainText && claimed.isText === true);
+}
+
+/** Whether a file of this kind can be what the other kind is. */
+const fits = (kind: Kind, other: Kind): boolean =>
+  kind === other ||
+  other.endings.some((ending) => kind.endings.includes(ending)) ||
+  other.types.some((type) => kind.types.includes(type));

@@ -1,0 +1,63 @@
+import { shortLine } from "#src/html/visible.ts";
+import { endingsOf } from "./fileNames.ts";
+import {
+  diskImage,
+  type Kind,
+  kindOfEnding,
+  kindOfFound,
+  macroFile,
+  packedKind,
+  plainZip,
+  zipArchive,
+} from "./kinds.ts";
+import { libraryKind } from "./libraryKind.ts";
+import { textKind } from "./textKind.ts";
+import { zipNames } from "./zipNames.ts";
+
+/** As many bytes as are looked at, at the beginning of a file and, where that says more, at its end. */
+export const lookedAtBytes = 64 * 1024;
+
+/** What is looked at of a file. */
+export type LookedAt = { size: number; beginning: Buffer; end: Buffer };
+
+/** What a file is by its bytes: null if they tell nothing. `holds`: the names of what it holds that can run code, the first few. */
+export type Found = { kind: Kind | null; holds: string[] };
+
+/** Finds out what a file is; nothing is believed of its name and its declared type. */
+export async function foundKind(file: LookedAt): Promise<Found> {
+  if (isDiskImage(file)) return found(diskImage);
+  const text = textKind(file.beginning);
+  const known = await libraryKind(file.beginning);
+  // Two letters are enough for the library to see a program or a picture, and no such file is all text.
+  if (!known || (text && !inWords.has(known.ending))) return found(text ?? null);
+  if (file.beginning.toString("latin1", 0, 4) !== "PK\x03\x04") return found(kindOfFound(known));
+  return packed(kindOfFound(known), zipNames(file));
+}
+
+/** What can be all text and is known by its first words. */
+const inWords = new Set(["pdf", "rtf", "ps", "eps", "ics", "vcf", "vtt", "reg", "pgp", "stl"]);
+
+const found = (kind: Kind | null): Found => ({ kind, holds: [] });
+
+/** Many formats are ZIP archives: what is inside tells them apart. */
+function packed(kind: Kind, names: string[] | null): Found {
+  if (names?.some((name) => /(^|\/)vbaproject\.bin$/i.test(name))) return found(macroFile);
+  if (kind !== zipArchive || names === null) return found(kind);
+  const inside = packedKind(names);
+  if (inside) return found(inside);
+  const running = names.filter((name) => kindOfEnding(endingsOf(name).last)?.danger !== undefined);
+  return { kind: plainZip, holds: running.slice(0, 3).map((name) => shortLine(name, 60)) };
+}
+
+const signatures: [at: number, bytes: string][] = [
+  [0, "vhdxfile"],
+  [0, "conectix"],
+  [0, "KDMV"],
+  [0, "MSWIM\0\0\0"],
+  [32_769, "CD001"],
+  [32_769, "BEA01"],
+];
+
+const isDiskImage = ({ beginning, end }: LookedAt): boolean =>
+  signatures.some(([at, bytes]) => beginning.toString("latin1", at, at + bytes.length) === bytes) ||
+  ["koly", "conectix"].some((bytes) => end.toString("latin1", end.length - 512).startsWith(bytes));

@@ -1,0 +1,25 @@
+import { visibleLine } from "#src/html/visible.ts";
+import type { AttachmentFact } from "../approvalView.ts";
+
+/** A file that would be sent along, fit to be shown. */
+export type Attachment = AttachmentFact & {
+  /** Its type and size in words. */
+  description: string;
+};
+
+export const attachmentsShown = (facts: readonly AttachmentFact[]): Attachment[] =>
+  facts.map((fact) => {
+    const declaredType = visibleLine(fact.declaredType);
+    const kind = fact.kind === null ? null : visibleLine(fact.kind);
+    const type = kind === null || kind === declaredType ? declaredType : `${declaredType}, its bytes: ${kind}`;
+    const description = fact.size === null ? type : `${type}, ${readableSize(fact.size)}`;
+    const warning = fact.warning === null ? null : visibleLine(fact.warning);
+    return { ...fact, name: visibleLine(fact.name), declaredType, kind, warning, description };
+  });
+
+/** Bytes as people read them: "640 bytes", "18 KB", "2.4 MB". */
+export function readableSize(bytes: number): string {
+  if (bytes < 1024) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  if (bytes < 1024 * 1024) return `${Math.round(bytes / 1024)} KB`;
+  return `${(bytes / (1024 * 1024)).toFixed(1)} MB`;
+}

@@ -1,0 +1,27 @@
+import { readableTime } from "#src/html/times.ts";
+import type { ApprovalView } from "../approvalView.ts";
+
+/** When somebody else is asked. `left`: how long that is from when the card was made, in words. */
+export type Escalation = { at: string; left: string; sentence: string };
+
+/** Null if nobody else would be asked, and once that time has come. */
+export function escalationOf({
+  escalatesAt: at,
+  shownAt,
+}: Pick<ApprovalView, "escalatesAt" | "shownAt">): Escalation | null {
+  if (at === null) return null;
+  const ms = Date.parse(at) - Date.parse(shownAt);
+  if (!(ms > 0)) return null;
+  return { at, left: duration(ms), sentence: `If nobody decides by ${readableTime(at)}, then somebody else is asked.` };
+}
+
+/** Rounded down, so that nobody counts on time that is not there. */
+function duration(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return "less than a minute";
+  if (minutes < 120) return counted(minutes, "minute");
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? counted(hours, "hour") : counted(Math.floor(hours / 24), "day");
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

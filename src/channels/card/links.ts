@@ -1,0 +1,97 @@
+import { getDomain, parse } from "tldts";
+import { targetKey, withoutTargets } from "#src/html/compare/targets.ts";
+import { readTokens } from "#src/html/reduce/tokens.ts";
+import { visible, visibleLine } from "#src/html/visible.ts";
+import type { Letter } from "../letter.ts";
+
+/**
+ * Where a link of the letter leads. `text`: what readers see in its place; null where they see the target itself. `names`: the host that the
+ * text names, or that the target pretends to have, if the link leads to another; else null.
+ */
+export type Link = { target: string; text: string | null; host: string; names: string | null };
+
+/** Every link of a letter, those that lead elsewhere than they say first; each pair of text and target once. */
+export function linksOf({ html, text }: Letter): Link[] {
+  const formatted = html === null || html === "unreadable" ? [] : linksInHtml(html.sanitised);
+  const known = new Set(formatted.flatMap(({ target, shown }) => [targetKey(target), targetKey(shown)]));
+  const inText = withoutTargets(visible(text), known).keys.filter((key) => !known.has(key));
+  const links = [...formatted, ...inText.map((key) => ({ target: key, shown: "" }))].map(linkOf);
+  const unique = new Map(links.map((link) => [JSON.stringify([link.target, link.text]), link]));
+  return [...unique.values()].sort((a, b) => Number(b.names !== null) - Number(a.names !== null));
+}
+
+type Found = { target: string; shown: string };
+
+/** Sanitised HTML has a span for each link (src/html/sanitise.ts). */
+function linksInHtml(sanitised: string): Found[] {
+  const found: Found[] = [];
+  const open: (Found | null)[] = [];
+  readTokens(sanitised, {
+    open({ name, attributes }) {
+      if (name === "br" || name === "hr") return;
+      const target = name === "span" ? attributes.find((one) => one.name === "data-href")?.value : undefined;
+      const link = target === undefined ? null : { target, shown: "" };
+      if (link) found.push(link);
+      open.push(link);
+    },
+    close: () => void open.pop(),
+    text(_source, text) {
+      for (const link of open) if (link) link.shown += text;
+    },
+    comment() {},
+    doctype() {},
+  });
+  return found;
+}
+
+function linkOf({ target, shown }: Found): Link {
+  const text = visibleLine(shown);
+  const host = hostOf(target);
+  const named = pretendedHost(target) ?? hostNamedIn(text);
+  const isOther = named !== null && host !== "" && !isSameSite(named, host);
+  const isOwn = text === "" || targetKey(text) === targetKey(target);
+  return {
+    target: visibleLine(target),
+    text: isOwn ? null : text,
+    host: visibleLine(host),
+    names: isOther ? visibleLine(named) : null,
+  };
+}
+
+/** "" for a number to call and for what is no target at all. */
+function hostOf(target: string): string {
+  const address = /^mailto:([^?]*)/i.exec(target.trim())?.[1];
+  if (address !== undefined) return foldedHost(address.slice(address.lastIndexOf("@") + 1));
+  if (/^tel:/i.test(target.trim())) return "";
+  return foldedHost(urlOf(target)?.hostname ?? "");
+}
+
+const urlOf = (target: string): URL | undefined => {
+  const whole = /^[a-z][a-z0-9+.-]*:/i.test(target.trim()) ? target.trim() : `https://${target.trim()}`;
+  return URL.canParse(whole) ? new URL(whole) : undefined;
+};
+
+/** `https://bank.example@evil.example/` leads to evil.example. */
+function pretendedHost(target: string): string | null {
+  const username = /^mailto:/i.test(target.trim()) ? "" : (urlOf(target)?.username ?? "");
+  return hostNamedIn(username.replace(/%2e/gi, "."));
+}
+
+/** The first web address, mail address or host that a text names. `node.js` is none: no domain ends so. */
+function hostNamedIn(text: string): string | null {
+  const named = /(https?:\/\/|@|\bwww\.)?((?:[\p{L}\p{N}][\p{L}\p{N}-]{0,62}\.){1,8}\p{L}[\p{L}\p{N}-]{1,62})/giu;
+  for (const [, sign, name = ""] of text.matchAll(named)) {
+    const host = foldedHost(name);
+    if (sign !== undefined || parse(host).isIcann) return host;
+  }
+  return null;
+}
+
+/** Lower case, and letters beyond ASCII as the DNS writes them, so that two spellings of a host are the same. */
+const foldedHost = (host: string): string =>
+  host !== "" && URL.canParse(`http://${host}/`) ? new URL(`http://${host}/`).hostname : host.toLowerCase();
+
+/** `www.bank.example` and `bank.example` belong to one owner; two customers of a hosting company do not. */
+const isSameSite = (a: string, b: string): boolean => a === b || siteOf(a) === siteOf(b);
+
+const siteOf = (host: string): string => getDomain(host, { allowPrivateDomains: true }) ?? host;

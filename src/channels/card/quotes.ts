@@ -1,0 +1,57 @@
+import { textOfSanitised } from "#src/html/textOfHtml.ts";
+import type { AnsweredMessage } from "../approvalView.ts";
+import type { Writing } from "./reviewCard.ts";
+
+type Around = { signature: string; answers: Pick<AnsweredMessage, "newText" | "quotedText"> | null };
+
+/**
+ * Folds what a letter quotes below its new text, its signature aside. Only words that the answered message really has are folded: whatever
+ * else stands behind `>` would be sent as well, and is the agent's own.
+ */
+export function foldQuote(letter: string, { signature, answers }: Around): Writing {
+  const whole = letter.trim();
+  if (answers === null) return { text: whole, folded: "" };
+  const end = endOfBody(whole, signature);
+  const lines = whole.slice(0, end).trimEnd().split("\n");
+  const first = lines.findLastIndex((line) => line.trim() !== "" && !isQuoted(line)) + 1;
+  const quoted = lines.slice(first).join("\n").trim();
+  const isTheirs = words(`${answers.newText}\n${answers.quotedText}`).includes(words(quoted));
+  if (quoted === "" || !isTheirs) {
+    return { text: whole, folded: "" };
+  }
+  const text = [lines.slice(0, first).join("\n").trimEnd(), whole.slice(end).trim()];
+  return { text: text.filter((part) => part !== "").join("\n\n"), folded: quoted };
+}
+
+/**
+ * The last quotation of sanitised HTML, folded where its words are those that `foldQuote` folded in its text: a reader opens it with one press,
+ * and needs no script for it.
+ */
+export function foldBlockquote(sanitised: string, folded: string): string {
+  const quotes = [...sanitised.matchAll(/<(\/?)blockquote\b[^>]*>/g)];
+  const last = quotes.at(-1);
+  if (folded === "" || last?.[1] !== "/") return sanitised;
+  let depth = 0;
+  const first = quotes.findLast(([, slash]) => {
+    depth += slash === "/" ? 1 : -1;
+    return depth === 0;
+  });
+  if (!first) return sanitised;
+  const end = last.index + last[0].length;
+  const quotation = sanitised.slice(first.index, end);
+  if (words(textOfSanitised(quotation)) !== words(folded)) return sanitised;
+  return `${sanitised.slice(0, first.index)}<details><summary>Show the quoted text</summary>${quotation}</details>${sanitised.slice(end)}`;
+}
+
+/** Where the signature begins, with the line that parts it from the rest. */
+function endOfBody(whole: string, signature: string): number {
+  const own = signature.trim();
+  if (own === "" || !whole.endsWith(own)) return whole.length;
+  const before = whole.slice(0, whole.length - own.length);
+  return before.replace(/\n-- ?\n\s*$/, "\n").length;
+}
+
+const isQuoted = (line: string): boolean => /^\s*>/.test(line);
+
+/** Its words in one line, a blank around each, without the marks of quotes. */
+const words = (text: string): string => ` ${text.replace(/^[ \t]*(?:>[ \t]?)+/gm, "").trim()} `.replace(/\s+/g, " ");

@@ -1,0 +1,143 @@
+import { visible, visibleLine } from "#src/html/visible.ts";
+import { type AnsweredMessage, type ApprovalView, approveLabel, type NewerMessage } from "../approvalView.ts";
+import { approvalWarnings } from "../approvalWarnings.ts";
+import { type Letter, letterOf } from "../letter.ts";
+import { type Attachment, attachmentsShown } from "./attachments.ts";
+import { type Changes, changesSince } from "./changes.ts";
+import { type Escalation, escalationOf } from "./escalation.ts";
+import { type Field, fieldsOf } from "./fields.ts";
+import { type Link, linksOf } from "./links.ts";
+import { named } from "./names.ts";
+import { foldBlockquote, foldQuote } from "./quotes.ts";
+import { removedInWords } from "./removed.ts";
+import { type Proof, proofOf } from "./senderProof.ts";
+
+/** What somebody wrote, with line breaks. `folded`: what is quoted below it, for those who ask for it; "" if nothing. */
+export type Writing = { text: string; folded: string };
+
+/** A message of the conversation. */
+export type Said = Writing & { fromName: string | null; fromEmail: string; subject: string; receivedAt: string };
+
+/** What recipients would read. */
+export type CardLetter = {
+  fields: Field[];
+  /** As programs without HTML show it. */
+  plain: Writing;
+  /** As text, what programs with HTML show, and the sanitised HTML itself; null if the draft has none that can be shown. */
+  formatted: (Writing & { sanitised: string; pictures: ReadonlyMap<string, string> }) | null;
+  /** It has HTML, which is too large or too deep to be shown. */
+  isUnreadable: boolean;
+  /** The two do not say the same: both have to be read. */
+  differs: boolean;
+  links: Link[];
+  attachments: Attachment[];
+  /** What was taken out of its HTML, in words. */
+  removed: string[];
+  /** For those who check it: hashes and Message-IDs. */
+  technical: { label: string; values: string[] }[];
+};
+
+/**
+ * All that an approver is told of one version of a draft, for any channel: each fact once, in plain words or as the words of those who wrote
+ * them. Every text is safe to look at (no invisible or direction-changing characters); none is escaped for any markup. Times are ISO strings.
+ */
+export type ReviewCard = {
+  noun: "reply" | "mail";
+  question: string;
+  /** Who wrote it for whom. */
+  lead: string;
+  approve: string;
+  /** The conversation's own subject. */
+  threadSubject: string;
+  /** Most important first. */
+  warnings: string[];
+  /** What may be mistaken: it points at something in the message. */
+  hints: string[];
+  newer: Said | null;
+  changes: Changes | null;
+  letter: CardLetter;
+  rationale: string | null;
+  answers: (Said & { proof: Proof; attachments: Attachment[] }) | null;
+  escalation: Escalation | null;
+  version: number;
+  /** Hex. */
+  contentSha256: string;
+  expiresAt: string;
+};
+
+export function reviewCard(view: ApprovalView): ReviewCard {
+  const letter = letterOf(view.content, view);
+  const noun = view.answers ? "reply" : "mail";
+  const links = linksOf(letter);
+  return {
+    noun,
+    question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
+    lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). Nothing is sent before you decide.`,
+    approve: approveLabel(view),
+    threadSubject: visibleLine(view.threadSubject),
+    warnings: approvalWarnings(view, letter, links),
+    hints: view.hints.map(visibleLine),
+    newer: view.newerMessage && messageSaid(view.newerMessage),
+    changes: changesSince(view),
+    letter: cardLetter(view, letter, links),
+    rationale: view.rationale ? visible(view.rationale).trim() : null,
+    answers: view.answers && answered(view.answers),
+    escalation: escalationOf(view),
+    version: view.version,
+    contentSha256: view.contentSha256,
+    expiresAt: view.expiresAt,
+  };
+}
+
+function cardLetter(view: ApprovalView, letter: Letter, links: Link[]): CardLetter {
+  return {
+    fields: fieldsOf(view),
+    ...newTexts(letter, view),
+    isUnreadable: letter.html === "unreadable",
+    differs: letter.difference !== null,
+    links,
+    attachments: attachmentsShown(view.attachments),
+    removed: removedInWords(view.htmlRemoved),
+    technical: technicalOf(view),
+  };
+}
+
+function newTexts({ text, html }: Letter, { content, answers, pictures = new Map() }: ApprovalView) {
+  const plain = foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
+  if (html === null || html === "unreadable") return { plain, formatted: null };
+  const writing = foldQuote(html.asText, { signature: html.signatureAsText, answers });
+  const sanitised = foldBlockquote(html.sanitised, writing.folded);
+  return { plain, formatted: { ...writing, sanitised, pictures } };
+}
+
+const technicalOf = ({ version, contentSha256, content }: ApprovalView): CardLetter["technical"] =>
+  [
+    { label: "Version", values: [String(version)] },
+    { label: "Content hash", values: [contentSha256] },
+    { label: "In reply to", values: [content.in_reply_to ?? "nothing"] },
+    { label: "References", values: content.references.length > 0 ? content.references : ["none"] },
+    ...content.attachments.map(({ filename, sha256 }) => ({ label: filename, values: [sha256] })),
+  ].map(({ label, values }) => ({ label: visibleLine(label), values: values.map(visibleLine) }));
+
+const answered = (message: AnsweredMessage): NonNullable<ReviewCard["answers"]> => ({
+  ...said(message, message.newText, message.quotedText),
+  proof: proofOf(message.authentication),
+  attachments: attachmentsShown(message.attachments),
+});
+
+/** A message that came after the one the draft answers, as it is shown. */
+export const messageSaid = (newer: NewerMessage): Said =>
+  said(newer, newer.newText ?? "(The text cannot be shown yet.)", "");
+
+const said = (
+  { fromName, fromEmail, subject, receivedAt }: NewerMessage | AnsweredMessage,
+  text: string,
+  rest: string,
+): Said => ({
+  fromName: fromName ? visibleLine(fromName) : null,
+  fromEmail: visibleLine(fromEmail),
+  subject: visibleLine(subject) || "(no subject)",
+  receivedAt,
+  text: visible(text).trim(),
+  folded: visible(rest).trim(),
+});

@@ -1,0 +1,43 @@
+/** As much of a text as is looked at, in UTF-16 units: its beginning, and the end of a longer one. */
+const lookedAt = 64 * 1024;
+const lookedAtEnd = 16 * 1024;
+
+/** A sentence longer than this is looked at in pieces, so that no pattern sees more at once. */
+const maxSentence = 600;
+
+/**
+ * The sentences of what a stranger wrote, as they are looked at: line breaks within a paragraph, and marks of quotation, are blanks;
+ * letters that look alike to a reader are one; what is not seen is left out.
+ */
+export function sentencesOf(text: string): string[] {
+  return paragraphsOf(bounded(text)).flatMap((paragraph) =>
+    paragraph
+      .split(/(?<=[.!?;:])\s+|\s*[•·|]\s+/u)
+      .flatMap(pieces)
+      .filter((sentence) => sentence.length > 5),
+  );
+}
+
+const bounded = (text: string): string =>
+  text.length <= lookedAt ? text : `${text.slice(0, lookedAt - lookedAtEnd)}\n\n${text.slice(-lookedAtEnd)}`;
+
+const paragraphsOf = (text: string): string[] =>
+  text
+    .normalize("NFKC")
+    .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, "")
+    .replace(/[’‘ʼ]/g, "'")
+    .replace(/\r\n?|[\u2028\u2029]/g, "\n")
+    .replace(/^[ \t]*(?:[>|][ \t]?){1,20}/gm, "")
+    .split(/\n[ \t]*\n/)
+    .map((paragraph) => paragraph.replace(/\s+/g, " ").trim());
+
+/** Pieces overlap, so that what lies at a seam is whole in one of them. */
+function pieces(sentence: string): string[] {
+  const found: string[] = [];
+  for (let at = 0; at === 0 || at + overlap < sentence.length; at += maxSentence - overlap) {
+    found.push(sentence.slice(at, at + maxSentence));
+  }
+  return found;
+}
+
+const overlap = 150;

@@ -1,0 +1,132 @@
+import { draftsOfTokens, type TokenRow } from "#projections/drafts/queries.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
+import type { ParsedMail } from "#src/mail/in/parsedMail.ts";
+import type { MailHeaders } from "#streams/inbox/events.ts";
+import type { InboundMessage } from "#streams/thread/events.ts";
+import { hashToken } from "../approvals/approvalTokens.ts";
+import { requestsBehind } from "../approvals/bundleLists.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
+
+/** A mail as it may be shown, and what it had of approval links. */
+export type CleanMail = { mail: ReadMail; approvalLinks: InboundMessage["approvalLinks"] };
+
+/**
+ * The mail without approval links. Those that still decide are closed first, whichever workspace's draft they are about: whoever reads the mail
+ * from now on cannot decide by them. Those that decide nothing any more are taken out too, so this comes to the same however often it is done.
+ * `messageId`: as what the mail is filed, if it is. Throws Unavailable.
+ */
+export async function withoutApprovalLinks(
+  deps: Dependencies,
+  { mail, messageId }: { mail: ReadMail; messageId?: string },
+): Promise<CleanMail> {
+  const { event, parsed } = mail;
+  const { links, attachments } = parsed;
+  const { subject, from } = event.data.headers;
+  const lines = [subject, from?.name ?? "", ...attachments.map(({ filename }) => filename ?? "")];
+  const runs = new Set([...links.found, ...lines.flatMap(runsIn)]);
+  const { removed, tokens } = await linksAmong(deps, { event, runs });
+  for (const token of tokens) await closeLink(deps, { token, event, messageId });
+  const isSome = links.tooMany || removed.size > 0;
+  if (!isSome) return { mail, approvalLinks: links.unchecked ? "unchecked" : undefined };
+  const headers = cleanHeaders(event.data.headers, removed);
+  const clean = {
+    ...mail,
+    event: { ...event, data: { ...event.data, headers } },
+    parsed: cleanBodies(parsed, removed),
+  };
+  return { mail: clean, approvalLinks: "removed" };
+}
+
+/**
+ * Whether a mail that is not filed with its content can be given as it came to somebody who may not decide: all of it was looked through, and it has no
+ * approval link. One that it has is closed. Throws Unavailable.
+ */
+export async function isFreeAsItCame(
+  deps: Dependencies,
+  { identityId, revision }: { identityId: string; revision: number },
+): Promise<boolean> {
+  const event = await receivedAt(deps, identityId, revision);
+  return withRoom([event], async () => {
+    const mail = await readMail(deps, event);
+    return (await withoutApprovalLinks(deps, { mail })).approvalLinks === undefined;
+  });
+}
+
+const runsIn = (line: string): string[] => tokenRuns(line).map(({ run }) => run);
+
+type Links = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
+
+/**
+ * Which runs are tokens of approval links that were ever given out. Each was before the mail came that holds it, so the read model has to have
+ * reached the mail. Where it does not for a long time, every run counts as one: the mails behind do not wait for ever.
+ */
+async function linksAmong(
+  deps: Dependencies,
+  { event, runs }: { event: Received; runs: ReadonlySet<string> },
+): Promise<Links> {
+  if (runs.size === 0) return { removed: runs, tokens: [] };
+  if (!(await deps.projected(event.position, { of: ["drafts"] }))) {
+    const waitedMs = deps.clock.now().getTime() - Date.parse(event.metadata.at);
+    if (waitedMs <= patienceMs) throw new Unavailable("the read models lag behind");
+    return { removed: runs, tokens: [] };
+  }
+  const runOf = new Map([...runs].map((run) => [hashToken(run), run]));
+  const tokens = await draftsOfTokens(deps.reads, [...runOf.keys()]);
+  return { removed: new Set(tokens.map(({ token_sha256 }) => runOf.get(token_sha256) as string)), tokens };
+}
+
+/**
+ * Closes what the token decides about. One whose time is over needs no closing, nor a new one. Another workspace is not told of this one's mail,
+ * not by an id either.
+ */
+async function closeLink(
+  deps: Dependencies,
+  { token, event, messageId }: { token: TokenRow; event: Received; messageId: string | undefined },
+): Promise<void> {
+  const { workspace_id: workspaceId } = token;
+  const isOwn = event.data.workspaceId === workspaceId;
+  for (const { draftId, asked } of await requestsBehind(deps, token)) {
+    if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) continue;
+    const { notificationId } = asked;
+    const about = isOwn
+      ? { correlationId: event.metadata.correlationId, causationId: event.id }
+      : { correlationId: notificationId, causationId: notificationId };
+    await deps.drafts.handle(
+      draftId,
+      {
+        type: "CloseApprovalLink",
+        notificationId,
+        because: "link_leaked",
+        ...(isOwn && messageId !== undefined && { messageId }),
+      },
+      { actor: { kind: "system", id: "fileInboundEmail" }, workspaceId, ...about },
+    );
+  }
+}
+
+function cleanHeaders(headers: MailHeaders, removed: ReadonlySet<string>): MailHeaders {
+  const { subject, from } = headers;
+  const name = from && cleanLine(from.name, removed);
+  return { ...headers, subject: cleanLine(subject, removed), from: from && { ...from, name: name as string } };
+}
+
+function cleanBodies(parsed: ParsedMail, removed: ReadonlySet<string>): ParsedMail {
+  const { bodyText, bodyHtml, extractedText, attachments, links } = parsed;
+  const isRemoved = (index: number): boolean => removed.has(links.found[index] as string);
+  const { text, html, extracted } = links.places;
+  return {
+    ...parsed,
+    bodyText: bodyText && withoutRuns(bodyText, text, isRemoved),
+    bodyHtml: bodyHtml && withoutRuns(bodyHtml, html, isRemoved),
+    extractedText: withoutRuns(extractedText, extracted, isRemoved),
+    attachments: attachments.map((each) => ({ ...each, filename: each.filename && cleanLine(each.filename, removed) })),
+  };
+}
+
+function cleanLine(line: string, removed: ReadonlySet<string>): string {
+  const runs = tokenRuns(line);
+  const places = runs.flatMap(({ start, end }, index) => [start, end, index]);
+  return withoutRuns(line, places, (index) => removed.has(runs[index]?.run as string));
+}

@@ -1,0 +1,70 @@
+import { mailboxOf, type Place } from "#src/mail/out/measure/measure.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { requireNotPaused } from "../installation.ts";
+import { isStopped } from "./stops.ts";
+
+/** What a mail of the service's own is for: an approval is asked for, or it is told what became of a draft; news, a test, or what a rule tells people. */
+export type NoticeKind = "approval" | "outcome" | "notice" | "test" | "rule";
+
+/** Of a mail of the service's own: what it is for, on whose behalf it is sent, to whom, and which attempt it is. */
+export type Leaving = { kind: NoticeKind; workspaceId: string; to: string; attemptId: string };
+
+/** Why it did not leave, in words. `again`: a later try may succeed; `inMs`: it waits for a place in its measure, which there is after that. */
+export type NotSent = { sent: false; error: string; again: boolean; inMs?: number };
+
+/** What the operator's metric tells apart. */
+type Why = "mailbox_full" | "workspace_full" | "stopped" | "paused";
+
+/** Without a longer wait, many that wait for one place would ask for it without end. */
+const shortestWaitMs = 60_000;
+
+/** Approvals and what came of them; the rest is what others make the service write. */
+const isAboutApproval = (kind: NoticeKind): boolean => kind === "approval" || kind === "outcome";
+
+/**
+ * Why it may not leave now, whatever the measures say: the mailbox's reader has stopped it, or the workspace has paused sending, which keeps
+ * back all but requests to approvers and outcomes. Throws PausedByOperator.
+ */
+export async function whyNotNow(
+  deps: Dependencies,
+  { kind, workspaceId, to }: Omit<Leaving, "attemptId">,
+): Promise<NotSent | undefined> {
+  await requireNotPaused(deps);
+  if (await isStopped(deps, { workspaceId, address: to })) {
+    const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or have it let come again`;
+    return withheld(deps, { kind, why: "stopped", error });
+  }
+  if (isAboutApproval(kind) || !(await deps.workspaces.load(workspaceId)).state.sendingPaused) return undefined;
+  const error = "sending is paused in this workspace: only requests to approvers and outcomes leave";
+  return withheld(deps, { kind, why: "paused", error });
+}
+
+/** A place in the measure of its kind, or why there is none. Undefined where mail is not measured. Throws Unavailable. */
+export async function takePlace(
+  deps: Dependencies,
+  { kind, workspaceId, to, attemptId }: Leaving,
+): Promise<Extract<Place, { taken: true }> | NotSent | undefined> {
+  const measure = isAboutApproval(kind) ? "approvals" : "notices";
+  const place = await deps.mailMeasure?.take({ attemptId, measure, mailbox: mailboxOf(to), workspaceId });
+  if (!place || place.taken) return place;
+  const whose = place.fullFor === "mailbox" ? "this address" : "this workspace";
+  const inMs = Math.max(place.inMs, shortestWaitMs);
+  const [what, end] =
+    measure === "approvals"
+      ? ["requests to approvers and outcomes", "it waits until there is room again"]
+      : ["mails of rules, tests and notices", "it was dropped"];
+  const error = `the hour's measure of ${what} for ${whose} is full (SERVICE_MAIL_PER_HOUR): ${end}`;
+  const none = withheld(deps, { kind, why: `${place.fullFor}_full`, error });
+  return { ...none, again: measure === "approvals", inMs };
+}
+
+/** Takes back the place of a mail that did not leave. */
+export async function giveBack(deps: Dependencies, attemptId: string): Promise<void> {
+  // A place too few for an hour is better than a failure on top of a failure.
+  await deps.mailMeasure?.giveBack(attemptId).catch(() => undefined);
+}
+
+function withheld(deps: Dependencies, { kind, why, error }: { kind: NoticeKind; why: Why; error: string }): NotSent {
+  deps.countWithheld?.(kind, why);
+  return { sent: false, error, again: false };
+}

@@ -1,0 +1,36 @@
+import type { Request, RequestHandler } from "express";
+import { html } from "#src/html/html.ts";
+import { page, pageHeaders } from "#src/html/page.ts";
+import { shortLine } from "#src/html/visible.ts";
+import { hostNameOf, isLoopbackHost } from "./insiders.ts";
+import { reply } from "./reply.ts";
+import { send } from "./send.ts";
+
+/** What is asked for with a key, by machines that look after the service, or by whoever signs what he sends: no page that a browser is led to. */
+const notJudged = /^\/(v1|hooks)(\/|$)|^\/(healthz|readyz|metrics)$/;
+
+/**
+ * Answers 421 where a page is asked for under a name that is not the service's. A stranger's page can point its own name at this machine and
+ * then read, in the browser of somebody here, what needs no key: only `Host` tells. `names`: beside those of this machine, with a port
+ * or without; the port of a request does not matter.
+ */
+export function requireKnownHost(names: readonly string[]): RequestHandler {
+  const known = new Set(names.map((each) => hostNameOf(each)));
+  return (request, response, next) => {
+    const host = request.headers.host ?? "";
+    if (notJudged.test(request.path) || isLoopbackHost(host) || known.has(hostNameOf(host) ?? "")) return next();
+    return send(response, reply({ status: 421, bytes: misdirected(request), headers: pageHeaders }));
+  };
+}
+
+const misdirected = ({ headers }: Request): Buffer =>
+  Buffer.from(
+    page({
+      title: "Not known by this name",
+      main: html`<div class="card outcome wait"><h1>Not known by this name</h1>
+<p>This page was asked for as <strong>${shortLine(headers.host ?? "", 100) || "a server without a name"}</strong>, and the service here has another name.
+If you followed a link in a mail, open it again as it stands in the mail.</p></div>
+<p>If you run the service: people reach it at <code>PUBLIC_URL</code>. Add any other name it has to <code>ALLOWED_HOSTS</code>, and let a proxy
+in front hand on <code>Host</code> unchanged.</p>`,
+    }),
+  );

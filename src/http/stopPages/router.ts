@@ -1,0 +1,105 @@
+import express, { type ErrorRequestHandler, type Request, type Response, type Router } from "express";
+import type { Clock } from "#src/clock.ts";
+import type { StopLink, StopLinks } from "#src/commands/serviceMail/stops.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { pageHeaders } from "#src/html/page.ts";
+import { Rejected } from "#streams/decider.ts";
+import { errorHandler } from "../framework/errorHandler.ts";
+import { type Bound, checkNonce, issueNonce } from "../framework/nonce.ts";
+import * as pages from "./pages.ts";
+
+export type StopPagesOptions = StopLinks & {
+  /** A secret of at least 32 bytes, the same in every instance of the service. */
+  nonceKey: Buffer;
+  clock: Pick<Clock, "now">;
+  /** Counts a link that there is not; throws Rejected rate_limited when its sender has tried too many. */
+  countUnknown?: (request: Request) => Promise<void>;
+  /** Called with errors that are our own fault. */
+  onError?: (error: unknown, request: Request) => void;
+};
+
+const maxFormBytes = 2048;
+
+/**
+ * The pages behind the link under each mail of the service's own. GET and HEAD of `/stop/:token` show and never change anything; POST stops such
+ * mail, or lets it come again, with the nonce of a page that was opened within the last hour.
+ */
+export function stopPages(options: StopPagesOptions): Router {
+  const router = express.Router();
+  const form = express.urlencoded({ extended: false, limit: maxFormBytes, parameterLimit: 20, inflate: false });
+  router
+    .route("/stop/:token")
+    .get(async (request, response) => show(options, request, response))
+    .post(form, async (request, response) => press(options, request, response))
+    .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD, POST"), 405, pages.methodPage()));
+  router.use("/stop", failed(options));
+  return router;
+}
+
+async function show(options: StopPagesOptions, request: Request, response: Response): Promise<void> {
+  const link = await options.find(tokenOf(request));
+  if (!link) return answerUnknown(options, request, response);
+  answer(response, 200, pages.stopPage(link, { nonce: nonceFor(options, request, link) }));
+}
+
+async function press(options: StopPagesOptions, request: Request, response: Response): Promise<void> {
+  const link = await options.find(tokenOf(request));
+  if (!link) return answerUnknown(options, request, response);
+  const { nonce } = (request.body ?? {}) as { nonce?: unknown };
+  const shown = { nonce: typeof nonce === "string" ? nonce : "", nowMs: options.clock.now().getTime() };
+  // A nonce says what its page's button did: of a page from before somebody else's press, the button does what it said.
+  const to = (["stop", "resume"] as const).find(
+    (change) => checkNonce(options.nonceKey, boundTo(request, change), shown) === "good",
+  );
+  if (to === undefined) {
+    const notice =
+      "Nothing was changed: this page was open for more than an hour, or the button was not pressed on it. Please press the button once more.";
+    return answer(response, 403, pages.stopPage(link, { nonce: nonceFor(options, request, link), notice }));
+  }
+  const changed = await options.change(tokenOf(request), to, callerOf(request));
+  if (!changed) return answerUnknown(options, request, response);
+  answer(response, 200, pages.changedPage(changed, nonceFor(options, request, changed)));
+}
+
+const nonceFor = ({ nonceKey, clock }: StopPagesOptions, request: Request, link: StopLink): string =>
+  issueNonce(nonceKey, boundTo(request, pages.changeOf(link)), clock.now().getTime());
+
+const boundTo = (request: Request, change: pages.Change): Bound => ["stop page", tokenOf(request), change];
+
+const tokenOf = (request: Request): string => String(request.params.token);
+
+async function answerUnknown(options: StopPagesOptions, request: Request, response: Response): Promise<void> {
+  try {
+    await options.countUnknown?.(request);
+  } catch (error) {
+    if (!(error instanceof Rejected) || error.code !== "rate_limited") throw error;
+    return answer(response.setHeader("Retry-After", String(error.details.retryAfter)), 429, pages.tooManyPage());
+  }
+  answer(response, 404, pages.unknownPage());
+}
+
+/** Who pressed, as far as HTTP knows. */
+function callerOf(request: Request) {
+  const { id } = request as Request & { id?: unknown };
+  const requestId = typeof id === "string" ? id : undefined;
+  return { ip: request.ip, userAgent: request.get("user-agent")?.slice(0, 512), requestId };
+}
+
+const failed = ({ onError }: StopPagesOptions): ErrorRequestHandler =>
+  errorHandler(({ error, request, response, next }) => {
+    if (response.headersSent) return next(error);
+    const { status, retryAfter = 2 } = error as { status?: unknown; retryAfter?: number };
+    if (error instanceof Unavailable) {
+      const page = pages.unavailablePage(request.method === "POST");
+      return answer(response.setHeader("Retry-After", String(retryAfter)), 503, page);
+    }
+    // The form could not be read: too large, or no form at all.
+    if (typeof status === "number" && status >= 400 && status < 500)
+      return answer(response, status, pages.unavailablePage(false));
+    onError?.(error, request);
+    answer(response, 500, pages.brokenPage());
+  });
+
+function answer(response: Response, status: number, page: string): void {
+  response.status(status).set(pageHeaders).send(page);
+}

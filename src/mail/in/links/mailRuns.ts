@@ -1,0 +1,119 @@
+import PostalMime from "postal-mime";
+import { cappedForParser, parserOptions } from "../capped.ts";
+import type { ParsedAttachment } from "../parsedMail.ts";
+import { type MailRuns, noPlaces, type Places, tokenRuns, withoutRuns } from "./tokenRuns.ts";
+
+type Bodies = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
+
+/** Looked up for one mail: each costs a look into an index. */
+const maxRuns = 1_000;
+/** Mails inside mails inside a mail. */
+const maxDepth = 5;
+/** Long attachments are read in parts that overlap by more than the longest way to write a link. */
+const partBytes = 1024 * 1024;
+const overlapBytes = 8 * 1024;
+
+/** Looks through a mail's bodies, then through its attachments that are text or mails. `isCut`: something of it was left out before. */
+export async function runsInMail(
+  { bodyText, bodyHtml, extractedText }: Bodies,
+  attachments: readonly ParsedAttachment[],
+  isCut: boolean,
+): Promise<Bodies & { links: MailRuns }> {
+  const list = createList();
+  const places = {
+    text: list.placesIn(bodyText ?? ""),
+    html: list.placesIn(bodyHtml ?? ""),
+    extracted: list.placesIn(extractedText),
+  };
+  const tooMany = list.isOverfull();
+  const looked = await lookedThrough(attachments, { list, depth: 0 });
+  const links = {
+    found: list.found,
+    places: tooMany ? noPlaces : places,
+    tooMany,
+    unchecked: isCut || !looked || list.isOverfull(),
+  };
+  if (!tooMany) return { bodyText, bodyHtml, extractedText, links };
+  return {
+    bodyText: bodyText && withoutRuns(bodyText, places.text),
+    bodyHtml: bodyHtml && withoutRuns(bodyHtml, places.html),
+    extractedText: withoutRuns(extractedText, places.extracted),
+    links,
+  };
+}
+
+type List = {
+  found: string[];
+  /** Those of a text are put on the list. */
+  placesIn(text: string): Places;
+  isOverfull(): boolean;
+};
+
+function createList(): List {
+  const found: string[] = [];
+  const indexOf = new Map<string, number>();
+  let overfull = false;
+  const indexFor = (run: string): number => {
+    const known = indexOf.get(run);
+    if (known !== undefined) return known;
+    if (found.length === maxRuns) overfull = true;
+    else indexOf.set(run, found.push(run) - 1);
+    return indexOf.get(run) ?? -1;
+  };
+  return {
+    found,
+    placesIn: (text) => tokenRuns(text).flatMap(({ run, start, end }) => [start, end, indexFor(run)]),
+    isOverfull: () => overfull,
+  };
+}
+
+type Looking = { list: List; depth: number };
+
+/** False where something could not be looked through. */
+async function lookedThrough(attachments: readonly ParsedAttachment[], looking: Looking): Promise<boolean> {
+  let all = true;
+  for (const { contentType, filename, bytes } of attachments) {
+    if (looking.list.isOverfull()) return false;
+    const isMail = /^message\/(?:rfc822|global)$/i.test(contentType) || /\.eml$/i.test(filename ?? "");
+    if (isMail) all = (await lookedThroughMail(bytes, looking)) && all;
+    else if (isText(contentType, bytes)) lookThroughText(bytes, looking.list);
+  }
+  return all;
+}
+
+async function lookedThroughMail(raw: Buffer, { list, depth }: Looking): Promise<boolean> {
+  if (depth === maxDepth) return false;
+  try {
+    const { bytes, cut } = cappedForParser(raw);
+    const inside = await PostalMime.parse(bytes.buffer, parserOptions);
+    // Its own header, which is not parsed: a subject, and what gateways add.
+    lookThroughText(raw.subarray(0, headerEnd(raw)), list);
+    list.placesIn(inside.text ?? "");
+    list.placesIn(inside.html ?? "");
+    const attachments = inside.attachments.map(({ mimeType: contentType, filename, content }) => ({
+      ...{ contentType, filename, contentId: null, inline: false },
+      bytes: Buffer.from(content as ArrayBuffer),
+    }));
+    return (await lookedThrough(attachments, { list, depth: depth + 1 })) && cut === null;
+  } catch {
+    return false;
+  }
+}
+
+const headerEnd = (raw: Buffer): number => {
+  const end = Math.min(...["\n\r\n", "\n\n"].map((blank) => raw.indexOf(blank)).filter((at) => at >= 0));
+  return Math.min(end, raw.length);
+};
+
+/** Also under a type that says nothing of it, unless its beginning shows that it is none. */
+function isText(contentType: string, bytes: Buffer): boolean {
+  const isWide = bytes[0] === 0xff || bytes[0] === 0xfe;
+  return /^(?:text|message)\//i.test(contentType) || isWide || !bytes.subarray(0, 1024).includes(0);
+}
+
+/** Without the zeros of UTF-16: what is looked for is ASCII. */
+function lookThroughText(bytes: Buffer, list: List): void {
+  for (let at = 0; at < bytes.length && !list.isOverfull(); at += partBytes) {
+    list.placesIn(bytes.toString("latin1", at, at + partBytes + overlapBytes).replaceAll("\0", ""));
+  }
+}

@@ -1,0 +1,105 @@
+/** A text as somebody may read it, with the way back to where each of its characters came from. */
+export type Reading = {
+  text: string;
+  /** The part of the original that these characters came from: from `start`, up to and without `end`. */
+  origin(start: number, end: number): { start: number; end: number };
+};
+
+/** Entities of one round, and percent-encoding of three: what gateways do to the addresses in a mail, one inside the other. */
+const maxRounds = 4;
+
+/** Of ASCII alone: nothing else is looked for. */
+const encoded =
+  /%([0-7][0-9a-f])|&#x0*([0-7][0-9a-f])(?![0-9a-f]);?|&#0*(\d{2,3})(?!\d);?|&(amp|lowbar|underbar|percnt|num|sol);/gi;
+const named: Readonly<Record<string, string>> = {
+  amp: "&",
+  lowbar: "_",
+  underbar: "_",
+  percnt: "%",
+  num: "#",
+  sol: "/",
+};
+
+/** Where a mail program broke a line that was too long, with the marks of a quotation on the next one; and what has no width. */
+const breaks = /(?<=[^\r\n]{20})\r?\n[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
+const breaksAndTags = /<[^<>]{0,4000}>|(?<=[^\r\n]{20})\r?\n[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
+
+/**
+ * A text in all the readings that count: as it is, with broken lines joined, without tags, and each of these with entities and percent-encoding
+ * undone, up to four times. Each is made in one pass.
+ */
+export function* readingsOf(text: string): Generator<Reading> {
+  const asItIs: Reading = { text, origin: (start, end) => ({ start, end }) };
+  const joined = rewritten(asItIs, breaks, () => "");
+  const bare = text.includes("<") ? rewritten(asItIs, breaksAndTags, () => "") : undefined;
+  for (const first of [asItIs, joined, bare]) {
+    let reading = first;
+    for (let round = 0; reading !== undefined; round += 1) {
+      yield reading;
+      reading = round < maxRounds ? rewritten(reading, encoded, decoded) : undefined;
+    }
+  }
+}
+
+/** The character that was encoded; undefined if it is none that can be in an address. */
+function decoded([, percent, hex, decimal, name]: RegExpMatchArray): string | undefined {
+  if (name !== undefined) return named[name.toLowerCase()];
+  const code = decimal === undefined ? Number.parseInt((percent ?? hex) as string, 16) : Number(decimal);
+  return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : undefined;
+}
+
+/** The same text with each match replaced by one character, by nothing, or (undefined) by itself; undefined if that changes nothing. */
+function rewritten(
+  before: Reading,
+  pattern: RegExp,
+  replacement: (match: RegExpMatchArray) => string | undefined,
+): Reading | undefined {
+  const source = before.text;
+  const pieces: string[] = [];
+  /** By piece: where it begins in the new text and in the source, and how long it was there. */
+  const [begins, origins, lengths]: [number[], number[], number[]] = [[], [], []];
+  let [length, from] = [0, 0];
+  const add = (piece: string, origin: number, sourceLength: number): void => {
+    if (piece === "") return;
+    pieces.push(piece);
+    begins.push(length);
+    origins.push(origin);
+    lengths.push(sourceLength);
+    length += piece.length;
+  };
+  for (const match of source.matchAll(pattern)) {
+    const piece = replacement(match);
+    if (piece === undefined) continue;
+    const at = match.index;
+    add(source.slice(from, at), from, at - from);
+    from = at + match[0].length;
+    add(piece, at, from - at);
+  }
+  if (from === 0) return undefined;
+  add(source.slice(from), from, source.length - from);
+
+  const place = (position: number): { start: number; end: number } => {
+    const piece = lastAtMost(begins, position);
+    const { length: shown } = pieces[piece] as string;
+    const [origin, sourceLength] = [origins[piece] as number, lengths[piece] as number];
+    // A character that was encoded came from all that encoded it.
+    if (shown !== sourceLength) return { start: origin, end: origin + sourceLength };
+    const start = origin + position - (begins[piece] as number);
+    return { start, end: start + 1 };
+  };
+  return {
+    text: pieces.join(""),
+    origin: (start, end) => before.origin(place(start).start, place(end - 1).end),
+  };
+}
+
+/** The index of the last of these rising numbers that is not above a limit. The first never is. */
+function lastAtMost(numbers: readonly number[], limit: number): number {
+  let [low, high] = [0, numbers.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if ((numbers[middle] as number) <= limit) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

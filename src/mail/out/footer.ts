@@ -1,0 +1,20 @@
+import { html } from "#src/html/html.ts";
+import { visibleLine } from "#src/html/visible.ts";
+
+type Bodies = { text: string; html: string };
+
+/**
+ * Both bodies of a mail of the service's own with the line that says why it came and how it is stopped. HTML may be a whole document or a part of
+ * one.
+ */
+export function withFooter(bodies: Bodies, { to, stopUrl }: { to: string; stopUrl: string }): Bodies {
+  const address = visibleLine(to);
+  const text = `${bodies.text.trimEnd()}\n\n--\nCountersign sent this to ${address}, for a workspace that named this address.\nTo stop such mail, or to let it come again: ${stopUrl}\n`;
+  const line = html`<p class="soft" style="${style}">Countersign sent this to <bdi>${address}</bdi>, for a workspace that named this address. <a href="${stopUrl}" class="soft" style="color:#4f5b69;">Stop such mail, or let it come again</a></p>`;
+  const end = bodies.html.lastIndexOf("</body>");
+  const at = end < 0 ? bodies.html.length : end;
+  return { text, html: `${bodies.html.slice(0, at)}${line.markup}${bodies.html.slice(at)}` };
+}
+
+const style =
+  "margin:16px auto;max-width:600px;padding:0 20px;font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;font-size:12px;line-height:1.5;color:#4f5b69;";

@@ -1,0 +1,73 @@
+import { channelOf } from "#src/commands/approvals/askApprovers.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { draftUntil } from "#src/commands/drafts/draftHistories.ts";
+import { loadThread } from "#src/commands/threads/threads.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { delivered } from "#streams/draft/notification.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { type Outcome, outcomeToTell } from "./outcomes.ts";
+import type { Process, ProcessContext } from "./process.ts";
+import { about, createTelling } from "./telling.ts";
+
+/**
+ * Whom a mail asked about a draft is told by one short mail how that ended, where they could not see it: see the table in README.md. Who they
+ * are and what they have seen is read from the draft's own history, up to the event.
+ */
+export function tellOutcomes(deps: Dependencies, provider: MailProvider): Process {
+  const { tell, onTimer } = createTelling(deps, provider);
+
+  async function onOutcome(event: Recorded<DraftEvent>, context: ProcessContext): Promise<void> {
+    const draftId = idOf(event.stream);
+    const { draft, history } = await draftUntil(deps, event);
+    const outcome = outcomeToTell(event, history);
+    if (outcome === null) return;
+    const told = await mailboxes(draft, outcome);
+    if (told.length === 0) return;
+    const { identityId, threadId, version, basedOnMessageId } = draft;
+    const [{ state: identity }, { state: thread }] = await Promise.all([
+      deps.identities.load(identityId),
+      loadThread(deps, threadId),
+    ]);
+    const mail = `the ${basedOnMessageId === null ? "mail" : "reply"} from ${shortLine(identity.emailAddress, 100)}`;
+    const which = `This is about ${mail} on “${shortLine(thread.subject, 100)}”, version ${version}, which you were asked about.`;
+    const text = [...outcome.sentences, which, `Draft ${draftId}, thread ${threadId}.`].join("\n\n");
+    for (const to of told) {
+      await tell({ identityId, threadId, ...about(event), to, subject: outcome.subject, text }, context);
+    }
+  }
+
+  /** Those whom a mail about the outcome's versions has reached, and who still are this identity's approvers, but for those who know. */
+  async function mailboxes(draft: Draft, { versions, except }: Outcome): Promise<string[]> {
+    const { state: identity } = await deps.identities.load(draft.identityId);
+    const asked = versions
+      .flatMap((version) => delivered(draft, version))
+      .flatMap(({ channel: { slot, type, address } }) => {
+        const now = channelOf(identity, slot);
+        return type === "email" && address && now?.type === type && now.config.to === address ? [address] : [];
+      });
+    const knows = (address: string) =>
+      address === except.address || (except.primary && address === identity.approvalChannel?.config.to);
+    return [...new Set(asked)].filter((address) => !knows(address));
+  }
+
+  return {
+    name: "tellOutcomes",
+    begins: "now",
+    onlyNews: true,
+    categories: ["draft"],
+    keyOf: (event) => idOf(event.stream),
+    concerns: (event) => outcomeToTell(event, []) !== null,
+    on: {
+      DraftSent: onOutcome,
+      DraftFailed: onOutcome,
+      DraftMarkedStale: onOutcome,
+      DraftRejected: onOutcome,
+      DraftApproved: onOutcome,
+      DraftEdited: onOutcome,
+    },
+    onTimer,
+  };
+}

@@ -1,0 +1,252 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { threadStream } from "#streams/thread/events.ts";
+import { asking } from "#test/support/asking.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+
+const mark = "[approval link removed]";
+const agents = ["read:threads", "write:drafts", "read:identities", "read:events"];
+
+type Asked = { id: string; token: string; link: string; rfcMessageId: string };
+
+/** An approver's mailbox or hand sends an approval mail on to where the agent reads. */
+describe("approval links in other mail", function () {
+  this.timeout(60_000);
+  let service: InProcess;
+  let tenant: Workspace;
+  let agent: Workspace["ask"];
+  let identity: Identity;
+  let stranger: Workspace;
+  let strangers: Identity;
+  let basedOn: { thread_id: string; based_on_message_id: string; identity_id: string };
+
+  before(async () => {
+    service = await startInProcess();
+    tenant = await service.workspace();
+    agent = asking(service.url, await tenant.keyOf(agents));
+    const approvalChannel = { type: "email", config: { to: "boss@example.com" } } as const;
+    identity = await service.identity(tenant.id, { approvalChannel });
+    stranger = await service.workspace();
+    strangers = await service.identity(stranger.id);
+    await service.deliver(identity.address, mail({ id: "q@customer.example" }));
+    const [thread] = (await tenant.ask("GET /v1/threads")).json.data;
+    const { messages } = (await tenant.ask(`GET /v1/threads/${thread.id}`)).json;
+    basedOn = { thread_id: thread.id, based_on_message_id: messages[0].id, identity_id: identity.id };
+  });
+
+  after(() => service.stop());
+
+  /** A draft that waits for a person, and the link to approve it. */
+  async function asked(): Promise<Asked> {
+    const json = { ...basedOn, body_text: `Hello ${randomBytes(6).toString("hex")}` };
+    const { id } = (await tenant.ask("POST /v1/drafts", { json })).json;
+    let found: { text: string; message_id: string } | undefined;
+    await until(async () => {
+      const caught = (await (await fetch(`${service.url}/outbox.json`)).json()) as NonNullable<typeof found>[];
+      found = caught.findLast(({ text }) => text.includes(json.body_text) && text.includes("/a/"));
+      return found !== undefined;
+    });
+    const link = /http\S+\/a\/[\w-]{43}\?d=approve/.exec(found!.text)![0];
+    return { id, link, token: new URL(link).pathname.slice(3), rfcMessageId: found!.message_id.slice(1, -1) };
+  }
+
+  const page = async ({ token }: Asked, init: RequestInit = {}) => {
+    const response = await fetch(`${service.url}/a/${token}`, init);
+    return { status: response.status, text: await response.text() };
+  };
+  const nonceOf = (text: string): string => /name="nonce" value="([^"]*)"/.exec(text)![1]!;
+  const closed = async ({ id }: Asked) => (await service.deps.drafts.load(id)).state.notified.closed;
+
+  const html = (body: string) => ["MIME-Version: 1.0", "Content-Type: text/html; charset=utf-8", "", body].join("\r\n");
+  const headed = (content: string) =>
+    [`Message-ID: <${randomBytes(8).toString("hex")}@boss>`, "From: boss@example.com", "Subject: Fwd", content].join(
+      "\r\n",
+    );
+  const gateway = (link: string) =>
+    `https://links.example/?url=${encodeURIComponent(encodeURIComponent(link))}&amp;data=05`;
+  const decoys = () => Array.from({ length: 1_001 }, () => randomBytes(32).toString("base64url")).join("\r\n\r\n");
+  const forwards: Record<string, (asked: Asked) => string> = {
+    "as text": ({ link }) =>
+      mail({ id: `${randomBytes(8).toString("hex")}@boss`, subject: "Fwd", text: `See ${link} .` }),
+    "in an address alone, rewritten by a gateway": ({ link }) =>
+      headed(html(`<p>See <a href="${gateway(link)}">here</a>.`)),
+    "behind 1,001 decoys": ({ link }) =>
+      mail({ id: `${randomBytes(8).toString("hex")}@boss`, text: `${decoys()}\r\n\r\n${link}` }),
+  };
+  for (const [how, forward] of Object.entries(forwards)) {
+    it(`are out of an agent's sight ${how}`, async () => {
+      const draft = await asked();
+      const nonce = nonceOf((await page(draft)).text);
+      const raw = forward(draft);
+      await service.deliver(identity.address, raw);
+      const [entry] = (await agent("GET /v1/inbound")).json.data;
+      const message = (
+        await agent(`GET /v1/threads/${(await agent("GET /v1/threads")).json.data[0].id}`)
+      ).json.messages.at(-1);
+      expect([message.id, message.approval_link_removed]).to.deep.equal([entry.message_id, true]);
+      expect([message.body_text, message.body_html].join(), how).to.include(mark);
+      const events = await agent("GET /v1/events?limit=100");
+      for (const shown of [JSON.stringify(message), events.text]) expect(shown).not.to.include(draft.token);
+      expect((await agent(`GET /v1/threads?q=${draft.token}`)).json.total).to.equal(0);
+      for (const line of [`GET /v1/messages/${message.id}/raw`, `GET /v1/inbound/${entry.id}/raw`] as const) {
+        const refused = await agent(line);
+        expect([refused.status, refused.json.error], line).to.deep.equal([401, "insufficient_scope"]);
+        expect((await tenant.ask(line)).bytes.equals(Buffer.from(raw)), line).to.equal(true);
+      }
+      // More than are looked up: one behind them stays good, and only who may decide can read it.
+      if (how.includes("decoys")) return;
+      expect(Object.values(await closed(draft))).to.deep.equal([{ because: "link_leaked", messageId: message.id }]);
+      const pressed = await page(draft, { method: "POST", body: new URLSearchParams({ decision: "approve", nonce }) });
+      for (const answer of [await page(draft), pressed]) {
+        expect([answer.status, answer.text.includes("This link was closed")]).to.deep.equal([410, true]);
+      }
+      expect((await agent(`GET /v1/drafts/${draft.id}`)).json.status).to.equal("pending");
+    });
+  }
+
+  it("in a mail that is attached are closed too, and the attachment is for those who may decide", async () => {
+    const draft = await asked();
+    const enclosed = [
+      "Subject: Approve?",
+      "Content-Type: text/plain; charset=utf-8",
+      "Content-Transfer-Encoding: base64",
+      "",
+      Buffer.from(draft.link).toString("base64"),
+    ];
+    const parts = [
+      "--b",
+      "Content-Type: text/plain",
+      "",
+      "See below.",
+      "--b",
+      "Content-Type: message/rfc822",
+      `Content-Disposition: attachment; filename="${draft.token}.eml"`,
+      "",
+      ...enclosed,
+      "--b--",
+    ];
+    await service.deliver(
+      identity.address,
+      headed(["MIME-Version: 1.0", 'Content-Type: multipart/mixed; boundary="b"', "", ...parts].join("\r\n")),
+    );
+    const [entry] = (await agent("GET /v1/inbound")).json.data;
+    const [thread] = (await agent("GET /v1/threads")).json.data;
+    const message = (await agent(`GET /v1/threads/${thread.id}`)).json.messages.at(-1);
+    const [attachment] = message.attachments;
+    expect([message.id, message.approval_link_removed, attachment.filename]).to.deep.equal([
+      entry.message_id,
+      true,
+      `${mark}.eml`,
+    ]);
+    expect(Object.keys(await closed(draft))).to.have.length(1);
+    const line = `GET /v1/messages/${message.id}/attachments/${attachment.id}` as const;
+    expect((await agent(line)).json.error).to.equal("insufficient_scope");
+    expect((await tenant.ask(line)).text).to.include("Subject: Approve?");
+  });
+
+  it("of another workspace are closed, and nobody there learns where they were found", async () => {
+    const draft = await asked();
+    await service.deliver(
+      strangers.address,
+      mail({ id: `${draft.id}@x`, subject: `Fwd ${draft.link}`, text: draft.link }),
+    );
+    const [thread] = (await stranger.ask("GET /v1/threads")).json.data;
+    const [message] = (await stranger.ask(`GET /v1/threads/${thread.id}`)).json.messages;
+    expect([thread.subject, message.subject, message.body_text].map((text) => text.includes(mark))).to.deep.equal([
+      true,
+      true,
+      true,
+    ]);
+    expect((await page(draft)).status).to.equal(410);
+    const told = JSON.stringify(await service.store.read(draftStream(draft.id)));
+    expect(told).to.include("ApprovalLinkClosed");
+    for (const secret of [stranger.id, strangers.id, message.id, thread.id]) expect(told).not.to.include(secret);
+  });
+
+  it("come to the same where the filing is cut off after they were closed", async () => {
+    const draft = await asked();
+    const { threads } = service.deps;
+    const { handle } = threads;
+    let cuts = 0;
+    threads.handle = async (...given) => {
+      const [, command] = given;
+      if (typeof command !== "function" && command.type === "FileMessage" && cuts++ === 0)
+        throw new Unavailable("cut off");
+      return handle(...given);
+    };
+    try {
+      await service.deliver(
+        identity.address,
+        mail({ id: `${draft.id}@boss`, inReplyTo: "q@customer.example", text: `> ${draft.link}` }),
+      );
+    } finally {
+      threads.handle = handle;
+    }
+    expect(cuts).to.be.greaterThan(1);
+    const message = (await agent(`GET /v1/threads/${basedOn.thread_id}`)).json.messages.at(-1);
+    expect([message.body_text.includes(mark), message.approval_link_removed]).to.deep.equal([true, true]);
+    expect(JSON.stringify(await service.store.read(threadStream(basedOn.thread_id)))).not.to.include(draft.token);
+    expect(Object.keys(await closed(draft))).to.have.length(1);
+  });
+
+  it("in held mail are closed before anybody is given the mail as it came, and taken out at its release", async () => {
+    const draft = await asked();
+    const held = await service.identity(tenant.id);
+    await tenant.ask(`PATCH /v1/identities/${held.id}`, { json: { status: "disabled" } });
+    await service.deliver(
+      held.address,
+      mail({ id: "held-link@boss", subject: `Fwd ${draft.token}`, text: draft.link }),
+    );
+    await service.deliver(held.address, mail({ id: "held-plain@boss" }));
+    const [plain, entry] = (await agent("GET /v1/inbound")).json.data;
+    expect(entry.disposition).to.equal("held_identity_disabled");
+    expect((await agent(`GET /v1/inbound/${plain.id}/raw`)).status).to.equal(200);
+    expect((await agent(`GET /v1/inbound/${entry.id}/raw`)).json.error).to.equal("insufficient_scope");
+    expect((await page(draft)).status).to.equal(410);
+    await tenant.ask(`PATCH /v1/identities/${held.id}`, { json: { status: "active" } });
+    const threads = async (): Promise<any[]> => (await agent(`GET /v1/threads?identity_id=${held.id}`)).json.data;
+    await until(async () => (await threads()).length === 2);
+    expect((await threads()).map(({ subject }) => subject)).to.include(`Fwd ${mark}`);
+  });
+
+  it("that decide nothing any more are taken out without a further word", async () => {
+    const draft = await asked();
+    await tenant.ask(`POST /v1/drafts/${draft.id}/reject`, { json: { reason: "no" } });
+    await service.deliver(
+      identity.address,
+      mail({ id: `late-${draft.id}@boss`, inReplyTo: "q@customer.example", text: draft.link }),
+    );
+    const message = (await agent(`GET /v1/threads/${basedOn.thread_id}`)).json.messages.at(-1);
+    expect([message.body_text.includes(mark), await closed(draft)]).to.deep.equal([true, {}]);
+  });
+
+  it("stay good in the approval mail itself, which is kept and never filed; another workspace is not shown it", async () => {
+    const draft = await asked();
+    const resent = `Resent-From: boss@example.com\r\n${mail({ id: draft.rfcMessageId, text: draft.link })}`;
+    const count = async (ask: Workspace["ask"]): Promise<number> => (await ask("GET /v1/threads")).json.total;
+    const before = [
+      await count(tenant.ask),
+      await count(stranger.ask),
+      (await stranger.ask("GET /v1/inbound")).json.total,
+    ];
+    await service.deliver(identity.address, resent);
+    await service.deliver(strangers.address, resent);
+    const [entry] = (await agent("GET /v1/inbound")).json.data;
+    expect([entry.disposition, entry.identity_id, entry.message_id]).to.deep.equal([
+      "approval_reply",
+      identity.id,
+      null,
+    ]);
+    expect((await agent(`GET /v1/inbound/${entry.id}/raw`)).json.error).to.equal("insufficient_scope");
+    expect((await tenant.ask(`GET /v1/inbound/${entry.id}/raw`)).text).to.equal(resent);
+    const after = [
+      await count(tenant.ask),
+      await count(stranger.ask),
+      (await stranger.ask("GET /v1/inbound")).json.total,
+    ];
+    expect(after).to.deep.equal(before);
+    expect((await page(draft)).status).to.equal(200);
+  });
+});

@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import { askedBefore, pendingSince, versionOf } from "#src/commands/approvals/draftVersions.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+
+let count = 0;
+/** An event as the log has it, with no more in it than the test says. */
+const event = (type: DraftEvent["type"], data: object = {}): Recorded<DraftEvent> =>
+  ({ type, data, metadata: { at: `2026-11-20T09:0${count++ % 10}:00.000Z` } }) as never;
+
+const submitted = (more: object = {}) =>
+  event("DraftSubmitted", { content: { subject: "1" }, contentBlob: null, ...more });
+const edited = (version: number, more: object = {}) =>
+  event("DraftEdited", { version, content: { subject: String(version) }, contentBlob: null, ...more });
+const asked = (id: string, version: number) => event("ApproversAsked", { notificationId: id, version });
+const notified = (id: string) => event("ApproversNotified", { notificationId: id });
+const failed = (id: string) => event("NotificationFailed", { notificationId: id, error: "", final: true });
+
+describe("the versions of a draft", () => {
+  it("know which one approvers were shown before, and why there is another", () => {
+    const events = [
+      submitted(),
+      ...[asked("a", 1), notified("a")],
+      edited(2, { because: "edit" }),
+      ...[asked("b", 2), failed("b")],
+      edited(3, { because: "identity_changed" }),
+      edited(4, { because: "edit" }),
+      ...[asked("c", 4), notified("c")],
+    ];
+    const before = askedBefore(events, 4);
+    expect(before?.asked.version).to.equal(1);
+    expect(before?.because).to.deep.equal(["edit", "identity_changed"]);
+    expect(askedBefore(events, 1)).to.equal(null);
+  });
+
+  it("count no mail that came back as shown", () => {
+    const events = [submitted(), asked("a", 1), notified("a"), failed("a"), edited(2, { because: "edit" })];
+    expect(askedBefore(events, 2)).to.equal(null);
+  });
+
+  it("are read from events that lack what came later", () => {
+    const events = [submitted(), asked("a", 1), notified("a"), edited(2)];
+    expect(askedBefore(events, 2)?.because.filter((because) => because)).to.deep.equal([]);
+    expect(versionOf(events, 2).stored.content?.subject).to.equal("2");
+    expect(() => versionOf(events, 3)).to.throw("has no version 3");
+    expect(pendingSince([{ ...submitted(), metadata: {} } as never])).to.equal(undefined);
+  });
+
+  it("wait for a decision since the newest of them, or since an approval was taken back", () => {
+    const returned = event("DraftReturnedToPending", { because: "" });
+    const events = [submitted(), edited(2), returned, asked("a", 2)];
+    expect(pendingSince(events)).to.equal(Date.parse(returned.metadata.at));
+    expect(pendingSince(events.slice(0, 2))).to.equal(Date.parse(events[1]?.metadata.at ?? ""));
+  });
+});

@@ -1,0 +1,62 @@
+import { expect } from "chai";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { withoutApprovalLinks } from "#src/commands/inbound/leakedLinks.ts";
+import type { ReadMail, Received } from "#src/commands/inbound/readMail.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { noPlaces, uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
+import { emptyReads } from "#test/support/emptyReads.ts";
+import { mailReceived } from "#test/support/examples/index.ts";
+
+const token = "a".repeat(43);
+const receivedAt = "2026-01-01T12:00:00.000Z";
+
+describe("approval links in a mail", () => {
+  const ids = { identityId: "identity", workspaceId: "workspace", rawSha256: "raw" };
+  const received = mailReceived({ number: 1, references: [], ...ids });
+  const mailWith = (found: string[]): ReadMail => ({
+    event: { data: received, position: 7, metadata: { at: receivedAt } } as unknown as Received,
+    parsed: {
+      ...{ bodyText: token, bodyHtml: null, extractedText: token, attachments: [], unreadable: null, cut: null },
+      links: {
+        ...uncheckedRuns,
+        unchecked: false,
+        found,
+        places: { ...noPlaces, text: [0, 43, 0], extracted: [0, 43, 0] },
+      },
+    },
+  });
+
+  /** Read models that have reached a position, or never do; `waitedMs` after the mail came. */
+  function world(reached: number, waitedMs: number) {
+    const positions: number[] = [];
+    const projected = async (position: number): Promise<boolean> => {
+      positions.push(position);
+      return position <= reached;
+    };
+    const clock = { now: () => new Date(Date.parse(receivedAt) + waitedMs) };
+    return { positions, deps: { projected, clock, reads: emptyReads } as unknown as Dependencies };
+  }
+
+  it("are looked up once the read model knows all that was asked before the mail came", async () => {
+    const { deps, positions } = world(7, 0);
+    const { mail, approvalLinks } = await withoutApprovalLinks(deps, { mail: mailWith([token]) });
+    expect([mail.parsed.bodyText, approvalLinks, positions]).to.deep.equal([token, undefined, [7]]);
+  });
+
+  it("keep the mail waiting where the read model lags behind, and after ten minutes every run counts as one", async () => {
+    const early = await withoutApprovalLinks(world(6, 600_000).deps, { mail: mailWith([token]) }).catch(
+      (error) => error,
+    );
+    expect(early).to.be.instanceOf(Unavailable);
+    const { mail, approvalLinks } = await withoutApprovalLinks(world(6, 600_001).deps, { mail: mailWith([token]) });
+    const { bodyText, extractedText } = mail.parsed;
+    const mark = "[approval link removed]";
+    expect([bodyText, extractedText, approvalLinks]).to.deep.equal([mark, mark, "removed"]);
+  });
+
+  it("keep no mail waiting that has nothing like one", async () => {
+    const { deps, positions } = world(6, 0);
+    const { approvalLinks } = await withoutApprovalLinks(deps, { mail: mailWith([]) });
+    expect([approvalLinks, positions]).to.deep.equal([undefined, []]);
+  });
+});

@@ -1,0 +1,170 @@
+import { randomBytes } from "node:crypto";
+import { expect } from "chai";
+import { runsInMail } from "#src/mail/in/links/mailRuns.ts";
+import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
+import { mail } from "./mails.ts";
+
+const token = "Kq3-T_x9aBcDeFgHiJkLmNoPqRsTuVwXyZ012345_-6";
+const link = `https://mail.example.com/a/${token}?d=approve`;
+const removed = "[approval link removed]";
+
+const percent = (text: string): string => encodeURIComponent(text);
+const every = (text: string, write: (code: string) => string): string =>
+  [...text].map((char) => write(char.charCodeAt(0).toString(16))).join("");
+
+/** The text as it is shown where this token is one of a link. */
+function shown(text: string): string {
+  const runs = tokenRuns(text);
+  const places = runs.flatMap(({ start, end }, index) => [start, end, index]);
+  return withoutRuns(text, places, (index) => runs[index]?.run === token);
+}
+
+describe("what may be the token of an approval link", () => {
+  const written: Record<string, [text: string, shown: string]> = {
+    "in a text": [`See ${link}.`, `See https://mail.example.com/a/${removed}?d=approve.`],
+    "between others' characters": [`/a/${token}_ and _a_`, `/a/${removed}_ and _a_`],
+    "in an address alone": [
+      `<a href="${link}">Approve</a>`,
+      `<a href="https://mail.example.com/a/${removed}?d=approve">Approve</a>`,
+    ],
+    "rewritten by a gateway": [
+      `https://links.example/?url=${percent(link)}&amp;data=05%7C`,
+      `https://links.example/?url=https%3A%2F%2Fmail.example.com%2Fa%2F${removed}%3Fd%3Dapprove&amp;data=05%7C`,
+    ],
+    "rewritten three times, in lower case": [
+      `u=${percent(percent(percent(link)))
+        .toLowerCase()
+        .replace(token.toLowerCase(), token)}`,
+      `u=${percent(percent(percent("https://mail.example.com/a/"))).toLowerCase()}${removed}${percent(percent(percent("?d=approve"))).toLowerCase()}`,
+    ],
+    "with every character percent-encoded three times": [every(token, (code) => `%2525${code}`), removed],
+    "as entities, hexadecimal": [every(token, (code) => `&#x${code};`), removed],
+    "as entities, decimal, without a semicolon": [every(token, (code) => `&#0${Number.parseInt(code, 16)}`), removed],
+    "as an entity of an entity": [every(token, (code) => `&amp;#x${code};`), removed],
+    "over two lines of a quotation": [
+      `> /a/${token.slice(0, 20)}\r\n> ${token.slice(20)}?d=approve`,
+      `> /a/${removed}?d=approve`,
+    ],
+    "between angle brackets, over two lines": [
+      `<https://x.example/a/${token.slice(0, 7)}\n${token.slice(7)}>`,
+      `<https://x.example/a/${removed}>`,
+    ],
+    "split by tags": [`<b>${token.slice(0, 9)}</b><i class="x">${token.slice(9)}</i>`, `<b>${removed}</i>`],
+    "split by characters without width": [`${token.slice(0, 9)}\u200b${token.slice(9)}`, removed],
+    "in the way of an older gateway": [
+      `https://urldefense.proofpoint.com/v2/url?u=https-3A__mail.example.com_a_${token.replaceAll("-", "-2D").replaceAll("_", "-5F")}-3Fd-3Dapprove&d=Dw`,
+      `https://${removed}&d=Dw`,
+    ],
+  };
+  for (const [how, [text, expected]] of Object.entries(written)) {
+    it(`is found ${how}, and taken out`, () => {
+      expect(shown(text)).to.equal(expected);
+    });
+  }
+
+  it("is nothing longer or shorter", () => {
+    for (const text of [token.slice(1), `${token}x`, `x${token}`, `${token.slice(0, 21)} ${token.slice(21)}`]) {
+      expect(tokenRuns(text), text).to.deep.equal([]);
+    }
+  });
+
+  it("is looked for in time that grows with the text alone", () => {
+    const parts = [
+      "%25",
+      "&amp;",
+      "<",
+      "<a ",
+      "\n> ",
+      "-",
+      "_",
+      "A",
+      "urldefense.proofpoint.com/v2/url?u=",
+      "&#x00000000000",
+      " ",
+    ];
+    for (const part of parts) tokenRuns(part.repeat(100_000 / part.length));
+  });
+});
+
+describe("the runs of a mail", () => {
+  const bodies = { bodyText: "no link", bodyHtml: null, extractedText: "no link" };
+  const file = (contentType: string, content: string | Buffer, filename: string | null = null) => ({
+    ...{ contentType, filename, contentId: null, inline: false },
+    bytes: Buffer.from(content),
+  });
+  const enclosed = (...body: string[]) =>
+    mail(["Subject: Fwd", "MIME-Version: 1.0"].concat(body.slice(0, -1)), body.at(-1) as string);
+  const soft = `Content-Type: text/plain; charset=utf-8`;
+
+  const attached = {
+    "a text": file("text/plain", link),
+    "a text in UTF-16": file("text/plain", Buffer.from(`\ufeff${link}`, "utf16le")),
+    "a text under no type of its own": file("application/octet-stream", `log: ${link}`),
+    "the end of a long text": file("text/csv", `${"a,b\n".repeat(300_000)}${link}`),
+    "a mail, with soft line breaks": file(
+      "message/rfc822",
+      enclosed(
+        soft,
+        "Content-Transfer-Encoding: quoted-printable",
+        `${link.slice(0, 40)}=\r\n${link.slice(40).replace("=", "=3D")}`,
+      ),
+    ),
+    "a mail in base64 under a file's name": file(
+      "application/octet-stream",
+      enclosed(
+        "Content-Type: text/html",
+        "Content-Transfer-Encoding: base64",
+        Buffer.from(`<a href="${link}">`).toString("base64"),
+      ),
+      "fwd.eml",
+    ),
+    "a mail inside a mail": file(
+      "message/rfc822",
+      enclosed("Content-Type: message/rfc822", enclosed(soft, link).toString()),
+    ),
+    "the subject of a mail": file("message/rfc822", mail([`Subject: ${link}`, soft], "x")),
+  };
+  for (const [what, attachment] of Object.entries(attached)) {
+    it(`are found in ${what} that is attached`, async () => {
+      const { links } = await runsInMail(bodies, [attachment], false);
+      expect(links.found).to.include(token);
+      expect([links.tooMany, links.unchecked]).to.deep.equal([false, false]);
+    });
+  }
+
+  it("are not looked for in what is no text", async () => {
+    const picture = file("image/png", Buffer.concat([Buffer.from([0x89, 0x50, 0, 0]), Buffer.from(link)]));
+    expect((await runsInMail(bodies, [picture], false)).links).to.deep.include({ found: [], unchecked: false });
+  });
+
+  it("are unchecked where a part cannot be read, where the mail was cut, and where mails are nested too deep", async () => {
+    let deep = enclosed(soft, link).toString();
+    for (let depth = 0; depth < 6; depth += 1) deep = enclosed("Content-Type: message/rfc822", deep).toString();
+    expect((await runsInMail(bodies, [file("message/rfc822", deep)], false)).links.unchecked).to.equal(true);
+    const endless = file("message/rfc822", `X-A: ${"x".repeat(90)}\r\n`.repeat(25_000));
+    expect((await runsInMail(bodies, [endless], false)).links.unchecked).to.equal(true);
+    expect((await runsInMail(bodies, [], true)).links.unchecked).to.equal(true);
+    expect((await runsInMail(bodies, [], false)).links.unchecked).to.equal(false);
+  });
+
+  const decoys = (count: number): string =>
+    Array.from({ length: count }, () => randomBytes(32).toString("base64url")).join("\n\n");
+
+  it("are all taken out where a body has more than are looked up", async () => {
+    const bodyText = `${decoys(1_001)}\n\n${link}`;
+    const read = await runsInMail({ bodyText, bodyHtml: `<p>${link}</p>`, extractedText: bodyText }, [], false);
+    expect(read.links).to.deep.include({ tooMany: true, unchecked: true });
+    expect(read.links.found).to.have.length(1_000);
+    for (const text of [read.bodyText, read.bodyHtml, read.extractedText]) {
+      expect(text).not.to.include(token);
+      expect(text).to.match(/\/a\/\[approval link removed\]\?d=approve/);
+    }
+    expect(tokenRuns(read.bodyText as string)).to.deep.equal([]);
+  });
+
+  it("leave the bodies alone where an attachment has more than are looked up", async () => {
+    const { links, bodyText } = await runsInMail(bodies, [file("text/plain", `${decoys(1_001)}\n${link}`)], false);
+    expect(links).to.deep.include({ tooMany: false, unchecked: true });
+    expect(bodyText).to.equal("no link");
+  });
+});

@@ -1,0 +1,243 @@
+import { expect } from "chai";
+import type { Answer, ApprovalRequest, Channels } from "#src/channels/channel.ts";
+import { escalateUnreached } from "#src/processes/escalateUnreached.ts";
+import { notifyApprovers } from "#src/processes/notifyApprovers.ts";
+import type { Process, Timer } from "#src/processes/process.ts";
+import { recordBounces } from "#src/processes/recordBounces.ts";
+import type { LinkClosure } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import { mailHeaders } from "#test/support/examples/index.ts";
+import { fire, tell } from "#test/support/processContext.ts";
+import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+
+const email = (to: string) => ({ type: "email" as const, config: { to } });
+const first = "first@approvers.example";
+const second = "second@approvers.example";
+const gone: Answer = { reached: false, error: "550 no such user", again: false };
+const busy: Answer = { reached: false, error: "busy", again: true };
+const measured: Answer = { reached: false, error: "our own measure", again: true, inMs: 60_000 };
+
+/** Approvers behind mailboxes that answer so; `secondary` false: an identity with one channel alone. */
+async function world(answers: Record<string, Answer> = {}, { secondary = true } = {}) {
+  const made = await createSendWorld();
+  const changes = {
+    approvalChannel: email(first),
+    secondaryApprovalChannel: secondary ? email(second) : null,
+    escalationDelayMinutes: secondary ? 600 : null,
+  };
+  await made.node.identities.handle(identityId, { type: "UpdateIdentity", changes, mayLoosen: true }, cause);
+  const asked: { to: string; version: number; messageId: string }[] = [];
+  const channel = {
+    async ask({ channel: { config }, view, origin }: ApprovalRequest): Promise<Answer> {
+      const answer = answers[config.to as string] ?? { reached: true };
+      const messageId = made.node.messageIds.mint({ ...origin, domain: "agents.localhost" });
+      if (answer.reached) asked.push({ to: config.to as string, version: view.version, messageId });
+      return answer;
+    },
+  };
+  const channels: Channels = { email: channel, telegram: channel, slack: channel };
+  const processes = [notifyApprovers(made.node, channels), escalateUnreached(made.node), recordBounces(made.node)];
+  let timers: [Process, Timer][] = [];
+  let position = made.log.all.length;
+
+  /** Hands every new event to every process, twice, as may happen; then what it led to. */
+  async function tellNew(): Promise<void> {
+    for (; position < made.log.all.length; position++) {
+      const event = made.log.all[position] as Recorded;
+      for (const process of processes) for (const _ of "12") await told(process, event);
+    }
+  }
+  async function told(process: Process, event: Recorded): Promise<void> {
+    if (!process.categories.some((category) => event.stream.startsWith(`${category}-`))) return;
+    const set: Timer[] = [];
+    await tell(process, event, { timers: set });
+    timers = [
+      ...timers.filter(([, { name }]) => !set.some((timer) => timer.name === name)),
+      ...set.map((timer) => [process, timer] as [Process, Timer]),
+    ];
+  }
+
+  return {
+    ...made,
+    answers,
+    asked,
+    to: () => asked.map(({ to, version }) => `${to.split("@")[0]} v${version}`),
+    timers: () => timers.map(([, { name }]) => name),
+    tellNew,
+    async submitted() {
+      const draftId = await made.submit();
+      await tellNew();
+      return draftId;
+    },
+    async fireTimer() {
+      const [process, timer] = timers.shift() as [Process, Timer];
+      const set: Timer[] = [];
+      await fire(process, timer, { timers: set });
+      timers.push(...set.map((each) => [process, each] as [Process, Timer]));
+      await tellNew();
+    },
+    async close(draftId: string, because: LinkClosure, messageId: string) {
+      const { notified } = await made.state.draft(draftId);
+      const notificationId = notified.reached.at(-1) as string;
+      const command = { type: "CloseApprovalLink", notificationId, because, messageId } as const;
+      await made.node.drafts.handle(draftId, command, cause);
+      await tellNew();
+    },
+    /** A bounce that reports the mail of this question. */
+    async bounce(messageId: string) {
+      const headers = mailHeaders({ classification: "bounce", reportedMessageIds: [messageId] });
+      const deliveryId = made.node.ids.uuid();
+      const mail = {
+        deliveryId,
+        envelope: { from: "", to: "approvals@agents.localhost" },
+        rawSha256: "a",
+        sizeBytes: 1,
+      };
+      const reply = { ...mail, remote: { ip: "::1", helo: "x" }, headers, workspaceId: null, identityId: null };
+      await made.node.approvalReplies.handle(deliveryId, { type: "ReceiveApprovalReply", reply }, cause);
+      await tellNew();
+    },
+    count: (type: string) => made.log.all.filter((event) => event.type === type).length,
+    needsReview: async () => (await made.state.thread()).needsReview,
+    async seen() {
+      const command = { type: "UpdateThread", needsReview: false, because: "looked at" } as const;
+      await made.node.threads.handle(made.threadId(), command, cause);
+    },
+    tellAgain: async () => {
+      const events = made.log.all.filter(({ stream }) => !stream.startsWith("identity-"));
+      for (const event of events) for (const process of processes) await told(process, event);
+      await tellNew();
+    },
+  };
+}
+
+describe("a question that nobody got", () => {
+  it("goes to the secondary channel at once, and once", async () => {
+    const { submitted, to, count, needsReview, timers, tellAgain } = await world({ [first]: gone });
+    await submitted();
+    expect([to(), timers(), await needsReview()]).to.deep.equal([["second v1"], [], false]);
+    await tellAgain();
+    expect([to(), count("DraftEscalated")]).to.deep.equal([["second v1"], 1]);
+  });
+
+  it("goes there after the last try, not before", async () => {
+    const { submitted, to, fireTimer, timers } = await world({ [first]: busy });
+    await submitted();
+    for (let tries = 0; tries < 4; tries++) {
+      expect([to(), timers()]).to.deep.equal([[], ["retry primary"]]);
+      await fireTimer();
+    }
+    expect([to(), timers()]).to.deep.equal([["second v1"], []]);
+  });
+
+  it("goes there where it would wait in our own measure of mail; without a secondary channel it waits, and no wait is a try", async () => {
+    const both = await world({ [first]: measured });
+    await both.submitted();
+    expect([both.to(), both.timers()]).to.deep.equal([["second v1"], []]);
+    const alone = await world({ [first]: measured }, { secondary: false });
+    await alone.submitted();
+    for (let waits = 0; waits < 6; waits++) await alone.fireTimer();
+    expect([alone.to(), await alone.needsReview()]).to.deep.equal([[], false]);
+    delete alone.answers[first];
+    await alone.fireTimer();
+    expect([alone.to(), alone.timers()]).to.deep.equal([["first v1"], []]);
+  });
+
+  for (const [name, answers, secondary] of [
+    ["both channels fail", { [first]: gone, [second]: gone }, true],
+    ["the only channel fails", { [first]: gone }, false],
+  ] as const) {
+    it(`has its thread ask for a person where ${name}; what a person answered to that stands`, async () => {
+      const { submitted, needsReview, seen, tellAgain, state } = await world(answers, { secondary });
+      const draftId = await submitted();
+      expect([await needsReview(), (await state.draft(draftId)).status]).to.deep.equal([true, "pending"]);
+      await seen();
+      await tellAgain();
+      expect(await needsReview()).to.equal(false);
+    });
+  }
+
+  it("does not escalate once it is decided, or a newer version is there", async () => {
+    for (const decide of [true, false]) {
+      const { submit, edit, approve, tellNew, log, node, count, needsReview } = await world({ [first]: gone });
+      const draftId = await submit();
+      const asked = node.ids.uuid();
+      const data = { notificationId: asked, causedBy: "x", version: 1, contentSha256: "x", tokens: [], expiresAt: "x" };
+      const channel = { slot: "primary" as const, type: "email", address: first };
+      await node.drafts.handle(draftId, { type: "AskApprovers", asked: { ...data, channel } }, cause);
+      const failed = { type: "RecordNotificationFailed", notificationId: asked, error: "no", final: true } as const;
+      await node.drafts.handle(draftId, failed, cause);
+      const event = log.all.at(-1) as Recorded;
+      if (decide) await approve(draftId);
+      else await edit(draftId, "Another answer.");
+      await tell(escalateUnreached(node), event);
+      expect([count("DraftEscalated"), await needsReview()]).to.deep.equal([0, false]);
+      await tellNew();
+    }
+  });
+});
+
+describe("an approval mail that came back", () => {
+  it("reached nobody: the draft says so, and it escalates at once", async () => {
+    const { submitted, asked, bounce, to, state, log, tellAgain } = await world();
+    const draftId = await submitted();
+    expect(to()).to.deep.equal(["first v1"]);
+    await bounce(asked[0]!.messageId);
+    expect(to()).to.deep.equal(["first v1", "second v1"]);
+    const failed = log.all.filter(({ type }) => type === "NotificationFailed");
+    expect(failed.map(({ data }) => data)).to.have.length(1);
+    expect(failed[0]!.data.error).to.match(/^the approval mail came back as undeliverable/);
+    expect((await state.draft(draftId)).status).to.equal("pending");
+    await bounce(asked[0]!.messageId);
+    await tellAgain();
+    expect([to(), log.all.filter(({ type }) => type === "NotificationFailed").length]).to.deep.equal([
+      ["first v1", "second v1"],
+      1,
+    ]);
+  });
+
+  it("changes nothing where its question was asked once more and got through, was decided, or is nobody's", async () => {
+    const { submitted, asked, bounce, to, approve, node, tellNew, count } = await world();
+    const draftId = await submitted();
+    await node.drafts.handle(draftId, { type: "RequestNotify", at: "2026-01-01T00:00:00Z", throttleSeconds: 0 }, cause);
+    await tellNew();
+    await bounce(asked[0]!.messageId);
+    expect([to(), count("DraftEscalated")]).to.deep.equal([["first v1", "first v1"], 0]);
+    const origin = { identityId, threadId: node.ids.uuid(), attemptId: node.ids.uuid() };
+    await bounce(node.messageIds.mint({ ...origin, domain: "agents.localhost" }));
+    await bounce("<made-up@elsewhere.example>");
+    await approve(draftId);
+    await bounce(asked[1]!.messageId);
+    expect([count("NotificationFailed"), count("DraftEscalated")]).to.deep.equal([1, 0]);
+  });
+});
+
+describe("a link that was closed", () => {
+  for (const because of ["link_leaked", "wrong_codes"] as const) {
+    it(`because of ${because}: its channel is asked anew once, then the other one, and the thread asks for a person`, async () => {
+      const { submitted, close, to, needsReview, tellAgain, count } = await world();
+      const draftId = await submitted();
+      await close(draftId, because, "mail 1");
+      expect([to(), await needsReview()]).to.deep.equal([["first v1", "first v1"], false]);
+      await close(draftId, because, "mail 2");
+      const all = ["first v1", "first v1", "second v1"];
+      expect([to(), await needsReview()]).to.deep.equal([all, true]);
+      await tellAgain();
+      expect([to(), count("DraftEscalated")]).to.deep.equal([all, 1]);
+      await close(draftId, because, "mail 3");
+      expect(to(), "a mailbox that forwards everything makes no loop").to.deep.equal(all);
+    });
+  }
+
+  it("asks for a person where there is no other channel, and each new version is asked about again", async () => {
+    const { submitted, edit, close, to, needsReview, tellNew } = await world({}, { secondary: false });
+    const draftId = await submitted();
+    await close(draftId, "link_leaked", "mail 1");
+    await close(draftId, "link_leaked", "mail 2");
+    expect([to(), await needsReview()]).to.deep.equal([["first v1", "first v1"], true]);
+    await edit(draftId, "Another answer.");
+    await tellNew();
+    await close(draftId, "link_leaked", "mail 3");
+    expect(to().slice(2)).to.deep.equal(["first v2", "first v2"]);
+  });
+});

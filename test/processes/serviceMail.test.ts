@@ -1,0 +1,276 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "chai";
+import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
+import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
+import { sourceFiles, textOf } from "#test/support/imports.ts";
+import { mail, until } from "#test/support/inProcess.ts";
+import { useRules } from "./rulesWorld.ts";
+
+/** Notices: 3 an hour to a mailbox; approvals: 2. Workspaces are each test's own. */
+const settings = { SERVICE_MAIL_PER_HOUR: "3,4,2,100" };
+
+describe("mail of the service's own", function () {
+  this.timeout(120_000);
+  const rules = useRules(settings);
+
+  const someone = () => `${randomUUID()}@approvers.example`;
+  const notify = (to: string) => ({ type: "notify_channel", channel: "email", config: { to } });
+  const channel = (to: string) => ({ type: "email" as const, config: { to } });
+  const mailsTo = async (to: string) =>
+    (await rules.service.outbox.newest(200)).filter(
+      ({ envelope }) => envelope.to[0]?.toLowerCase() === to.toLowerCase(),
+    );
+  const withheld = async (kind: string, reason: string): Promise<number> => {
+    const text = await (await fetch(`${rules.service.url}/metrics`)).text();
+    const line = new RegExp(
+      `^countersign_service_mail_withheld_total\\{kind="${kind}",reason="${reason}"\\} (\\d+)$`,
+      "m",
+    );
+    return Number(line.exec(text)?.[1] ?? 0);
+  };
+  /** The path of the link that stops such mail. */
+  const stopPath = async (to: string) => /\/stop\/[\w.-]+/.exec((await mailsTo(to))[0]!.text)![0];
+  const open = (path: string, options: RequestInit = {}) => fetch(rules.service.url + path, options);
+  const nonceIn = (page: string) => /name="nonce" value="([^"]+)"/.exec(page)![1]!;
+  const press = async (path: string, nonce?: string) => {
+    const body = new URLSearchParams({ nonce: nonce ?? nonceIn(await (await open(path)).text()) });
+    return open(path, { method: "POST", body });
+  };
+  const send = (to: string, more: object) =>
+    sendNotice(rules.service.deps, createOutboxProvider(rules.service.database), {
+      kind: "rule",
+      workspaceId: randomUUID(),
+      origin: { identityId: randomUUID(), threadId: randomUUID(), attemptId: randomUUID() },
+      to,
+      subject: "News",
+      text: "News.",
+      html: "<p>News.</p>",
+      ...more,
+    } as never);
+
+  it("is dropped above a mailbox's measure, whatever its spelling, counted, and in the rule's history", async () => {
+    const { rule, mail: receive, evaluations } = await rules.world();
+    const to = someone();
+    const tagged = to.replace("@", "+more@").toUpperCase();
+    const told = await rule("email.received", [notify(to), notify(tagged)]);
+    const before = await withheld("rule", "mailbox_full");
+    await receive();
+    await receive();
+    const outcomes = async () => (await evaluations(told)).flatMap(({ actions }: any) => actions);
+    await until(async () => (await outcomes()).filter(({ outcome }) => outcome !== "pending").length === 4);
+    const refused = (await outcomes()).filter(({ outcome }) => outcome === "refused");
+    expect(refused).to.have.length(1);
+    expect(refused[0].reason).to.match(
+      /^the hour's measure of mails of rules, tests and notices for this address is full/,
+    );
+    expect([...(await mailsTo(to)), ...(await mailsTo(tagged))]).to.have.length(3);
+    expect(await withheld("rule", "mailbox_full")).to.equal(before + 1);
+  });
+
+  it("is dropped above a workspace's measure, test mails too, whoever gets it", async () => {
+    const { rule, mail: receive, settled, ask, identity } = await rules.world();
+    const told = await rule(
+      "email.received",
+      [1, 2, 3].map(() => notify(someone())),
+    );
+    await receive();
+    await settled(told);
+    const test = () => ask(`POST /v1/identities/${identity.id}/test-email`, { json: { recipient_email: someone() } });
+    expect((await test()).status).to.equal(202);
+    const over = await test();
+    expect([over.status, over.json.error]).to.deep.equal([429, "rate_limited"]);
+    expect(Number(over.headers.get("retry-after"))).to.be.within(1, 3600);
+  });
+
+  it("says in its subject nothing that a tenant or a stranger wrote, and makes no link of their words", async () => {
+    const { rule, mail: receive, settled } = await rules.world();
+    const to = someone();
+    const name = 'Pay at https://evil.example/x or call <a href="https://evil.example">us</a> \u202e now';
+    const told = await rule("email.received", [notify(to)], { name });
+    await receive({ subject: "Verify at www.evil.example \r\n <b>now</b>" });
+    await settled(told);
+    const [caught] = await mailsTo(to);
+    expect(caught!.subject).to.equal("A rule of your workspace matched");
+    for (const body of [caught!.text, caught!.html!]) {
+      expect(body)
+        .not.to.match(/(https?:\/\/|www\.)evil/)
+        .and.not.to.contain("evil.example");
+      expect(body).to.contain("[U+202E]").and.to.contain("“Pay at ");
+    }
+    expect(caught!.html).not.to.match(/<(a|b)\b[^>]*>(us|now)/);
+    expect(caught!.headers).to.include({ "auto-submitted": "auto-generated", "x-auto-response-suppress": "All" });
+  });
+
+  it("is, while the workspace has paused sending, requests to approvers and outcomes alone", async () => {
+    const { rule, mail: receive, settled, ask, draft, identity } = await rules.world();
+    const [lead, approver] = [someone(), someone()];
+    const told = await rule("email.received", [notify(lead)]);
+    await ask(`PATCH /v1/identities/${identity.id}`, { json: { approval_channel: channel(approver) } });
+    await ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
+    const based = await receive();
+    const { actions } = await settled(told);
+    expect(actions[0]).to.include({
+      outcome: "refused",
+      reason: "sending is paused in this workspace: only requests to approvers and outcomes leave",
+    });
+    await draft(based);
+    await until(async () => (await mailsTo(approver)).length === 1);
+    expect(await mailsTo(lead)).to.have.length(0);
+  });
+
+  it("is counted only if it left, and a repetition of an attempt once", async () => {
+    const to = someone();
+    const workspaceId = (await rules.service.workspace()).id;
+    const attempts = Array.from({ length: 5 }, () => ({
+      identityId: randomUUID(),
+      threadId: randomUUID(),
+      attemptId: randomUUID(),
+    }));
+    const failing = { connect: () => Promise.reject(new Error("the relay is away")) };
+    for (const origin of attempts) {
+      const notice = {
+        kind: "rule",
+        workspaceId,
+        origin,
+        to,
+        subject: "News",
+        text: "News.",
+        html: "<p>News.</p>",
+      } as const;
+      const outcome = await sendNotice(rules.service.deps, failing as never, notice);
+      expect(outcome).to.deep.equal({ sent: false, error: "the relay is away", again: true });
+    }
+    const [first, second, third, fourth] = attempts;
+    for (const origin of [first, first, second, third])
+      expect(await send(to, { workspaceId, origin })).to.deep.equal({ sent: true });
+    expect(await send(to, { workspaceId, origin: fourth })).to.include({ sent: false, again: false });
+    // Another workspace reaches the same mailbox no better.
+    const other = (await rules.service.workspace()).id;
+    expect(await send(to, { workspaceId: other })).to.include({ sent: false, again: false });
+    expect(await send(to, { workspaceId: other, kind: "outcome" })).to.deep.equal({ sent: true });
+  });
+
+  it("has one way out, where all of this is asked", () => {
+    const sending = sourceFiles("src").filter((file) => /\brenderNotice\(/.test(textOf(file)));
+    expect(sending).to.have.members(["src/commands/serviceMail/sendNotice.ts", "src/mail/out/render.ts"]);
+  });
+
+  it("waits for room where it asks an approver, and says how long", async () => {
+    const to = someone();
+    const workspaceId = (await rules.service.workspace()).id;
+    for (let n = 0; n < 2; n++) await send(to, { workspaceId, kind: "approval" });
+    const outcome = await send(to, { workspaceId, kind: "approval" });
+    expect(outcome).to.include({ sent: false, again: true });
+    expect((outcome as { inMs: number }).inMs).to.be.within(60_000, 3_600_000);
+    expect((outcome as { error: string }).error).to.match(
+      /^the hour's measure of requests to approvers and outcomes for this/,
+    );
+  });
+
+  describe("is stopped by the link under it", () => {
+    /** A draft whose first approver was asked. */
+    async function asked() {
+      const world = await rules.world();
+      const [first, second] = [someone(), someone()];
+      const json = { approval_channel: channel(first), secondary_approval_channel: channel(second) };
+      await world.ask(`PATCH /v1/identities/${world.identity.id}`, { json });
+      const basis = await world.mail();
+      const { id: draftId } = await world.draft(basis);
+      await until(async () => (await mailsTo(first)).length === 1);
+      const types = async (id = draftId) =>
+        (await world.get(`/v1/drafts/${id}/history?limit=100`)).data as { type: string; data: any }[];
+      return { ...world, first, second, basis, draftId, types, path: await stopPath(first) };
+    }
+
+    it("never by opening it, by a press without its page, or with another page's nonce", async () => {
+      const { first, path, id: workspaceId } = await asked();
+      const other = await asked();
+      for (const method of ["GET", "HEAD"])
+        for (let n = 0; n < 5; n++) expect((await open(path, { method })).status).to.equal(200);
+      const page = await (await open(path)).text();
+      expect(page).to.contain(first).and.to.contain(workspaceId).and.to.contain("Stop mail from this workspace?");
+      const theirs = nonceIn(await (await open(other.path)).text());
+      for (const nonce of ["", "x", theirs, `${nonceIn(page)}x`]) {
+        const answer = await press(path, nonce);
+        expect(answer.status, nonce).to.equal(403);
+        expect(await answer.text()).to.contain("Stop mail from this workspace?");
+      }
+      const late = nonceIn(page);
+      rules.service.clock.advance(61 * 60_000);
+      expect((await press(path, late)).status, "open for more than an hour").to.equal(403);
+      expect((await open(path, { method: "PUT" })).status).to.equal(405);
+      expect(await send(first, { workspaceId, kind: "outcome" })).to.deep.equal({ sent: true });
+    });
+
+    it("for that workspace alone; the address is not reached then, the second approver is told, and undoing asks again", async () => {
+      const { first, second, path, basis, draft, types, id: workspaceId, get } = await asked();
+      const stopped = await press(path);
+      expect([stopped.status, (await stopped.text()).includes("Mail from this workspace is stopped")]).to.deep.equal([
+        200,
+        true,
+      ]);
+      expect((await press(path, "x")).status).to.equal(403);
+
+      await until(async () =>
+        (await mailsTo(second)).some(({ subject }) => subject === "An approver stopped our mail"),
+      );
+      const { id: unasked } = await draft(basis, { body_text: "Tomorrow." });
+      await until(async () => (await types(unasked)).some(({ type }) => type === "NotificationFailed"));
+      const failed = (await types(unasked)).find(({ type }) => type === "NotificationFailed")!.data;
+      expect(failed.final).to.equal(true);
+      expect(failed.error).to.match(/was stopped by its reader: name another address/);
+      expect(await mailsTo(first)).to.have.length(1);
+      const tagged = first.replace("@", "+other@");
+      expect(await send(tagged, { workspaceId }), "another spelling").to.include({ sent: false, again: false });
+      const other = (await rules.service.workspace()).id;
+      expect(await send(first, { workspaceId: other, kind: "outcome" }), "another workspace").to.deep.equal({
+        sent: true,
+      });
+
+      const before = (await mailsTo(first)).length;
+      const again = await press(path);
+      expect([again.status, (await again.text()).includes("Mail comes again")]).to.deep.equal([200, true]);
+      // The mailbox's measure is full by now; an hour later there is room.
+      await rules.service.database.query("update work.service_mail set at = at - interval '1 hour'");
+      rules.service.clock.advance(3_600_000);
+      await until(async () => (await mailsTo(first)).length > before);
+      expect((await get(`/v1/drafts/${unasked}`)).status).to.equal("pending");
+    });
+
+    it("and is nobody's by guessing: an altered link is none", async () => {
+      const { path } = await asked();
+      const unknown = await open("/stop/x");
+      for (const each of [`${path}x`, path.slice(0, -1), path.replace("/stop/", "/stop/A"), "/stop/a.b"]) {
+        const answer = await open(each);
+        expect([answer.status, (await answer.text()).length > 0], each).to.deep.equal([404, true]);
+        expect((await press(each, "x")).status).to.equal(404);
+      }
+      expect(unknown.headers.get("content-security-policy")).to.contain("default-src 'none'");
+    });
+  });
+
+  it("goes in no circle with a mailbox that sends everything back", async () => {
+    const { rule, mail: receive, settled, evaluations, identity } = await rules.world();
+    const to = someone();
+    const told = await rule("email.received", [notify(to)]);
+    await receive();
+    await settled(told);
+    const raw = (await rules.service.outbox.raw((await mailsTo(to))[0]!.id))!;
+    // As it is, and wrapped by a program that answers everything.
+    await rules.service.deliver(identity.address, raw);
+    const wrapped = mail({
+      id: `${randomUUID()}@back.example`,
+      from: to,
+      to: identity.address,
+      subject: "Re: your mail",
+    });
+    await rules.service.deliver(
+      identity.address,
+      wrapped.replace("MIME-Version", "Auto-Submitted: auto-replied\r\nMIME-Version"),
+    );
+    await rules.service.deliver("approvals@agents.localhost", wrapped);
+    await rules.service.caughtUp();
+    expect(await evaluations(told)).to.have.length(1);
+    expect(await mailsTo(to)).to.have.length(1);
+  });
+});

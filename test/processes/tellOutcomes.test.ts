@@ -1,0 +1,212 @@
+import { expect } from "chai";
+import type { OutgoingMail } from "#src/mail/mailProvider.ts";
+import type { Timer } from "#src/processes/process.ts";
+import { tellOutcomes } from "#src/processes/tellOutcomes.ts";
+import type { Actor } from "#streams/event.ts";
+import { asked, queued, sent as sentExample } from "#test/support/examples/drafts.ts";
+import { fire, tell } from "#test/support/processContext.ts";
+import { cause, createSendWorld, identityId } from "./sendWorld.ts";
+
+const email = (to: string) => ({ type: "email" as const, config: { to } });
+const first = "first@approvers.example";
+const second = "second@approvers.example";
+const day = 24 * 3_600_000;
+const link = (id: string): Actor => ({ kind: "email_link", id, channel: "email" });
+
+/** A draft that both approvers were asked about by mail, and the rule; the provider does not take the first `failures` mails. */
+async function world({ failures = 0, slots = ["primary", "secondary"] as ("primary" | "secondary")[] } = {}) {
+  const made = await createSendWorld();
+  const changes = {
+    approvalChannel: email(first),
+    secondaryApprovalChannel: email(second),
+    escalationDelayMinutes: 600,
+  };
+  await made.node.identities.handle(identityId, { type: "UpdateIdentity", changes, mayLoosen: true }, cause);
+  const draftId = await made.submit();
+  const sent: OutgoingMail[] = [];
+  const process = tellOutcomes(made.node, {
+    name: "outbox",
+    connect: async () => ({
+      async handOver(mail) {
+        if (failures-- > 0) return { kind: "not_handed_over", message: "busy" };
+        sent.push(mail);
+        return { kind: "accepted", response: "250 ok" };
+      },
+      discard() {},
+    }),
+    close: async () => {},
+  });
+  const timers: Timer[] = [];
+  let position = made.log.all.length;
+  const handle = (command: Parameters<typeof made.node.drafts.handle>[1], actor = cause.actor) =>
+    made.node.drafts.handle(draftId, command, { ...cause, actor });
+
+  async function ask(
+    slot: "primary" | "secondary",
+    { reached = true, address = slot === "primary" ? first : second } = {},
+  ) {
+    const { version } = await made.state.draft(draftId);
+    const notificationId = made.node.ids.uuid();
+    await handle({ type: "AskApprovers", asked: asked(notificationId, { version, slot, address }).data });
+    if (reached) await handle({ type: "RecordNotified", notificationId });
+    else await handle({ type: "RecordNotificationFailed", notificationId, error: "busy", final: true });
+    return notificationId;
+  }
+  for (const slot of slots) await ask(slot);
+
+  return {
+    ...made,
+    draftId,
+    sent,
+    timers,
+    ask,
+    handle,
+    approve: (actor: Actor, sendRequested = true) =>
+      handle(
+        { type: "ApproveDraft", ifVersion: null, contentSha256: null, sendRequested, tokenSha256: "token" },
+        actor,
+      ),
+    reject: (actor: Actor, reason: string | null = null) =>
+      handle({ type: "RejectDraft", reason, ifVersion: null, tokenSha256: null }, actor),
+    /** What those were told who are told of everything new. */
+    async told() {
+      await made.drain();
+      sent.length = 0;
+      for (; position < made.log.all.length; position++) {
+        const event = made.log.all[position]!;
+        if (event.stream.startsWith("draft-")) await tell(process, event, { timers });
+      }
+      return sent.map(
+        ({ envelope, mime }) => `${envelope.to[0]!.split("@")[0]}: ${/^Subject: (\w+)/m.exec(mime.toString())![1]}`,
+      );
+    },
+    body: () =>
+      sent[0]!.mime
+        .toString()
+        .replace(/=\r?\n/g, "")
+        .replaceAll("=E2=80=9C", "“")
+        .replaceAll("=E2=80=9D", "”"),
+    fire: (timer: Timer) => fire(process, timer, { timers }),
+  };
+}
+
+describe("telling approvers how it ended", () => {
+  it("tells of a mail that was sent, and by whom it was approved; not who pressed and saw it", async () => {
+    const { approve, run, told, body } = await world();
+    await approve(link(first));
+    await run();
+    expect(await told()).to.deep.equal(["second: Sent"]);
+    expect(body()).to.include(`It was approved by ${first} by a link in an approval mail.`);
+  });
+
+  it("sends nobody a further mail where a lone approver approves forty drafts by their links", async () => {
+    const { approve, run, told } = await world({ slots: ["primary"] });
+    await approve(link(first));
+    await run();
+    expect(await told()).to.deep.equal([]);
+  });
+
+  it("tells everybody of one that failed after it was approved", async () => {
+    const { approve, run, told, answer, body } = await world();
+    answer({ kind: "refused", code: "550", message: "550 no such mailbox", retryable: false });
+    await approve(link(first));
+    await run();
+    expect(await told()).to.deep.equal(["first: Failed", "second: Failed"]);
+    expect(body()).to.include("550 no such mailbox");
+  });
+
+  it("leaves to others what nobody knows", async () => {
+    const { approve, run, told, answer } = await world();
+    answer({ kind: "unknown", message: "the connection was lost" });
+    await approve(link(first));
+    await run();
+    expect(await told()).to.deep.equal([]);
+  });
+
+  it("tells of one that was stopped for a newer message: also who approved it, not whose press showed it", async () => {
+    const later = await world();
+    await later.approve(link(first));
+    const stale = { type: "MarkStale", newMessageId: "newer", attemptId: null } as const;
+    await later.handle(stale, { kind: "system", id: "sendApproved" });
+    expect(await later.told()).to.deep.equal(["first: Stopped", "second: Stopped"]);
+    await later.reject({ kind: "api_key", id: "key", name: "agent" });
+    expect(await later.told(), "it is put away").to.deep.equal([]);
+    const atOnce = await world();
+    await atOnce.handle(stale, link(first));
+    expect(await atOnce.told()).to.deep.equal(["second: Stopped"]);
+  });
+
+  it("tells of a rejection, by whom and why, but not who rejected it", async () => {
+    const { reject, told, body } = await world();
+    await reject(link(second), "Offer the\r\n\r\nrefund");
+    expect(await told()).to.deep.equal(["first: Rejected"]);
+    expect(body()).to.include(`rejected by ${second} by a link`).and.to.include("“Offer the refund”");
+  });
+
+  it("tells of an approval that does not send, once; that it was sent then tells nobody anything new", async () => {
+    const { approve, handle, state, draftId, told, body } = await world();
+    const key: Actor = { kind: "api_key", id: "key", name: "agent\u202e” by ann" };
+    await approve(key, false);
+    expect(await told()).to.deep.equal(["first: Approved", "second: Approved"]);
+    expect(body()).to.include("approved by the API key “agent").and.to.include("not sent yet");
+    expect(body()).not.to.include("\u202e");
+    const { contentSha256 } = await state.draft(draftId);
+    await handle({ type: "QueueDraft", queued: queued(1, { contentSha256 }).data });
+    await handle({ type: "RecordSent", ...sentExample().data });
+    expect(await told()).to.deep.equal([]);
+  });
+
+  it("tells of an edit those who are not asked anew about the new version", async () => {
+    const { edit, draftId, ask, reject, told } = await world();
+    await edit(draftId, "Another answer.");
+    expect(await told()).to.deep.equal(["second: Changed"]);
+    await ask("primary");
+    await edit(draftId, "A third one.");
+    await ask("primary");
+    expect(await told(), "of each edit once").to.deep.equal([]);
+    await reject({ kind: "api_key", id: "key" });
+    expect(await told(), "of the end those asked about what ended").to.deep.equal(["first: Rejected"]);
+  });
+
+  it("does not tell of versions that the service made, and of their end also those asked before", async () => {
+    const { handle, state, draftId, ask, reject, told } = await world();
+    const { stored, making } = await state.draft(draftId);
+    const because = { because: "identity_changed" as const, changedFields: ["identity"], ifVersion: null };
+    await handle({ type: "EditDraft", ...stored, ...making, ...because, contentSha256: "other", rationale: null });
+    await ask("primary");
+    expect(await told()).to.deep.equal([]);
+    await reject({ kind: "api_key", id: "key" });
+    expect(await told()).to.have.members(["first: Rejected", "second: Rejected"]);
+  });
+
+  it("tells nobody whom no mail reached, nor who is no approver any more", async () => {
+    const { ask, reject, told, changeIdentity } = await world({ slots: [] });
+    await ask("primary", { reached: false });
+    const bounced = await ask("secondary");
+    expect(bounced).to.be.a("string");
+    await changeIdentity({ secondaryApprovalChannel: email("new@approvers.example") });
+    await reject({ kind: "api_key", id: "key" });
+    expect(await told()).to.deep.equal([]);
+  });
+
+  it("says nothing of a tenant's or stranger's in the subject, and the thread's own in the text", async () => {
+    const { reject, told, sent, body } = await world();
+    await reject({ kind: "api_key", id: "key", name: "agent" });
+    await told();
+    expect(sent[0]!.mime.toString()).to.match(/^Subject: Rejected: a mail you were asked about\r$/m);
+    expect(body()).to.include("“My order”").and.to.include("support@agents.localhost");
+  });
+
+  it("tries again later, under the same Message-ID, and tells no news that is older than a day", async () => {
+    const { reject, told, timers, fire, sent, sleepThrough } = await world({ failures: 1 });
+    await reject(link(second));
+    expect(await told()).to.deep.equal([]);
+    await fire(timers[0]!);
+    await fire(timers[0]!);
+    expect(sent.map(({ messageId }) => messageId)).to.have.length(2);
+    expect(new Set(sent.map(({ messageId }) => messageId)).size).to.equal(1);
+    sleepThrough(day + 1);
+    await fire(timers[0]!);
+    expect(sent).to.have.length(2);
+  });
+});
