@@ -66,8 +66,11 @@ describe("requests to an approver who has many", function () {
       { ...cause, workspaceId: workspace.id },
     );
 
-  const mailsTo = async (address: string): Promise<CaughtMail[]> =>
-    (await service.outbox.newest(500)).filter(({ envelope }) => envelope.to.includes(address)).reverse();
+  const caught: CaughtMail[] = [];
+  const mailsTo = async (address: string): Promise<CaughtMail[]> => {
+    for await (const mail of service.outbox.after(caught.at(-1)?.id ?? 0)) caught.push(mail);
+    return caught.filter(({ envelope }) => envelope.to.includes(address));
+  };
   const eventsOf = (draftId: string) => readEvents(service.store, draftStream(draftId));
   const typesOf = async (draftId: string): Promise<string[]> => (await eventsOf(draftId)).map(({ type }) => type);
   const draftOf = async (id: string) => (await service.deps.drafts.load(id)).state;
@@ -161,7 +164,7 @@ describe("requests to an approver who has many", function () {
   const isBundle = ({ subject }: CaughtMail) => /^\d+ drafts wait for your decision$/.test(subject);
 
   it("ask in few mails, lose nothing and make no loop, in a morning of many drafts with an edit of the identity and a mailbox that forwards all", async () => {
-    const [drafts, most] = [sized(8, 40), sized(3, 30)];
+    const [drafts, most] = [sized(6, 40), sized(2, 30)];
     service.deps.settings.mostMailedAlone = most;
     const { ids, bodies, mails } = await morning({ drafts, burst: sized(3, 5), everyMinutes: 30 });
     const bundles = mails.filter(isBundle);
@@ -276,16 +279,16 @@ describe("requests to an approver who has many", function () {
     for (const link of [list, ...links]) expect((await page(link)).status).to.equal(410);
   });
 
-  it("are mailed as ever where nobody waits beside them", async () => {
+  itInFull("are mailed as ever where nobody waits beside them", async () => {
     const { identity, ids } = await crowded(1);
-    expect(await typesOf(ids[0]!)).to.have.members(["DraftSubmitted", "DraftRulesApplied", "ApproversAsked"]);
+    expect(await typesOf(ids[0]!)).to.include("ApproversAsked").and.not.to.include("ApproversNotified");
     await untilReached(ids);
     const mails = await mailsTo(identity.to);
     expect([mails.length, listLinks(mails)]).to.deep.equal([alone + 1, []]);
     expect((await page(reviewLinks(mails.slice(-1))[0]!)).status).to.equal(200);
   });
 
-  it("leave out what was decided or edited while it waited", async () => {
+  itInFull("leave out what was decided or edited while it waited", async () => {
     const { identity, ids } = await crowded(3);
     await workspace.ask(`POST /v1/drafts/${ids[0]}/reject`, { json: {} });
     await workspace.ask(`PATCH /v1/drafts/${ids[1]}`, { json: { body_text: "Better." } });
@@ -314,7 +317,7 @@ describe("requests to an approver who has many", function () {
     expect(asked).to.have.length(5);
   });
 
-  it("wait for room in the service's own measure however long it takes, and nobody is left unasked", async () => {
+  itInFull("wait for room in the service's own measure however long it takes, and nobody is left unasked", async () => {
     const { identity, ids } = await crowded(2);
     const full = byHand(async () => ({ reached: false, again: true, error: "full", inMs: 90_000 }));
     for (let waits = 0; waits < 6; waits++) {
@@ -397,7 +400,7 @@ describe("requests to an approver who has many", function () {
     for (const link of anew) expect((await page(link)).text).to.include("<button");
   });
 
-  it("are not reached, all of them, where their mail comes back", async () => {
+  itInFull("are not reached, all of them, where their mail comes back", async () => {
     const { identity, ids } = await crowded(2);
     await untilReached(ids);
     const { messageId } = (await mailsTo(identity.to)).at(-1) as CaughtMail;
