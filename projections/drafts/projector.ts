@@ -5,6 +5,7 @@ import { type Counts, moveCounts } from "../counts.ts";
 import { followMerges } from "../merges.ts";
 import type { Projection } from "../projection.ts";
 import { rowsById, upsertRows } from "../rows.ts";
+import { projectRequests } from "./requests.ts";
 import { applyToDraft, type DraftRow, draftColumns } from "./row.ts";
 
 const draftEvents = [
@@ -47,6 +48,11 @@ const tokenTable = {
   key: ["token_sha256"],
   columns: ["token_sha256", "draft_id", "workspace_id"],
 };
+const listTable = {
+  table: "approval_lists",
+  key: ["list_sha256", "draft_id"],
+  columns: ["list_sha256", "draft_id", "workspace_id"],
+};
 
 /** How many drafts a list has by what it is mostly asked for. */
 const draftCounts: Counts = { table: "draft_counts", dimensions: ["workspace_id", "identity_id", "status"] };
@@ -76,8 +82,16 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 6,
-  tables: ["drafts", "draft_counts", "draft_versions", "approval_tokens", "draft_thread_merges"],
+  version: 7,
+  tables: [
+    "drafts",
+    "draft_counts",
+    "draft_versions",
+    "approval_tokens",
+    "approval_requests",
+    "approval_lists",
+    "draft_thread_merges",
+  ],
   handles: [...draftEvents, "ThreadAbsorbed"],
   async project(tx, events) {
     const ofDrafts = events.filter((event) => event.type !== "ThreadAbsorbed");
@@ -85,7 +99,8 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
     const rows = await rowsById<DraftRow>(tx, draftTable, ids);
     const before = [...rows.values()];
     const versions: Record<string, unknown>[] = [];
-    const tokens: Record<string, unknown>[] = [];
+    const tokens = new Map<string, Record<string, unknown>>();
+    const lists: Record<string, unknown>[] = [];
     for (const event of ofDrafts) {
       const id = idOf(event.stream);
       const known = rows.get(id);
@@ -93,14 +108,20 @@ export const drafts: Projection<DraftEvent | Absorbed> = {
       const row = applyToDraft(known, event);
       rows.set(id, row);
       if (event.type !== "ApproversAsked") continue;
-      for (const token of event.data.tokens) {
-        tokens.push({ token_sha256: token.sha256, draft_id: id, workspace_id: row.workspace_id });
-      }
+      const of = { draft_id: id, workspace_id: row.workspace_id };
+      for (const { sha256 } of event.data.tokens) tokens.set(sha256, { token_sha256: sha256, ...of });
+      const { listSha256 } = event.data;
+      if (listSha256 === undefined) continue;
+      // A list's token is looked up as any other: it leads to one of its drafts, and so to its workspace.
+      tokens.set(listSha256, { token_sha256: listSha256, ...of });
+      lists.push({ list_sha256: listSha256, ...of });
     }
     await upsertRows(tx, draftTable, [...rows.values()]);
     await moveCounts(tx, draftCounts, { before, after: [...rows.values()] });
     await upsertRows(tx, { table: "draft_versions", columns: versionColumns }, versions);
-    await upsertRows(tx, tokenTable, tokens);
+    await upsertRows(tx, tokenTable, [...tokens.values()]);
+    await upsertRows(tx, listTable, lists);
+    await projectRequests(tx, ofDrafts, rows);
     await followMerges(tx, { table: "drafts", merges: "draft_thread_merges" }, { events, written: ids });
   },
 };

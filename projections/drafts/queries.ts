@@ -130,3 +130,89 @@ export async function draftOfToken(
   );
   return rows[0];
 }
+
+/** How many of an identity's drafts are still to be decided about or sent. */
+export async function openDraftsOfIdentity(reads: Reads, workspaceId: string, identityId: string): Promise<number> {
+  const { rows } = await reads.of(workspaceId).query<{ count: number }>(
+    `select coalesce(sum(count), 0)::int as count from draft_counts
+     where workspace_id = $1 and identity_id = $2 and status in ('pending', 'approved')`,
+    [workspaceId, identityId],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+/** How many other drafts are open at a mailbox (in lower case); counted no further than `most`. */
+export async function openRequests(
+  reads: Reads,
+  workspaceId: string,
+  { address, besides, most }: { address: string; besides: string; most: number },
+): Promise<number> {
+  const { rows } = await reads.of(workspaceId).query<{ count: number }>(
+    `select count(*)::int as count from (
+       select 1 from approval_requests
+       where workspace_id = $1 and address = $2 and open and draft_id <> $3 limit $4
+     ) counted`,
+    [workspaceId, address, besides, most],
+  );
+  return rows[0]?.count ?? 0;
+}
+
+export type WaitingRequest = {
+  draft_id: string;
+  notification_id: string;
+  slot: "primary" | "secondary";
+  version: number;
+  tries: number;
+  since: Date;
+};
+
+/** The requests that wait for one mail to a mailbox (in lower case), the oldest first, from the one after `after` on. */
+export async function waitingRequests(
+  reads: Reads,
+  workspaceId: string,
+  { address, after, most }: { address: string; after: WaitingRequest | undefined; most: number },
+): Promise<WaitingRequest[]> {
+  const { rows } = await reads.of(workspaceId).query<WaitingRequest>(
+    `select draft_id, notification_id, slot, version, tries, since from approval_requests
+     where workspace_id = $1 and address = $2 and open and bundled and state = 'waiting'
+       and ($4::timestamptz is null or (since, draft_id) > ($4, $5::uuid))
+     order by since, draft_id limit $3`,
+    [workspaceId, address, most, after?.since ?? null, after?.draft_id ?? null],
+  );
+  return rows;
+}
+
+export type OnList = {
+  id: string;
+  status: string;
+  /** Since when its version has been asked about; null if it is not known. */
+  since: Date | null;
+};
+
+/** The drafts of a list, by the SHA-256 of its token: those that wait for a decision first, then the oldest. */
+export async function draftsOfList(reads: Reads, workspaceId: string, listSha256: string): Promise<OnList[]> {
+  const { rows } = await reads.of(workspaceId).query<OnList>(
+    `select draft.id, draft.status,
+       (select min(since) from approval_requests request where request.draft_id = draft.id) as since
+     from approval_lists list join drafts draft on draft.id = list.draft_id
+     where list.workspace_id = $1 and list.list_sha256 = $2
+     order by draft.status = 'pending' desc, draft.id`,
+    [workspaceId, listSha256],
+  );
+  return rows;
+}
+
+/** What the list names whose token's SHA-256 begins with these 30 digits. */
+export async function listedBy(
+  reads: Reads,
+  workspaceId: string,
+  digits: string,
+): Promise<{ draft_id: string; list_sha256: string }[]> {
+  const { rows } = await reads.of(workspaceId).query<{ draft_id: string; list_sha256: string }>(
+    `select draft_id, list_sha256 from approval_lists
+     where workspace_id = $1 and list_sha256 >= $2 and list_sha256 < $3 and left(list_sha256, 30) = $2
+     order by draft_id`,
+    [workspaceId, digits, `${digits}g`],
+  );
+  return rows;
+}

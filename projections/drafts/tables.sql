@@ -70,3 +70,25 @@ create table draft_thread_merges (
   absorbed_id uuid primary key,
   survivor_id uuid not null
 );
+-- The newest request about a draft at a mailbox. `open`: the draft is pending in this very version.
+create table approval_requests (
+  draft_id uuid not null,
+  address text not null,
+  workspace_id uuid not null,
+  slot text not null,
+  notification_id uuid not null,
+  version int not null,
+  bundled boolean not null,
+  state text not null,
+  tries int not null,
+  since timestamptz not null,
+  open boolean not null,
+  primary key (draft_id, address)
+);
+create index on approval_requests (workspace_id, address, since, draft_id) where open;
+create table approval_lists (
+  list_sha256 text not null,
+  draft_id uuid not null,
+  workspace_id uuid not null,
+  primary key (list_sha256, draft_id)
+);

@@ -21,8 +21,22 @@ export type ApprovalRequest = {
  */
 export type Answer = { reached: true } | { reached: false; error: string; again: boolean; inMs?: number };
 
-/** A way to approvers. Asking may happen twice; it never throws. */
-export type Channel = { ask(request: ApprovalRequest): Promise<Answer> };
+/** One question about several drafts of a workspace, asked by one link to a page that lists them. */
+export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "origin"> & {
+  /** How many there are. */
+  count: number;
+  /** The first of them. */
+  drafts: readonly { subject: string; to: readonly string[] }[];
+  link: string;
+  /** ISO time. */
+  expiresAt: string;
+};
+
+/** A way to approvers. Asking may happen twice; it never throws. One without `askTogether` is asked about each draft. */
+export type Channel = {
+  ask(request: ApprovalRequest): Promise<Answer>;
+  askTogether?(request: BundleRequest): Promise<Answer>;
+};
 
 /** One for each type an identity can name. */
 export type Channels = Readonly<Record<ApprovalChannel["type"], Channel>>;

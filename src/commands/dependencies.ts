@@ -60,6 +60,8 @@ export type Settings = {
   publicUrl: string;
   approvalLinkHours: number;
   notifyThrottleSeconds: number;
+  /** How many open requests a mailbox gets in mails of their own (commands/approvals/bundles.ts); 30 by default. */
+  mostMailedAlone?: number;
   /** Other limits than the contract's (streams/workspace/planLimits.ts). */
   planLimits?: Record<Plan, PlanLimits>;
   /** How long a send waits for acknowledged mail to be filed before it answers 503. */

@@ -70,6 +70,7 @@ ul.files,ul.links{margin:0 0 1rem;padding-left:1.2rem}.files li,.links li{margin
 details{margin:.75rem 0}summary{cursor:pointer;min-height:2.75rem;padding:.6rem 0;color:var(--link);font-weight:600}
 a{color:var(--link)}a:focus-visible,button:focus-visible,textarea:focus-visible,input:focus-visible,summary:focus-visible,iframe:focus-visible{outline:3px solid var(--link);outline-offset:3px;border-radius:6px}
 .skip{display:inline-block;min-height:2.75rem;padding:.6rem 0;font-weight:600}
+.list{list-style:none;margin:0;padding:0}.list a{display:inline-block;min-height:2.75rem;padding:.4rem 0}
 form{margin:0 0 1.25rem}.choices form+form{border-top:1px solid var(--line);padding-top:1.1rem}.expiry{margin:0}
 button{display:block;width:100%;min-height:3.5rem;padding:.75rem 1.25rem;border:2px solid;border-radius:12px;font:inherit;font-size:1.2rem;font-weight:700;cursor:pointer;background:var(--card)}
 button.approve{border-color:var(--approve);color:var(--approve)}button.reject{border-color:var(--reject);color:var(--reject)}

@@ -2,6 +2,7 @@ import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
@@ -10,6 +11,7 @@ import type { Metrics } from "#src/metrics/metrics.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
+import { approvalListPages } from "./approvalPages/listRouter.ts";
 import { approvalPages } from "./approvalPages/router.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
@@ -168,6 +170,12 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       approvalPages({
         ...approvalDecisions(deps, httpDeps.requireReadable),
         nonceKey: deps.keyRing.deriveKey("approval-nonce"),
+        clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        onError: (error) => logger.error({ err: error }, "approval page failed"),
+      }),
+      approvalListPages({
+        ...approvalLists(deps, httpDeps.requireReadable),
         clock: deps.clock,
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),

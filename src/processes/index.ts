@@ -6,6 +6,7 @@ import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
+import { askInBundles } from "./askInBundles.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
@@ -67,6 +68,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   runRules(deps, settings.provider),
   checkDomains(deps, settings.domainCheckSeconds),
   notifyApprovers(deps, channels(deps, settings.provider)),
+  askInBundles(deps, channels(deps, settings.provider)),
   escalateUnanswered(deps),
   escalateUnreached(deps),
   sendApproved(deps),

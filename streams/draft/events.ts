@@ -29,6 +29,8 @@ export type Asked = {
   confirmCode?: string;
   /** It was not mailed by itself: one mail named it among others. */
   bundled?: true;
+  /** The list that such a mail leads to: the SHA-256 of its token. Absent while the request waits for its mail, and has no tokens yet. */
+  listSha256?: string;
 };
 
 /** Why a link decides nothing any more: it was found in inbound mail, or too many wrong codes were typed on its page. */

@@ -1,4 +1,5 @@
 import type { Answer, ApprovalRequest, Channel } from "../channel.ts";
+import { renderBundleMail } from "./bundleMail.ts";
 import { renderApprovalMail } from "./renderApprovalMail.ts";
 
 /** Hands over an approval request of the service's own: `mail` as it is rendered, for the workspace and draft of the request. */
@@ -11,6 +12,11 @@ type Send = (
 export const emailChannel = (send: Send): Channel => ({
   async ask({ channel, view, links, confirmCode, workspaceId, origin }): Promise<Answer> {
     const mail = { to: channel.config.to as string, ...renderApprovalMail(view, links, confirmCode) };
+    const { sent, ...why } = await send({ workspaceId, origin }, mail);
+    return { reached: sent, ...why } as Answer;
+  },
+  async askTogether({ workspaceId, origin, ...bundle }): Promise<Answer> {
+    const mail = { to: bundle.channel.config.to as string, ...renderBundleMail(bundle) };
     const { sent, ...why } = await send({ workspaceId, origin }, mail);
     return { reached: sent, ...why } as Answer;
   },

@@ -7,6 +7,8 @@ import { type FoundToken, findToken } from "#streams/draft/notification.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
+export const tokenBytes = 32;
+
 export const hashToken = (token: string): string => createHash("sha256").update(token).digest("hex");
 
 /** What a valid token leads to: its draft as it is now, and the version, channel and decision it was given out for. */
@@ -33,7 +35,7 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
 }
 
 /** A link may be followed before the read models know it: what they do not know is looked up once more when they have caught up. */
-async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
+export async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<typeof draftOfToken> {
   const known = await draftOfToken(deps.reads, tokenSha256);
   if (known) return known;
   if (!(await deps.projected(await deps.store.head(), { of: ["drafts"] })))
@@ -42,7 +44,7 @@ async function draftOf(deps: Dependencies, tokenSha256: string): ReturnType<type
 }
 
 /** A link is bound to its channel: if another approver has taken over, those given to the old one have run out. */
-function reaches(identity: Identity, { slot, type, address }: Asked["channel"]): boolean {
+export function reaches(identity: Identity, { slot, type, address }: Asked["channel"]): boolean {
   const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
   return channel?.type === type && (address === undefined || (channel.config.to ?? null) === address);
 }

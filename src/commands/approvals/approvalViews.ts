@@ -153,7 +153,8 @@ export const heldMessage = ({ from_name, from_email, received_at }: HeldRow): Ne
 
 const outcomes = ["approved", "rejected", "sending", "sent", "stale", "failed"] as const;
 
-function recordedOutcome(row: ReadDraft): RecordedOutcome | null {
+/** How a draft ended, or is about to; null while it waits. */
+export function recordedOutcome(row: ReadDraft): RecordedOutcome | null {
   const decision = outcomes.find((outcome) => outcome === row.status);
   if (!decision) return null;
   return {

@@ -6,11 +6,10 @@ import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
-import { hashToken } from "./approvalTokens.ts";
+import { hashToken, tokenBytes } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
+import { comesBundled } from "./bundles.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
-
-const tokenBytes = 32;
 
 /** Which of an identity's channels. */
 export type ChannelSlot = Asked["channel"]["slot"];
@@ -25,38 +24,50 @@ type Question = {
   slot: ChannelSlot;
   lastTry: boolean;
   late?: boolean;
+  alone?: boolean;
 };
+
+/** Until when (ISO 8601) the links of a request that is made now work. */
+export const linksEnd = ({ clock, settings }: Pick<Dependencies, "clock" | "settings">): string =>
+  new Date(clock.now().getTime() + settings.approvalLinkHours * 3_600_000).toISOString();
 
 /**
  * Shows a pending draft to its approvers through one of the identity's channels. That they are asked, and by which tokens, is recorded
  * before anything leaves; a second try uses tokens of its own. `late`: it is too late to show it as news, so nothing leaves, and that they were
- * not reached is on record. What waits in our own measure of mail is not reached for good where the secondary channel can be asked instead.
+ * not reached is on record. What waits in our own measure of mail is not reached for good where the secondary channel can be asked instead. `alone`: it does
+ * not wait for a mail with others.
  */
 export async function askApprovers(
   deps: Dependencies,
-  { channels, draftId, draft, slot, lastTry, late = false }: Question,
+  { channels, draftId, draft, slot, lastTry, late = false, alone = false }: Question,
   cause: Cause,
 ): Promise<Asking> {
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return finished;
   const notificationId = deps.ids.uuid();
+  const bundled =
+    !late && !alone && (await comesBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
   const tokens = { approve: newToken(deps), reject: newToken(deps) };
   const code = identity.confirmCode && hasLinkPages(channel) ? newConfirmCode(deps) : null;
-  const expiresAt = new Date(deps.clock.now().getTime() + deps.settings.approvalLinkHours * 3_600_000).toISOString();
+  const expiresAt = linksEnd(deps);
   const asked: Asked = {
     notificationId,
     causedBy: cause.causationId,
     version: draft.version,
     contentSha256: draft.contentSha256,
     channel: { slot, type: channel.type, address: channel.config.to ?? null },
-    tokens: (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
+    tokens: bundled
+      ? []
+      : (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
     expiresAt,
     ...(code !== null && { confirmCode: confirmCodeMac(deps, notificationId, code) }),
+    ...(bundled && { bundled }),
   };
   const recorded = await deps.drafts.handle(draftId, { type: "AskApprovers", asked }, cause);
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
-  if (!recorded.changed) return finished;
+  // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
+  if (!recorded.changed || bundled) return finished;
   const delivered = { draftId, draft, channel, tokens, code, expiresAt, notificationId };
   const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
@@ -64,11 +75,19 @@ export async function askApprovers(
     return finished;
   }
   const { inMs } = answer;
-  const goesElsewhere = inMs !== undefined && slot === "primary" && identity.secondaryApprovalChannel !== null;
-  const final = !answer.again || goesElsewhere || (lastTry && inMs === undefined);
+  const final = isFinal(answer, { identity, slot, lastTry });
   const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
   await deps.drafts.handle(draftId, failed, cause);
   return final ? finished : { again: true, ...(inMs !== undefined && { inMs }) };
+}
+
+/** Whether nobody is reached for good: what waits in our own measure of mail is asked of the secondary channel, if there is one. */
+export function isFinal(
+  { again, inMs }: Extract<Answer, { reached: false }>,
+  { identity, slot, lastTry }: { identity: Identity; slot: ChannelSlot; lastTry: boolean },
+): boolean {
+  const goesElsewhere = inMs !== undefined && slot === "primary" && identity.secondaryApprovalChannel !== null;
+  return !again || goesElsewhere || (lastTry && inMs === undefined);
 }
 
 /** `again`: nobody was reached, and a later try may help; after `inMs` milliseconds if it only waits for room in our own measure of mail. */

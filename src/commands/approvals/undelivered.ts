@@ -1,8 +1,13 @@
+import { listedBy } from "#projections/drafts/queries.ts";
 import type { MailOrigin } from "#src/mail/out/messageIds.ts";
+import type { Draft } from "#streams/draft/draft.ts";
 import { entriesOf } from "#streams/idMap.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
+import { digitsOfList, listedIn, noThread } from "./bundleTokens.ts";
+
+type Undelivered = { origin: MailOrigin; evidence: string };
 
 /**
  * Records that an approval mail of ours came back: its question reached nobody. Known by the origin of its Message-ID, and looked for among
@@ -10,17 +15,44 @@ import { loadThread } from "../threads/threads.ts";
  */
 export async function recordUndelivered(
   deps: Dependencies,
-  { origin, evidence }: { origin: MailOrigin; evidence: string },
+  { origin, evidence }: Undelivered,
   cause: Cause,
 ): Promise<void> {
   const { attemptId: notificationId, threadId } = origin;
+  if (threadId === noThread) return recordListUndelivered(deps, { origin, evidence }, cause);
   const { state: thread } = await loadThread(deps, threadId);
   for (const [draftId] of entriesOf(thread.drafts)) {
     const { state: draft } = await deps.drafts.load(draftId);
     const asked = draft.notified.open[notificationId];
     if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) continue;
-    const error = `the approval mail came back as undeliverable: ${evidence}`;
-    const failed = { type: "RecordNotificationFailed", notificationId, error, final: true } as const;
-    await deps.drafts.handle(draftId, failed, { ...cause, workspaceId: draft.workspaceId });
+    await recordOne(deps, { draftId, draft, notificationId, evidence }, cause);
   }
+}
+
+/** The same of a mail that asked about several drafts. */
+async function recordListUndelivered(
+  deps: Dependencies,
+  { origin, evidence }: Undelivered,
+  cause: Cause,
+): Promise<void> {
+  const { workspaceId } = (await deps.identities.load(origin.identityId)).state;
+  const listed = await listedBy(deps.reads, workspaceId, digitsOfList(origin.attemptId));
+  for (const { draft_id: draftId, list_sha256 } of listed) {
+    const { state: draft } = await deps.drafts.load(draftId);
+    const asked = listedIn(draft, list_sha256);
+    if (asked === undefined || draft.status !== "pending" || asked.version !== draft.version) continue;
+    await recordOne(deps, { draftId, draft, notificationId: asked.notificationId, evidence }, cause);
+  }
+}
+
+type Unreached = { draftId: string; draft: Draft; notificationId: string; evidence: string };
+
+async function recordOne(
+  deps: Dependencies,
+  { draftId, draft, notificationId, evidence }: Unreached,
+  cause: Cause,
+): Promise<void> {
+  const error = `the approval mail came back as undeliverable: ${evidence}`;
+  const failed = { type: "RecordNotificationFailed", notificationId, error, final: true } as const;
+  await deps.drafts.handle(draftId, failed, { ...cause, workspaceId: draft.workspaceId });
 }

@@ -2,10 +2,10 @@ import { draftsOfTokens, type TokenRow } from "#projections/drafts/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
 import type { ParsedMail } from "#src/mail/in/parsedMail.ts";
-import { findToken } from "#streams/draft/notification.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { InboundMessage } from "#streams/thread/events.ts";
 import { hashToken } from "../approvals/approvalTokens.ts";
+import { requestsBehind } from "../approvals/bundleLists.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
 
@@ -77,30 +77,33 @@ async function linksAmong(
   return { removed: new Set(tokens.map(({ token_sha256 }) => runOf.get(token_sha256) as string)), tokens };
 }
 
-/** One whose time is over needs no closing, nor a new one. Another workspace is not told of this one's mail, not by an id either. */
+/**
+ * Closes what the token decides about. One whose time is over needs no closing, nor a new one. Another workspace is not told of this one's mail,
+ * not by an id either.
+ */
 async function closeLink(
   deps: Dependencies,
   { token, event, messageId }: { token: TokenRow; event: Received; messageId: string | undefined },
 ): Promise<void> {
-  const { draft_id: draftId, workspace_id: workspaceId, token_sha256 } = token;
-  const { state: draft } = await deps.drafts.load(draftId);
-  const asked = findToken(draft, token_sha256);
-  if (!asked || Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return;
-  const { notificationId } = asked;
+  const { workspace_id: workspaceId } = token;
   const isOwn = event.data.workspaceId === workspaceId;
-  const about = isOwn
-    ? { correlationId: event.metadata.correlationId, causationId: event.id }
-    : { correlationId: notificationId, causationId: notificationId };
-  await deps.drafts.handle(
-    draftId,
-    {
-      type: "CloseApprovalLink",
-      notificationId,
-      because: "link_leaked",
-      ...(isOwn && messageId !== undefined && { messageId }),
-    },
-    { actor: { kind: "system", id: "fileInboundEmail" }, workspaceId, ...about },
-  );
+  for (const { draftId, asked } of await requestsBehind(deps, token)) {
+    if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) continue;
+    const { notificationId } = asked;
+    const about = isOwn
+      ? { correlationId: event.metadata.correlationId, causationId: event.id }
+      : { correlationId: notificationId, causationId: notificationId };
+    await deps.drafts.handle(
+      draftId,
+      {
+        type: "CloseApprovalLink",
+        notificationId,
+        because: "link_leaked",
+        ...(isOwn && messageId !== undefined && { messageId }),
+      },
+      { actor: { kind: "system", id: "fileInboundEmail" }, workspaceId, ...about },
+    );
+  }
 }
 
 function cleanHeaders(headers: MailHeaders, removed: ReadonlySet<string>): MailHeaders {

@@ -109,7 +109,11 @@ async function find({ find }: ApprovalPagesOptions, request: Request): Promise<L
 }
 
 /** Only what does not exist is counted: a good link is shown whatever others try from the same address. */
-async function answerUnknown(options: ApprovalPagesOptions, request: Request, response: Response): Promise<void> {
+export async function answerUnknown(
+  options: Pick<ApprovalPagesOptions, "countUnknown">,
+  request: Request,
+  response: Response,
+): Promise<void> {
   try {
     await options.countUnknown?.(request);
   } catch (error) {
@@ -187,7 +191,7 @@ function callerOf(request: Request): {
   };
 }
 
-const failed = ({ onError }: ApprovalPagesOptions): ErrorRequestHandler =>
+export const failed = ({ onError }: Pick<ApprovalPagesOptions, "onError">): ErrorRequestHandler =>
   errorHandler(({ error, request, response, next }) => {
     if (response.headersSent) return next(error);
     const { status } = error as { status?: unknown };
@@ -206,6 +210,6 @@ const failed = ({ onError }: ApprovalPagesOptions): ErrorRequestHandler =>
     answer(response, 500, pages.brokenPage());
   });
 
-function answer(response: Response, status: number, page: string): void {
+export function answer(response: Response, status: number, page: string): void {
   response.status(status).set(pageHeaders).send(page);
 }

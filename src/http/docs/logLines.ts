@@ -11,6 +11,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "a draft on an approver's list cannot be shown",
+    todo: "`err` says why: most often its stored content is gone. The others on the list are shown and can be decided.",
+  },
+  {
+    level: "error",
     says: "the process's last resort failed",
     todo: "The same, and the draft it is about may still wait as `sending`. Retry it once the cause is cured.",
   },

@@ -8,7 +8,16 @@ import type { HistoryEntry } from "../schemas/histories.ts";
 export type WireHistoryEntry = Static<typeof HistoryEntry>;
 
 /** Not shown: what a token could be tried against, where blobs are stored, and what fences workers against each other. */
-const internal = ["tokens", "tokenSha256", "confirmCode", "content", "contentBlob", "fence", "instanceId"];
+const internal = [
+  "tokens",
+  "tokenSha256",
+  "confirmCode",
+  "listSha256",
+  "content",
+  "contentBlob",
+  "fence",
+  "instanceId",
+];
 /** Free-form JSON of the caller's: its names are not ours to change. */
 const verbatim = ["metadata"];
 /** The events that bring a content; later ones name it by version and hash. */

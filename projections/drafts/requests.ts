@@ -1,0 +1,126 @@
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { Tx } from "../projection.ts";
+import { type Table, upsertRows } from "../rows.ts";
+import type { DraftRow } from "./row.ts";
+
+/** `waiting`: nobody has been reached yet. `reached`: a mail of it was taken. `given_up`: it is not tried again, or its links were closed. */
+type RequestState = "waiting" | "reached" | "given_up";
+
+/** The newest request about a draft at one mailbox. */
+type RequestRow = {
+  draft_id: string;
+  /** In lower case: mailboxes differ in more. */
+  address: string;
+  workspace_id: string;
+  slot: string;
+  notification_id: string;
+  version: number;
+  bundled: boolean;
+  state: RequestState;
+  /** How often it was tried in vain. */
+  tries: number;
+  /** When this version was first asked about here. */
+  since: string | Date;
+  /** The draft is pending in this very version. */
+  open: boolean;
+};
+
+const table: Table = {
+  table: "approval_requests",
+  key: ["draft_id", "address"],
+  columns: [
+    "draft_id",
+    "address",
+    "workspace_id",
+    "slot",
+    "notification_id",
+    "version",
+    "bundled",
+    "state",
+    "tries",
+    "since",
+    "open",
+  ],
+};
+
+const keyOf = ({ draft_id, address }: Pick<RequestRow, "draft_id" | "address">) => `${draft_id} ${address}`;
+
+/** What is asked of whom by mail, after these events of drafts; `drafts` are their rows as the events leave them. */
+export async function projectRequests(
+  tx: Tx,
+  events: readonly Recorded<DraftEvent>[],
+  drafts: ReadonlyMap<string, DraftRow>,
+): Promise<void> {
+  if (drafts.size === 0) return;
+  const { rows } = await tx.query<RequestRow>(
+    `select ${table.columns.join(", ")} from approval_requests where draft_id = any($1::uuid[])`,
+    [[...drafts.keys()]],
+  );
+  const requests = new Map(rows.map((row) => [keyOf(row), row]));
+  for (const event of events) applyToRequests(requests, event, drafts);
+  const after = [...requests.values()].map((row) => {
+    const draft = drafts.get(row.draft_id);
+    return { ...row, open: draft?.status === "pending" && draft.version === row.version };
+  });
+  await upsertRows(tx, table, after);
+}
+
+function applyToRequests(
+  requests: Map<string, RequestRow>,
+  event: Recorded<DraftEvent>,
+  drafts: ReadonlyMap<string, DraftRow>,
+): void {
+  const draftId = idOf(event.stream);
+  if (event.type === "ApproversAsked") {
+    const asked = requestOf(event, draftId, drafts.get(draftId)?.workspace_id as string);
+    if (!asked) return;
+    const before = requests.get(keyOf(asked));
+    const again = before?.version === asked.version;
+    const since = again ? before.since : asked.since;
+    requests.set(keyOf(asked), { ...asked, since, tries: again && before.state === "waiting" ? before.tries : 0 });
+    return;
+  }
+  const end = endOf(event);
+  if (!end) return;
+  const request = [...requests.values()].find(({ notification_id }) => notification_id === end.notificationId);
+  if (!request) return;
+  const tries = request.tries + (end.state === "waiting" ? 1 : 0);
+  requests.set(keyOf(request), { ...request, state: end.state, tries });
+}
+
+function endOf({ type, data }: DraftEvent): { notificationId: string; state: RequestState } | undefined {
+  switch (type) {
+    case "ApproversNotified":
+      return { ...data, state: "reached" };
+    case "NotificationFailed":
+      return { ...data, state: data.final ? "given_up" : "waiting" };
+    case "ApprovalLinkClosed":
+      return { ...data, state: "given_up" };
+    default:
+      return undefined;
+  }
+}
+
+/** Undefined for a channel without an address. */
+function requestOf(
+  { data, metadata }: Recorded<Extract<DraftEvent, { type: "ApproversAsked" }>>,
+  draftId: string,
+  workspaceId: string,
+): RequestRow | undefined {
+  const { address, slot } = data.channel;
+  if (!address) return undefined;
+  return {
+    draft_id: draftId,
+    address: address.toLowerCase(),
+    workspace_id: workspaceId,
+    slot,
+    notification_id: data.notificationId,
+    version: data.version,
+    bundled: data.bundled === true,
+    state: "waiting",
+    tries: 0,
+    since: metadata.at,
+    open: false,
+  };
+}

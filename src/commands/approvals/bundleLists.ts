@@ -1,0 +1,107 @@
+import { draftById, draftsOfList, type OnList, type TokenRow } from "#projections/drafts/queries.ts";
+import type { ReadModel } from "#projections/projection.ts";
+import type { ApprovalList, ApprovalLists, ListedDraft, ListedState } from "#src/channels/approvalList.ts";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { Asked } from "#streams/draft/events.ts";
+import { findToken } from "#streams/draft/notification.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "../drafts/draftContents.ts";
+import { draftOf, hashToken, reaches } from "./approvalTokens.ts";
+import { approvalView, recordedOutcome } from "./approvalViews.ts";
+import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
+
+/** Each draft that waits is read whole, for its warnings. */
+const draftsOnPage = 50;
+
+const shown = ["drafts", "messages", "threads"] as const;
+
+/** Throws Unavailable if nothing can be answered from one of these read models now. */
+type RequireReadable = (of: readonly ReadModel[]) => void;
+type Deps = Dependencies & { requireReadable: RequireReadable };
+
+/** What the page behind a mail about several drafts shows. The token is the right, and opening the page writes nothing. */
+export const approvalLists = (deps: Dependencies, requireReadable: RequireReadable = () => {}): ApprovalLists => ({
+  list: (token, page) => list({ ...deps, requireReadable }, token, page),
+});
+
+async function list(deps: Deps, token: string, page: number): Promise<ApprovalList | undefined> {
+  const listSha256 = hashToken(token);
+  const known = await draftOf(deps, listSha256);
+  if (!known) return undefined;
+  const workspaceId = known.workspace_id;
+  const all = await draftsOfList(deps.reads, workspaceId, listSha256);
+  const pages = Math.max(1, Math.ceil(all.length / draftsOnPage));
+  // The token of a single draft leads to no list.
+  if (all.length === 0 || page > pages) return undefined;
+  const found: Found[] = [];
+  for (const row of all.slice((page - 1) * draftsOnPage, page * draftsOnPage)) {
+    const { state: draft, position } = await deps.drafts.load(row.id);
+    const asked = listedIn(draft, listSha256);
+    if (asked) found.push({ row, draft, position, asked });
+  }
+  await requireShown(deps, Math.max(...found.map(({ position }) => position)));
+  const drafts: ListedDraft[] = [];
+  // One after the other: each may hold a large body.
+  for (const each of found) drafts.push(await listed(deps, each, token).catch((error) => unshown(deps, each, error)));
+  const waiting = all.filter(({ status }) => status === "pending").length;
+  const expiresAt = found[0]?.asked.expiresAt ?? new Date(0).toISOString();
+  return { total: all.length, waiting, page, pages, drafts, expiresAt };
+}
+
+async function requireShown(deps: Deps, position: number): Promise<void> {
+  deps.requireReadable(shown);
+  if (!(await deps.projected(position, { of: shown }))) throw new Unavailable("the read models lag behind");
+}
+
+type Found = { row: OnList; draft: Draft; position: number; asked: Asked };
+
+async function listed(deps: Dependencies, found: Found, token: string): Promise<ListedDraft> {
+  const { row, draft } = found;
+  const state = await stateOf(deps, found, token);
+  if (state.kind === "elsewhere") return { subject: "", to: [], since: null, state };
+  const { subject, to } = await loadContent(deps.blobs, draft.stored);
+  return { subject, to, since: row.since?.toISOString() ?? null, state };
+}
+
+/** One that cannot be shown does not hide the others. */
+function unshown(deps: Dependencies, { row }: Found, error: unknown): ListedDraft {
+  if (error instanceof Unavailable) throw error;
+  deps.log?.error({ err: error, draft: row.id }, "a draft on an approver's list cannot be shown");
+  return { subject: "", to: [], since: null, state: { kind: "broken" } };
+}
+
+async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: string): Promise<ListedState> {
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  if (!reaches(identity, asked.channel)) return { kind: "elsewhere" };
+  if (asked.version !== draft.version) return { kind: "changed" };
+  if (draft.notified.closed[asked.notificationId]) return { kind: "closed" };
+  if (draft.status !== "pending") {
+    const read = await draftById(deps.reads, draft.workspaceId, row.id);
+    const outcome = read && recordedOutcome(read);
+    return outcome ? { kind: "decided", outcome } : { kind: "changed" };
+  }
+  const view = await approvalView(deps, { draftId: row.id, draft, version: draft.version, expiresAt: asked.expiresAt });
+  const warnings = reviewCard(view).warnings.length;
+  return { kind: "waits", token: listedToken(token, asked.notificationId, listedDecision), warnings };
+}
+
+/** A request, and the draft it is about. */
+export type RequestBehind = { draftId: string; asked: Asked };
+
+/** What a token lets its holder decide about: one draft, or all of a list. */
+export async function requestsBehind(
+  deps: Pick<Dependencies, "reads" | "drafts">,
+  { draft_id, workspace_id, token_sha256 }: TokenRow,
+): Promise<RequestBehind[]> {
+  const { state: draft } = await deps.drafts.load(draft_id);
+  const asked = findToken(draft, token_sha256);
+  if (asked) return [{ draftId: draft_id, asked }];
+  const found: RequestBehind[] = [];
+  for (const { id } of await draftsOfList(deps.reads, workspace_id, token_sha256)) {
+    const listed = listedIn((await deps.drafts.load(id)).state, token_sha256);
+    if (listed) found.push({ draftId: id, asked: listed });
+  }
+  return found;
+}

@@ -1,0 +1,107 @@
+import type { WaitingRequest } from "#projections/drafts/queries.ts";
+import type { Channels } from "#src/channels/channel.ts";
+import { askApprovers } from "#src/commands/approvals/askApprovers.ts";
+import { type AskedAlone, askTogether } from "#src/commands/approvals/bundleAsking.ts";
+import { isAskedSoon } from "#src/commands/approvals/bundles.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { derivedId } from "#src/commands/ids.ts";
+import { requireNotPaused } from "#src/commands/installation.ts";
+import type { Asked } from "#streams/draft/events.ts";
+import { answeredBy } from "#streams/draft/notification.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { isOldNews } from "./oldNews.ts";
+import { reachAgainAfter } from "./peopleRetries.ts";
+import type { Answer, Process, ProcessContext, WaitFor } from "./process.ts";
+
+/** New versions of an identity's drafts come within moments of each other: so long after the last one it is asked about them. */
+const quietMs = 10_000;
+/** Nothing waits longer: where many requests are open, what was left to one mail goes at whole quarters of an hour. */
+const latestMs = 15 * 60_000;
+
+type Alone = { draftId: string; slot: AskedAlone["slot"]; since: string; causedBy: string; tries: number };
+/** `position`: how far the read models have to be to know what waits. */
+type Payload = { position: number } & ({ address: string } | { alone: Alone });
+
+/**
+ * Requests that do not get a mail each (src/commands/approvals/bundles.ts) wait a little, and one mail for all of a workspace at a mailbox
+ * leads to a page that lists them. A single one is an ordinary request. What waits, the read model says: a timer without anything to
+ * ask does nothing, and one that comes twice asks about what nobody was reached for.
+ */
+export function askInBundles(deps: Dependencies, channels: Channels): Process {
+  const keyOf = ({ metadata, data }: Recorded): string =>
+    derivedId("bundle", metadata.workspaceId as string, addressOf(data as Asked));
+
+  async function onWaiting(event: Recorded<{ type: string; data: Asked }>, { timers }: ProcessContext): Promise<void> {
+    const payload: Payload = { address: addressOf(event.data), position: event.position };
+    const timer = { key: keyOf(event), payload };
+    const latest = nextQuarter(deps.clock.now());
+    await timers.set({ ...timer, name: `latest ${latest.toISOString()}`, dueAt: latest });
+    if (await isAskedSoon(deps, idOf(event.stream))) await timers.set({ ...timer, name: "soon", inMs: quietMs });
+  }
+
+  async function onTimer(key: string, payload: Payload, context: ProcessContext): Promise<WaitFor | undefined> {
+    const of = ["drafts", "messages", "identities"] as const;
+    if (!(await context.reached(payload.position, of))) return { waitFor: payload.position, of };
+    await requireNotPaused(deps);
+    if ("alone" in payload) await askAlone(key, payload.alone, context);
+    else await askAll(key, payload.address, context);
+    return undefined;
+  }
+
+  async function askAll(key: string, address: string, context: ProcessContext): Promise<void> {
+    const { cause, signal } = context;
+    const workspaceId = cause.workspaceId as string;
+    const isAlone = ({ since }: WaitingRequest) => isOldNews(deps, since.toISOString());
+    const question = { channels, workspaceId, address, pauseAfter: reachAgainAfter, isAlone };
+    let after: WaitingRequest | undefined;
+    do {
+      signal.throwIfAborted();
+      const { alone, againInMs, next } = await askTogether(deps, { ...question, after }, cause);
+      for (const { since, ...each } of alone) {
+        await askAlone(key, { ...each, since: since.toISOString(), tries: 0 }, context);
+      }
+      if (againInMs !== undefined) await again({ key, name: "again", inMs: againInMs }, { address }, context);
+      after = next;
+    } while (after !== undefined);
+  }
+
+  async function askAlone(key: string, alone: Alone, context: ProcessContext): Promise<void> {
+    const { draftId, slot, since, causedBy, tries } = alone;
+    const { state: draft } = await deps.drafts.load(draftId);
+    if (draft.status !== "pending" || draft.notified.answered.includes(answeredBy(causedBy, slot))) return;
+    const inMs = reachAgainAfter(tries);
+    const question = { channels, draftId, draft, slot, lastTry: inMs === undefined, late: isOldNews(deps, since) };
+    const asked = await askApprovers(deps, { ...question, alone: true }, { ...context.cause, causationId: causedBy });
+    const pauseMs = asked.again ? (asked.inMs ?? inMs) : undefined;
+    if (pauseMs === undefined) return;
+    const waited = asked.again && asked.inMs !== undefined;
+    const next = { ...alone, tries: waited ? tries : tries + 1 };
+    await again({ key, name: `alone ${draftId} ${slot}`, inMs: pauseMs }, { alone: next }, context);
+  }
+
+  async function again(
+    timer: { key: string; name: string; inMs: number },
+    what: { address: string } | { alone: Alone },
+    { timers }: ProcessContext,
+  ): Promise<void> {
+    const payload: Payload = { ...what, position: await deps.store.head() };
+    await timers.set({ ...timer, payload });
+  }
+
+  return {
+    name: "askInBundles",
+    categories: ["draft"],
+    keyOf,
+    concerns: ({ data }) => isWaiting(data as Asked),
+    on: { ApproversAsked: onWaiting },
+    onTimer: ({ key, payload }, context): Answer => onTimer(key, payload as Payload, context),
+  };
+}
+
+/** It is left to a mail for several, which has not been made yet. */
+const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true && listSha256 === undefined;
+
+/** One that waits has an address: others are asked at once. */
+const addressOf = ({ channel }: Asked): string => (channel.address as string).toLowerCase();
+
+const nextQuarter = (now: Date): Date => new Date(Math.ceil((now.getTime() + 1) / latestMs) * latestMs);

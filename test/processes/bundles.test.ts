@@ -1,0 +1,422 @@
+import { expect } from "chai";
+import type { BundleRequest, Channel } from "#src/channels/channel.ts";
+import { recordUndelivered } from "#src/commands/approvals/undelivered.ts";
+import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
+import { readEvents } from "#src/eventStore/eventStore.ts";
+import type { CaughtMail } from "#src/mail/out/outbox.ts";
+import { askInBundles } from "#src/processes/askInBundles.ts";
+import type { Timer } from "#src/processes/process.ts";
+import { draftStream } from "#streams/draft/events.ts";
+import { inFull, itInFull, sized } from "#test/support/full.ts";
+import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { fire } from "#test/support/processContext.ts";
+import { cause } from "./sendWorld.ts";
+
+const minute = 60_000;
+const hour = 60 * minute;
+const email = (to: string) => ({ type: "email" as const, config: { to } });
+
+describe("requests to an approver who has many", function () {
+  this.timeout(sized(60_000, 300_000));
+  /** So many come each in a mail of its own here; 30 where nothing else is said. */
+  const alone = 1;
+  let service: InProcess;
+  let workspace: Workspace;
+  let made = 0;
+
+  before(async () => {
+    service = await startInProcess();
+    service.deps.settings.mostMailedAlone = alone;
+    workspace = await service.workspace();
+  });
+  after(() => service.stop());
+
+  /** Each with its own approver. */
+  async function identityFor(to = `approver${++made}@x.example`, settings: Partial<NewIdentity> = {}) {
+    const identity = await service.identity(workspace.id, { approvalChannel: email(to), ...settings });
+    return { ...identity, to };
+  }
+
+  async function received(identity: Identity) {
+    const before = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`)).json.total;
+    await service.deliver(identity.address, mail({ id: `q${++made}@customer.example`, subject: `Question ${made}` }));
+    const { data, total } = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}&limit=1`)).json;
+    expect(total).to.equal(before + 1);
+    const { messages } = (await workspace.ask(`GET /v1/threads/${data[0].id}`)).json;
+    return { thread_id: data[0].id, identity_id: identity.id, based_on_message_id: messages[0].id };
+  }
+  type Based = Awaited<ReturnType<typeof received>>;
+
+  async function submit(based: Based, body_text: string): Promise<string> {
+    const { status, json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text } });
+    expect(status, JSON.stringify(json)).to.equal(201);
+    return json.id;
+  }
+  async function submitMany(based: Based, count: number): Promise<string[]> {
+    const ids = [];
+    for (let n = 0; n < count; n++) ids.push(await submit(based, `Answer number ${++made}.`));
+    return ids;
+  }
+
+  const sign = (identityId: string, signatureText: string) => change(identityId, { signatureText });
+  const change = (identityId: string, changes: Partial<NewIdentity>) =>
+    updateIdentity(
+      service.deps,
+      { workspaceId: workspace.id, identityId, changes, mayLoosen: true },
+      { ...cause, workspaceId: workspace.id },
+    );
+
+  const caught: CaughtMail[] = [];
+  const mailsTo = async (address: string): Promise<CaughtMail[]> => {
+    for await (const mail of service.outbox.after(caught.at(-1)?.id ?? 0)) caught.push(mail);
+    return caught.filter(({ envelope }) => envelope.to.includes(address));
+  };
+  const eventsOf = (draftId: string) => readEvents(service.store, draftStream(draftId));
+  const typesOf = async (draftId: string): Promise<string[]> => (await eventsOf(draftId)).map(({ type }) => type);
+  const draftOf = async (id: string) => (await service.deps.drafts.load(id)).state;
+
+  /** The newest version of each was asked about: by itself, or it waits for the others. */
+  const isAsked = async (draftId: string): Promise<boolean> => {
+    const { notified, version } = await draftOf(draftId);
+    const asked = Object.values(notified.open).filter((each) => each.version === version);
+    return asked.some(
+      (each) => notified.answered.some((answered) => answered.startsWith(each.causedBy)) || isWaiting(each),
+    );
+  };
+  const isWaiting = (asked: { bundled?: true; listSha256?: string }) => asked.bundled === true && !asked.listSha256;
+  const isReached = async (draftId: string): Promise<boolean> => {
+    const { notified, version } = await draftOf(draftId);
+    const asked = Object.values(notified.open).filter((each) => each.version === version);
+    return asked.some((each) => notified.answered.some((answered) => answered.startsWith(each.causedBy)));
+  };
+  const untilAll = (ids: readonly string[], isSo: (id: string) => Promise<boolean>) =>
+    until(async () => (await Promise.all(ids.map(isSo))).every(Boolean));
+
+  /** Time passes until it is so: what waits for others may have been told of before or after the clock was put forward. */
+  const untilReached = (ids: readonly string[]) =>
+    until(async () => {
+      if ((await Promise.all(ids.map(isReached))).every(Boolean)) return true;
+      service.clock.advance(minute);
+      return false;
+    });
+
+  const listLinks = (mails: readonly CaughtMail[]) => mails.flatMap(({ text }) => linksIn(text, /\/l\/[\w-]{43}/g));
+  const reviewLinks = (mails: readonly CaughtMail[]) => mails.flatMap(({ text }) => linksIn(text, /\/a\/[\w-]{43}/g));
+  const linksIn = (text: string, form: RegExp): string[] => [...new Set(text.match(form) ?? [])];
+  const page = async (path: string, method = "GET") => workspace.ask(`${method} ${path}`, { key: null });
+  const onList = (text: string): string[] => linksIn(text, /\/a\/[\w-]{43}/g);
+
+  /** What an approver can decide about: the bodies of all pages that some link in these mails leads to and that have a button. */
+  async function decidable(mails: readonly CaughtMail[]): Promise<string[]> {
+    const links = new Set(reviewLinks(mails));
+    for (const list of listLinks(mails)) for (const link of onList((await page(list)).text)) links.add(link);
+    const pages = await Promise.all([...links].map((link) => page(link)));
+    return pages.filter(({ status, text }) => status === 200 && text.includes("<button")).map(({ text }) => text);
+  }
+
+  type Morning = { drafts: number; burst: number; everyMinutes: number };
+
+  /** Drafts come in bursts to one approver, whose mailbox forwards all it gets to the identity. */
+  async function morning({ drafts, burst, everyMinutes }: Morning) {
+    const identity = await identityFor();
+    const ids: string[] = [];
+    const bodies: string[] = [];
+    let forwarded = 0;
+    const forwardAll = async () => {
+      for (const { id } of (await mailsTo(identity.to)).slice(forwarded)) {
+        forwarded += 1;
+        const raw = (await service.outbox.raw(id)) as Buffer;
+        const again = { from: identity.to, helo: "mx.x.example" };
+        await service.deliver(
+          identity.address,
+          Buffer.concat([Buffer.from(`Received: from ${forwarded}\r\n`), raw]),
+          again,
+        );
+      }
+    };
+    let based = await received(identity);
+    for (let n = 0; n < drafts; n++) {
+      const body = `Answer number ${++made} of a morning.`;
+      if (n > 0 && inFull) based = await received(identity);
+      ids.push(await submit(based, body));
+      bodies.push(body);
+      if (ids.length === drafts / 2) {
+        await untilAll(ids, isAsked);
+        await sign(identity.id, "Yours, Ann");
+        await until(async () => (await Promise.all(ids.map(draftOf))).every(({ version }) => version === 2));
+      }
+      if (ids.length % burst > 0 && ids.length < drafts) continue;
+      await untilAll(ids, isAsked);
+      await forwardAll();
+      service.clock.advance(everyMinutes * minute);
+      if (burst > 1 || ids.length === drafts) await untilReached(ids);
+      await forwardAll();
+    }
+    const mails = await mailsTo(identity.to);
+    const before = mails.length;
+    await forwardAll();
+    service.clock.advance(6 * minute);
+    await service.caughtUp();
+    expect((await mailsTo(identity.to)).length).to.equal(before);
+    return { identity, ids, bodies, mails };
+  }
+
+  const isBundle = ({ subject }: CaughtMail) => /^\d+ drafts wait for your decision$/.test(subject);
+
+  it("ask in few mails, lose nothing and make no loop, in a morning of many drafts with an edit of the identity and a mailbox that forwards all", async () => {
+    const [drafts, most] = [sized(6, 40), sized(2, 30)];
+    service.deps.settings.mostMailedAlone = most;
+    const { ids, bodies, mails } = await morning({ drafts, burst: sized(3, 5), everyMinutes: 30 });
+    const bundles = mails.filter(isBundle);
+    const single = mails.length - bundles.length;
+    if (inFull)
+      console.log(
+        `      ${drafts} drafts in bursts: ${single} mails about one, ${bundles.map(({ subject }) => Number.parseInt(subject, 10))} in bundles`,
+      );
+    // Before the edit as many as that; after it each draft is open in its new version.
+    expect(single).to.be.within(most, most + drafts / 2);
+    expect(bundles.length).to.be.within(1, 1 + drafts / sized(3, 5));
+    for (const id of ids) expect((await draftOf(id)).status).to.equal("pending");
+    const pages = await decidable(mails);
+    const unreachable = bodies.filter((body) => !pages.some((text) => text.includes(body)));
+    expect(unreachable).to.deep.equal([]);
+    const half = bodies.slice(0, drafts / 2);
+    for (const body of half) {
+      const live = pages.filter((text) => text.includes(body));
+      expect(live.every((text) => text.includes("Yours, Ann"))).to.equal(true);
+    }
+  });
+
+  itInFull("ask the same where each draft comes by itself, every six minutes", async () => {
+    service.deps.settings.mostMailedAlone = 30;
+    const { ids, mails } = await morning({ drafts: 40, burst: 1, everyMinutes: 6 });
+    const bundles = mails.filter(isBundle);
+    console.log(
+      `      40 drafts one by one: ${mails.length - bundles.length} mails about one, ${bundles.length} bundles`,
+    );
+    expect(mails.length).to.be.below(ids.length + 3);
+  });
+
+  /** An identity with as many open drafts as go each in a mail, and a few that wait for one with others. */
+  async function crowded(waiting: number) {
+    service.deps.settings.mostMailedAlone = alone;
+    const identity = await identityFor();
+    const based = await received(identity);
+    const mailed = await submitMany(based, alone);
+    await untilAll(mailed, isReached);
+    const ids = await submitMany(based, waiting);
+    await untilAll(ids, isAsked);
+    return { identity, based, mailed, ids };
+  }
+
+  /** The rule by itself, on a channel of the test's own; the service's own comes to it when its timers are due. */
+  function byHand(askTogether: Channel["askTogether"], ask: Channel["ask"] = async () => ({ reached: true })) {
+    const channel = { ask, ...(askTogether && { askTogether }) };
+    const process = askInBundles(service.deps, { email: channel, telegram: channel, slack: channel });
+    return async (to: string, payload: object = { address: to }) => {
+      const timers: Timer[] = [];
+      const position = await service.store.head();
+      await service.caughtUp();
+      const due = { key: "by hand", name: "soon", dueAt: service.clock.now() };
+      await fire(
+        process,
+        { ...due, payload: { ...payload, position, workspaceId: workspace.id } },
+        { timers, clock: service.clock },
+      );
+      return timers;
+    };
+  }
+
+  const failures = async (draftId: string) =>
+    (await eventsOf(draftId)).filter(({ type }) => type === "NotificationFailed").map(({ data }: any) => data.final);
+
+  it("lead to a page that lists them, each behind a link of its own, and that shows what became of them", async () => {
+    const { identity, ids } = await crowded(3);
+    await untilReached(ids);
+    const bundle = (await mailsTo(identity.to)).at(-1) as CaughtMail;
+    expect(bundle.subject).to.equal("3 drafts wait for your decision");
+    expect(bundle.text).to.include("Question").and.to.include("ann");
+    const [list] = listLinks([bundle]) as [string];
+    const head = await service.store.head();
+    const shown = await page(list);
+    expect([shown.status, (await page(list, "HEAD")).status, (await page(list, "POST")).status]).to.deep.equal([
+      200, 200, 405,
+    ]);
+    expect(shown.text).to.include("3 drafts wait for your decision").and.not.to.include("<form");
+    expect(await service.store.head()).to.equal(head);
+    const links = onList(shown.text);
+    expect(links).to.have.length(3);
+    // None of the list's tokens opens anything else than what it was made for.
+    expect((await page(list.replace("/l/", "/a/"))).status).to.equal(404);
+    expect((await page(links[0]!.replace("/a/", "/l/"))).status).to.equal(404);
+    expect((await page(`${list}?page=2`)).status).to.equal(404);
+
+    const review = await page(links[0]!);
+    const nonce = /name="nonce" value="([^"]+)"/.exec(review.text)![1] as string;
+    const form = new URLSearchParams({ decision: "approve", nonce });
+    const pressed = await workspace.ask(`POST ${links[0]}`, { key: null, body: form });
+    expect([pressed.status, pressed.text.includes("Approved")]).to.deep.equal([200, true]);
+    await until(async () => (await page(list)).text.includes("<p>Sent, by"));
+    const after = await page(list);
+    expect(after.text).to.include("2 drafts wait for your decision");
+    expect(onList(after.text)).to.deep.equal(links.slice(1));
+    for (const link of onList(after.text)) expect((await page(link)).status).to.equal(200);
+  });
+
+  it("die with their list: after 72 hours, and where another mailbox approves", async () => {
+    const { identity, ids } = await crowded(2);
+    await untilReached(ids);
+    const [list] = listLinks(await mailsTo(identity.to)) as [string];
+    const links = onList((await page(list)).text);
+    await change(identity.id, { approvalChannel: email("successor@x.example") });
+    for (const link of [list, ...links]) {
+      const { status, text } = await page(link);
+      expect([status, text.includes("Answer number")], link).to.deep.equal([410, false]);
+    }
+    await change(identity.id, { approvalChannel: email(identity.to) });
+    expect((await page(list)).status).to.equal(200);
+    service.clock.advance(72 * hour);
+    for (const link of [list, ...links]) expect((await page(link)).status).to.equal(410);
+  });
+
+  itInFull("are mailed as ever where nobody waits beside them", async () => {
+    const { identity, ids } = await crowded(1);
+    expect(await typesOf(ids[0]!))
+      .to.include("ApproversAsked")
+      .and.not.to.include("ApproversNotified");
+    await untilReached(ids);
+    const mails = await mailsTo(identity.to);
+    expect([mails.length, listLinks(mails)]).to.deep.equal([alone + 1, []]);
+    expect((await page(reviewLinks(mails.slice(-1))[0]!)).status).to.equal(200);
+  });
+
+  itInFull("leave out what was decided or edited while it waited", async () => {
+    const { identity, ids } = await crowded(3);
+    await workspace.ask(`POST /v1/drafts/${ids[0]}/reject`, { json: {} });
+    await workspace.ask(`PATCH /v1/drafts/${ids[1]}`, { json: { body_text: "Better." } });
+    await untilReached(ids.slice(1));
+    const mails = (await mailsTo(identity.to)).slice(alone);
+    expect(mails.map(({ subject }) => subject)).to.deep.equal(["2 drafts wait for your decision"]);
+    expect(onList((await page(listLinks(mails)[0]!)).text)).to.have.length(2);
+  });
+
+  it("are asked about again where the mail was not taken, as often as one draft is, and then given up", async () => {
+    const { identity, ids } = await crowded(2);
+    const asked: BundleRequest[] = [];
+    const fireHere = byHand(async (request) => {
+      asked.push(request);
+      return { reached: false, again: true, error: "busy" };
+    });
+    const pauses: number[] = [];
+    for (let tries = 0; tries < 5; tries++) {
+      const timers = await fireHere(identity.to);
+      pauses.push(...timers.map(({ dueAt }) => Math.round((dueAt.getTime() - service.clock.now().getTime()) / 1000)));
+    }
+    expect(pauses).to.deep.equal([5, 30, 120, 600]);
+    expect(new Set(asked.map(({ link }) => link)).size).to.equal(5);
+    for (const id of ids) expect(await failures(id)).to.deep.equal([false, false, false, false, true]);
+    await fireHere(identity.to);
+    expect(asked).to.have.length(5);
+  });
+
+  itInFull("wait for room in the service's own measure however long it takes, and nobody is left unasked", async () => {
+    const { identity, ids } = await crowded(2);
+    const full = byHand(async () => ({ reached: false, again: true, error: "full", inMs: 90_000 }));
+    for (let waits = 0; waits < 6; waits++) {
+      const [timer] = await full(identity.to);
+      expect(timer!.dueAt.getTime() - service.clock.now().getTime()).to.be.within(80_000, 90_000);
+    }
+    for (const id of ids) expect(await failures(id)).to.deep.equal(Array(6).fill(false));
+    await untilReached(ids);
+  });
+
+  it("are asked about once more where the service ended before it could record that its mail was taken", async () => {
+    const { identity, ids } = await crowded(2);
+    const links: string[] = [];
+    const ends = byHand(async ({ link }) => {
+      links.push(link);
+      throw new Error("killed");
+    });
+    const died = await ends(identity.to).then(
+      () => false,
+      () => true,
+    );
+    expect(died).to.equal(true);
+    await untilReached(ids);
+    // Both mails work.
+    const again = listLinks(await mailsTo(identity.to));
+    for (const list of [new URL(links[0]!).pathname, ...again])
+      expect(onList((await page(list)).text)).to.have.length(2);
+  });
+
+  it("of an identity's edit come in one mail, soon after, and alone where only one draft is open", async () => {
+    service.deps.settings.mostMailedAlone = 30;
+    const identity = await identityFor();
+    const based = await received(identity);
+    const [first] = await submitMany(based, 1);
+    await untilAll([first!], isReached);
+    await sign(identity.id, "Yours, Ann");
+    await until(async () => (await mailsTo(identity.to)).length === 2);
+    const [second] = await submitMany(based, 1);
+    await untilAll([second!], isReached);
+    await sign(identity.id, "Yours, Bob");
+    const both = [first!, second!];
+    await until(async () => (await Promise.all(both.map(draftOf))).map(({ version }) => version).join() === "3,2");
+    await untilAll(both, isAsked);
+    expect(await mailsTo(identity.to)).to.have.length(3);
+    await untilReached(both);
+    const mails = (await mailsTo(identity.to)).slice(3);
+    expect(mails.map(({ subject }) => subject)).to.deep.equal(["2 drafts wait for your decision"]);
+  });
+
+  it("are kept apart by workspace", async () => {
+    const { identity, ids } = await crowded(2);
+    const other = await service.workspace();
+    const stranger = await service.identity(other.id, { approvalChannel: email(identity.to) });
+    await service.deliver(stranger.address, mail({ id: `q${++made}@customer.example` }));
+    const thread = (await other.ask(`GET /v1/threads?identity_id=${stranger.id}`)).json.data[0];
+    const { messages } = (await other.ask(`GET /v1/threads/${thread.id}`)).json;
+    const based = { thread_id: thread.id, identity_id: stranger.id, based_on_message_id: messages[0].id };
+    const { json } = await other.ask("POST /v1/drafts", { json: { ...based, body_text: "A secret of another." } });
+    await untilAll([json.id], isReached);
+    await untilReached(ids);
+    const lists = await Promise.all(listLinks(await mailsTo(identity.to)).map((list) => page(list)));
+    expect(lists.map(({ text }) => onList(text).length)).to.deep.equal([2]);
+  });
+
+  it("are closed with their list where its link comes in as mail, and asked about anew", async () => {
+    const { identity, ids } = await crowded(2);
+    await untilReached(ids);
+    const [list] = listLinks(await mailsTo(identity.to)) as [string];
+    const links = onList((await page(list)).text);
+    const text = `Fwd: http://localhost:8080${list}`;
+    await service.deliver(identity.address, mail({ id: `fwd${++made}@x.example`, from: identity.to, text }));
+    expect(onList((await page(list)).text)).to.deep.equal([]);
+    for (const link of links) expect((await page(link)).text).not.to.include("<button");
+    await until(async () => {
+      service.clock.advance(minute);
+      return listLinks(await mailsTo(identity.to)).length === 2;
+    });
+    const anew = onList((await page(listLinks(await mailsTo(identity.to))[1]!)).text);
+    expect(anew).to.have.length(2);
+    for (const link of anew) expect((await page(link)).text).to.include("<button");
+  });
+
+  itInFull("are not reached, all of them, where their mail comes back", async () => {
+    const { identity, ids } = await crowded(2);
+    await untilReached(ids);
+    const { messageId } = (await mailsTo(identity.to)).at(-1) as CaughtMail;
+    const origin = service.deps.messageIds.open(messageId)!;
+    await service.caughtUp();
+    await recordUndelivered(service.deps, { origin, evidence: "a bounce" }, cause);
+    for (const id of ids) expect(await failures(id)).to.deep.equal([true]);
+  });
+
+  it("come each by itself where a code is asked for", async () => {
+    service.deps.settings.mostMailedAlone = 0;
+    const identity = await identityFor(undefined, { confirmCode: true });
+    const ids = await submitMany(await received(identity), 2);
+    await untilAll(ids, isReached);
+    expect(listLinks(await mailsTo(identity.to))).to.deep.equal([]);
+  });
+});
