@@ -419,4 +419,19 @@ describe("requests to an approver who has many", function () {
     await untilAll(ids, isReached);
     expect(listLinks(await mailsTo(identity.to))).to.deep.equal([]);
   });
+
+  it("come each by itself and with its code where a code is asked for while they wait", async () => {
+    const { identity, mailed, ids } = await crowded(2);
+    await change(identity.id, { confirmCode: true });
+    await untilReached(ids);
+    const mails = (await mailsTo(identity.to)).slice(mailed.length);
+    expect([mails.length, listLinks(mails)]).to.deep.equal([2, []]);
+    for (const id of ids) {
+      const { notified } = await draftOf(id);
+      const reached = Object.values(notified.open).filter(({ notificationId }) =>
+        notified.reached.includes(notificationId),
+      );
+      expect(reached.map(({ confirmCode }) => confirmCode?.length)).to.deep.equal([64]);
+    }
+  });
 });

@@ -42,7 +42,7 @@ export type AskedTogether = {
   next: WaitingRequest | undefined;
 };
 
-type Waiting = { row: WaitingRequest; draft: Draft; asked: Asked; channel: ApprovalChannel };
+type Waiting = { row: WaitingRequest; draft: Draft; asked: Asked; channel: ApprovalChannel; needsCode: boolean };
 
 /**
  * Asks in one mail about the drafts that wait for it at a mailbox, at most 500. As with a single draft, the requests and their tokens are
@@ -60,7 +60,8 @@ export async function askTogether(
   const found = await inParts(rows, (row) => stillWaiting(deps, row));
   const waiting = found.filter((each) => each !== undefined);
   const isHosted = waiting.length > 0 && (await isHostedHere(deps, address));
-  const together = waiting.filter(({ row }) => !isHosted && !isAlone(row));
+  // A code may be asked for since it began to wait. Each code belongs to one mail and one draft.
+  const together = waiting.filter(({ row, needsCode }) => !isHosted && !needsCode && !isAlone(row));
   if (together.length === 1 && after === undefined) together.length = 0;
   const alone = waiting.filter((each) => !together.includes(each)).map(aloneOf);
   const againInMs = together.length > 0 ? await askIn(deps, { ...bundle, together }, cause) : undefined;
@@ -84,7 +85,7 @@ async function stillWaiting(deps: Dependencies, row: WaitingRequest): Promise<Wa
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, row.slot);
   const reaches = channel?.type === asked.channel.type && channel.config.to === asked.channel.address;
-  return reaches && !identity.deleted ? { row, draft, asked, channel } : undefined;
+  return reaches && !identity.deleted ? { row, draft, asked, channel, needsCode: identity.confirmCode } : undefined;
 }
 
 type Named = Waiting & { notificationId: string };
