@@ -52,6 +52,26 @@ describe("words of others, wherever people read them", function () {
   const show = (place: string, kind: Shown["kind"], content: string) => void places.set(place, { kind, content });
   const page = async (path: string) => (await fetch(service.url + path)).text();
 
+  /** Two drafts are asked about in one mail, which leads to the page that lists them; then one of them is rejected, with a reason. */
+  async function inOneMail(answering: Parameters<typeof submitDraft>[2]) {
+    service.deps.settings.mostMailedAlone = 0;
+    for (let n = 0; n < 2; n++) await submitDraft(service, workspace, answering);
+    let list = "";
+    await until(async () => {
+      service.clock.advance(60_000);
+      const [link = ""] = (await approvalMails(service)).flatMap(({ text }) => text.match(/\/l\/[\w-]{43}/g) ?? []);
+      list = link;
+      return list !== "";
+    });
+    service.deps.settings.mostMailedAlone = undefined;
+    const shown = await page(list);
+    show("the page that lists drafts", "html", shown);
+    const links = shown.match(/\/a\/[\w-]{43}/g) ?? [];
+    expect(new Set(links).size).to.equal(2);
+    await press(service, `${links[0]}?d=reject`, { decision: "reject", reason: told.write("drafts reason") });
+    show("the page that lists drafts, one of them decided", "html", await page(list));
+  }
+
   it("are written", async () => {
     const { ask, write } = told;
     await ask("PATCH /v1/workspaces/me", (field) => ({ name: field("name") }));
@@ -96,6 +116,7 @@ describe("words of others, wherever people read them", function () {
     const [contact] = (await workspace.ask("GET /v1/contacts")).json.data;
     await ask(`PATCH /v1/contacts/${contact.id}`, (field) => ({ name: field("name"), tags: [field("tags[0]")] }));
 
+    await inOneMail(answering);
     const asked = (await approvalMails(service)).filter(({ to }) => to.includes(approver)).length;
     await submitDraft(service, workspace, answering);
     const [stale = ""] = await linksTo(service, approver, asked + 1);
