@@ -18,7 +18,7 @@ type RequestRow = {
   version: number;
   bundled: boolean;
   state: RequestState;
-  /** How often it was tried in vain. */
+  /** How often it was tried in vain; where it only waited for room in the service's own measure of mail, that was no try. */
   tries: number;
   /** When this version was first asked about here. */
   since: string | Date;
@@ -85,11 +85,14 @@ function applyToRequests(
   if (!end) return;
   const request = [...requests.values()].find(({ notification_id }) => notification_id === end.notificationId);
   if (!request) return;
-  const tries = request.tries + (end.state === "waiting" ? 1 : 0);
+  const tries = request.tries + (end.state === "waiting" && !end.waitsForRoom ? 1 : 0);
   requests.set(keyOf(request), { ...request, state: end.state, tries });
 }
 
-function endOf({ type, data }: DraftEvent): { notificationId: string; state: RequestState } | undefined {
+function endOf({
+  type,
+  data,
+}: DraftEvent): { notificationId: string; state: RequestState; waitsForRoom?: true } | undefined {
   switch (type) {
     case "ApproversNotified":
       return { ...data, state: "reached" };

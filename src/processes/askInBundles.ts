@@ -3,6 +3,7 @@ import type { Channels } from "#src/channels/channel.ts";
 import { askApprovers } from "#src/commands/approvals/askApprovers.ts";
 import { type AskedAlone, askTogether } from "#src/commands/approvals/bundleAsking.ts";
 import { isAskedSoon } from "#src/commands/approvals/bundles.ts";
+import { type GivenUp, giveUpAsking } from "#src/commands/approvals/bundlesGivenUp.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { requireNotPaused } from "#src/commands/installation.ts";
@@ -11,7 +12,7 @@ import { answeredBy } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { isOldNews } from "./oldNews.ts";
 import { reachAgainAfter } from "./peopleRetries.ts";
-import type { Answer, Process, ProcessContext, WaitFor } from "./process.ts";
+import type { Answer, Process, ProcessContext, Timer, WaitFor } from "./process.ts";
 
 /** New versions of an identity's drafts come within moments of each other: so long after the last one it is asked about them. */
 const quietMs = 10_000;
@@ -95,6 +96,8 @@ export function askInBundles(deps: Dependencies, channels: Channels): Process {
     concerns: ({ data }) => isWaiting(data as Asked),
     on: { ApproversAsked: onWaiting },
     onTimer: ({ key, payload }, context): Answer => onTimer(key, payload as Payload, context),
+    // What waited is shown as not reached, with all that follows from it: nobody reads what is parked before something is missing.
+    givingUp: (item, { cause }) => giveUpAsking(deps, givenUp(item, cause.workspaceId as string), cause),
   };
 }
 
@@ -103,5 +106,12 @@ const isWaiting = ({ bundled, listSha256 }: Asked): boolean => bundled === true 
 
 /** One that waits has an address: others are asked at once. */
 const addressOf = ({ channel }: Asked): string => (channel.address as string).toLowerCase();
+
+/** What an event or a timer that failed too often was to ask about. */
+function givenUp(item: Recorded | Timer, workspaceId: string): GivenUp {
+  if ("stream" in item) return { draftId: idOf(item.stream), slot: (item.data as Asked).channel.slot };
+  const payload = item.payload as Payload;
+  return "alone" in payload ? payload.alone : { workspaceId, address: payload.address };
+}
 
 const nextQuarter = (now: Date): Date => new Date(Math.ceil((now.getTime() + 1) / latestMs) * latestMs);

@@ -1,11 +1,11 @@
 import { expect } from "chai";
-import type { BundleRequest, Channel } from "#src/channels/channel.ts";
+import type { BundleRequest, Channel, Channels } from "#src/channels/channel.ts";
 import { recordUndelivered } from "#src/commands/approvals/undelivered.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import type { CaughtMail } from "#src/mail/out/outbox.ts";
 import { askInBundles } from "#src/processes/askInBundles.ts";
-import type { Timer } from "#src/processes/process.ts";
+import type { Process, Timer } from "#src/processes/process.ts";
 import { draftStream } from "#streams/draft/events.ts";
 import { inFull, itInFull, sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
@@ -303,20 +303,23 @@ describe("requests to an approver who has many", function () {
   it("are asked about again where the mail was not taken, as often as one draft is, and then given up", async () => {
     const { identity, ids } = await crowded(2);
     const asked: BundleRequest[] = [];
+    // Twice it waits for room in the service's own measure, which is no try.
+    const waits = 2;
+    const full = { reached: false, again: true, error: "full", inMs: 90_000 } as const;
     const fireHere = byHand(async (request) => {
       asked.push(request);
-      return { reached: false, again: true, error: "busy" };
+      return asked.length <= waits ? full : { reached: false, again: true, error: "busy" };
     });
     const pauses: number[] = [];
-    for (let tries = 0; tries < 5; tries++) {
+    for (let tries = 0; tries < waits + 5; tries++) {
       const timers = await fireHere(identity.to);
       pauses.push(...timers.map(({ dueAt }) => Math.round((dueAt.getTime() - service.clock.now().getTime()) / 1000)));
     }
-    expect(pauses).to.deep.equal([5, 30, 120, 600]);
-    expect(new Set(asked.map(({ link }) => link)).size).to.equal(5);
-    for (const id of ids) expect(await failures(id)).to.deep.equal([false, false, false, false, true]);
+    expect(pauses).to.deep.equal([90, 90, 5, 30, 120, 600]);
+    expect(new Set(asked.map(({ link }) => link)).size).to.equal(waits + 5);
+    for (const id of ids) expect(await failures(id)).to.deep.equal([...Array(waits + 4).fill(false), true]);
     await fireHere(identity.to);
-    expect(asked).to.have.length(5);
+    expect(asked).to.have.length(waits + 5);
   });
 
   itInFull("wait for room in the service's own measure however long it takes, and nobody is left unasked", async () => {
@@ -328,6 +331,23 @@ describe("requests to an approver who has many", function () {
     }
     for (const id of ids) expect(await failures(id)).to.deep.equal(Array(6).fill(false));
     await untilReached(ids);
+  });
+
+  it("are shown as not reached where the service itself fails again and again, and their threads ask for a person", async () => {
+    const { identity, based, ids } = await crowded(2);
+    const { givingUp } = askInBundles(service.deps, {} as Channels);
+    const due = { key: "by hand", name: "soon", dueAt: service.clock.now() };
+    await service.caughtUp();
+    await (givingUp as Extract<Process["givingUp"], (...all: any) => any>)(
+      { ...due, payload: { address: identity.to, position: await service.store.head() } },
+      { key: due.key, cause: { ...cause, workspaceId: workspace.id }, error: new Error("a fault of ours") },
+    );
+    await service.caughtUp();
+    for (const id of ids) {
+      const { state, error } = (await workspace.ask(`GET /v1/drafts/${id}`)).json.notification_status;
+      expect([state, error.slice(0, 9)]).to.deep.equal(["failed", "internal:"]);
+    }
+    await until(async () => (await workspace.ask(`GET /v1/threads/${based.thread_id}`)).json.needs_review === true);
   });
 
   it("are asked about once more where the service ended before it could record that its mail was taken", async () => {

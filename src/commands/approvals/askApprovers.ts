@@ -76,8 +76,7 @@ export async function askApprovers(
   }
   const { inMs } = answer;
   const final = isFinal(answer, { identity, slot, lastTry });
-  const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
-  await deps.drafts.handle(draftId, failed, cause);
+  await deps.drafts.handle(draftId, { ...failedWith(answer, final), notificationId }, cause);
   return final ? finished : { again: true, ...(inMs !== undefined && { inMs }) };
 }
 
@@ -89,6 +88,15 @@ export function isFinal(
   const goesElsewhere = inMs !== undefined && slot === "primary" && identity.secondaryApprovalChannel !== null;
   return !again || goesElsewhere || (lastTry && inMs === undefined);
 }
+
+/** What is recorded of an answer by which nobody was reached. */
+export const failedWith = ({ error, inMs }: Extract<Answer, { reached: false }>, final: boolean) =>
+  ({
+    type: "RecordNotificationFailed",
+    error,
+    final,
+    ...(inMs !== undefined && { waitsForRoom: true as const }),
+  }) as const;
 
 /** `again`: nobody was reached, and a later try may help; after `inMs` milliseconds if it only waits for room in our own measure of mail. */
 export type Asking = { again: false } | { again: true; inMs?: number };

@@ -9,7 +9,7 @@ import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken } from "./approvalTokens.ts";
-import { channelOf, isFinal, linksEnd } from "./askApprovers.ts";
+import { channelOf, failedWith, isFinal, linksEnd } from "./askApprovers.ts";
 import { listAttempt, listedTokens, newListToken, noThread } from "./bundleTokens.ts";
 
 /** So many drafts at most are asked about in one mail; further ones in a further mail. */
@@ -150,8 +150,7 @@ async function record(
     const { state: identity } = await deps.identities.load(draft.identityId);
     const pause = pauseAfter(row.tries);
     const final = isFinal(answer, { identity, slot: row.slot, lastTry: pause === undefined });
-    const failed = { type: "RecordNotificationFailed", error: answer.error, final } as const;
-    await deps.drafts.handle(row.draft_id, { ...failed, notificationId }, cause);
+    await deps.drafts.handle(row.draft_id, { ...failedWith(answer, final), notificationId }, cause);
     return final ? [] : [answer.inMs ?? pause ?? 0];
   });
   const left = pauses.flat();

@@ -1,0 +1,49 @@
+import { type WaitingRequest, waitingRequests } from "#projections/drafts/queries.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { Asked } from "#streams/draft/events.ts";
+import { answeredBy } from "#streams/draft/notification.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+import type { ChannelSlot } from "./askApprovers.ts";
+import { mostInOneMail } from "./bundleAsking.ts";
+
+/** What an item of askInBundles was about: all that wait for a mailbox (in lower case), or one draft at one channel. */
+export type GivenUp = { workspaceId: string; address: string } | { draftId: string; slot: ChannelSlot };
+
+const error =
+  "internal: the service could not ask, and its operator has the error: POST /v1/drafts/{id}/notify asks again";
+
+/**
+ * Records on each draft that nobody was reached, where the service failed so often that it does not try by itself any more: its
+ * notification_status says so, and it goes to the secondary channel or its thread asks for a person. What was asked meanwhile stays as it is.
+ */
+export async function giveUpAsking(deps: Dependencies, what: GivenUp, cause: Cause): Promise<void> {
+  if ("draftId" in what) return giveUp(deps, what, cause);
+  const { workspaceId, address } = what;
+  let after: WaitingRequest | undefined;
+  do {
+    const rows = await waitingRequests(deps.reads, workspaceId, { address, after, most: mostInOneMail });
+    for (const { draft_id: draftId, slot } of rows) await giveUp(deps, { draftId, slot }, cause);
+    after = rows.length === mostInOneMail ? rows.at(-1) : undefined;
+  } while (after !== undefined);
+}
+
+async function giveUp(
+  deps: Dependencies,
+  { draftId, slot }: { draftId: string; slot: ChannelSlot },
+  cause: Cause,
+): Promise<void> {
+  const { state: draft } = await deps.drafts.load(draftId);
+  const asked = draft.status === "pending" ? newestUnanswered(draft, slot) : undefined;
+  if (asked === undefined) return;
+  const { notificationId } = asked;
+  const failed = { type: "RecordNotificationFailed", notificationId, error, final: true } as const;
+  await deps.drafts.handle(draftId, failed, { ...cause, workspaceId: draft.workspaceId });
+}
+
+/** The newest of the stream, which the read models may not know yet. */
+const newestUnanswered = ({ notified, version }: Draft, slot: ChannelSlot): Asked | undefined =>
+  Object.values(notified.open)
+    .filter((asked) => asked.version === version && asked.channel.slot === slot)
+    .filter(({ causedBy }) => !notified.answered.includes(answeredBy(causedBy, slot)))
+    .at(-1);
