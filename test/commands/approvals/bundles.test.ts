@@ -1,0 +1,37 @@
+import { expect } from "chai";
+import type { Channel } from "#src/channels/channel.ts";
+import { comesBundled } from "#src/commands/approvals/bundles.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+
+/** What a mailbox has open, as the read model answers: it is asked to count no further than it has to. */
+const depsWith = (open: number, settings: object = {}) =>
+  ({
+    settings,
+    reads: {
+      of: () => ({ query: async (_: string, values: number[]) => ({ rows: [{ count: Math.min(open, values[3]!) }] }) }),
+    },
+  }) as unknown as Dependencies;
+
+const mailed = { askTogether: async () => ({ reached: true }) } as unknown as Channel;
+const question = (confirmCode = false) =>
+  ({
+    draftId: "one",
+    draft: { workspaceId: "workspace", identityId: "identity", version: 1, authoredVersion: 1, notified: { open: {} } },
+    identity: { confirmCode },
+    channel: { type: "email", config: { to: "Boss@x.example" } },
+    slot: "primary",
+  }) as unknown as Parameters<typeof comesBundled>[2];
+
+describe("a request to a mailbox", () => {
+  it("waits for one mail with others where 30 others are open there, and not where one less is", async () => {
+    expect(await comesBundled(depsWith(29), mailed, question())).to.equal(false);
+    expect(await comesBundled(depsWith(30), mailed, question())).to.equal(true);
+    expect(await comesBundled(depsWith(1, { mostMailedAlone: 2 }), mailed, question())).to.equal(false);
+    expect(await comesBundled(depsWith(2, { mostMailedAlone: 2 }), mailed, question())).to.equal(true);
+  });
+
+  it("waits for none where it has a code, or where its channel takes one at a time", async () => {
+    expect(await comesBundled(depsWith(30), mailed, question(true))).to.equal(false);
+    expect(await comesBundled(depsWith(30), { ask: mailed.ask }, question())).to.equal(false);
+  });
+});
