@@ -10,14 +10,7 @@ export type NotificationCommand =
   | { type: "EscalateDraft"; version: number; channelType: string }
   | { type: "AskApprovers"; asked: Asked }
   | { type: "RecordNotified"; notificationId: string }
-  /** `waitsForRoom`: it was no try, since the service's own measure of mail was full. */
-  | {
-      type: "RecordNotificationFailed";
-      notificationId: string;
-      error: string;
-      final: boolean;
-      waitsForRoom?: true | undefined;
-    }
+  | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean; waits?: boolean }
   /** `messageId`: the inbound message that the link was found in. */
   | { type: "CloseApprovalLink"; notificationId: string; because: LinkClosure; messageId?: string }
   /** A wrong code was typed. The fifth closes the link. */
@@ -41,10 +34,9 @@ export function decideNotification(command: NotificationCommand, draft: Draft): 
     case "RecordNotified":
       return [{ type: "ApproversNotified", data: { notificationId: command.notificationId } }];
     case "RecordNotificationFailed": {
-      const { notificationId, error, final, waitsForRoom } = command;
+      const { notificationId, error, final, waits } = command;
       if (draft.notified.failed.includes(notificationId)) return [];
-      const data = { notificationId, error, final, ...(waitsForRoom && { waitsForRoom }) };
-      return [{ type: "NotificationFailed", data }];
+      return [{ type: "NotificationFailed", data: { notificationId, error, final, ...(waits && { waits }) } }];
     }
     case "CloseApprovalLink":
       return closeLink(command, draft);

@@ -9,7 +9,7 @@ import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken } from "./approvalTokens.ts";
-import { channelOf, failedWith, isFinal, linksEnd } from "./askApprovers.ts";
+import { channelOf, isFinal, linksEnd } from "./askApprovers.ts";
 import { listAttempt, listedTokens, newListToken, noThread } from "./bundleTokens.ts";
 
 /** So many drafts at most are asked about in one mail; further ones in a further mail. */
@@ -149,8 +149,10 @@ async function record(
     }
     const { state: identity } = await deps.identities.load(draft.identityId);
     const pause = pauseAfter(row.tries);
-    const final = isFinal(answer, { identity, slot: row.slot, lastTry: pause === undefined });
-    await deps.drafts.handle(row.draft_id, { ...failedWith(answer, final), notificationId }, cause);
+    const final = isFinal(answer, { draft, identity, slot: row.slot, lastTry: pause === undefined });
+    const failed = { type: "RecordNotificationFailed", error: answer.error, final } as const;
+    const waits = answer.inMs !== undefined;
+    await deps.drafts.handle(row.draft_id, { ...failed, notificationId, waits }, cause);
     return final ? [] : [answer.inMs ?? pause ?? 0];
   });
   const left = pauses.flat();

@@ -16,7 +16,7 @@ export const historyTypes: Record<Shown, string> = {
   ApproversAsked: "A notification was made for a channel. Not yet delivered.",
   ApproversNotified: "That notification reached its channel.",
   NotificationFailed:
-    "It did not, or its mail came back; `final` says that it is not tried again, `waits_for_room` that the service's own measure of mail was full, which counts as no try. Its error begins with `link_leaked` or `wrong_codes` where links were closed twice.",
+    "It did not, or its mail came back; `final` says that it is not tried again. Its error begins with `link_leaked` or `wrong_codes` where links were closed twice.",
   ApprovalLinkClosed:
     "The links of that notification decide nothing any more: one was found in inbound mail (`link_leaked`, with `message_id`), or five wrong codes were typed (`wrong_codes`).",
   ConfirmCodeRefused: "A wrong code was typed on the page of that notification.",
