@@ -3,6 +3,7 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { readEvents } from "#src/eventStore/eventStore.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
+import { noThread } from "#src/mail/out/messageIds.ts";
 import { fold } from "#streams/decider.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import { type Identity, identityDecider } from "#streams/identity/decider.ts";
@@ -11,9 +12,6 @@ import { workspaceDecider } from "#streams/workspace/decider.ts";
 import { type WorkspaceEvent, workspaceStream } from "#streams/workspace/events.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
-
-/** For the Message-ID of a mail that belongs to no thread. */
-const noThread = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Approvers are told by mail what they could not see otherwise: that nobody knows whether a reply was sent, what was found out later

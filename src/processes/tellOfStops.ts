@@ -3,13 +3,11 @@ import { identitiesNaming } from "#src/commands/serviceMail/approversNamed.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { mailboxOf } from "#src/mail/out/measure/measure.ts";
+import { noThread } from "#src/mail/out/messageIds.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { ServiceMailEvent } from "#streams/serviceMail/events.ts";
 import type { Process, ProcessContext, WaitFor } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
-
-/** For the Message-ID of a mail that belongs to no thread. */
-const noThread = "00000000-0000-0000-0000-000000000000";
 
 /** An approver stopped the workspace's mail to an address: those who approve beside it, for the same identity, are told, once each. */
 export function tellOfStops(deps: Dependencies, provider: MailProvider): Process {

@@ -1,8 +1,9 @@
-import { html, type Markup, trusted } from "#src/html/html.ts";
+import { html, type Markup } from "#src/html/html.ts";
 import { readableTime } from "#src/html/times.ts";
 import { shortLine } from "#src/html/visible.ts";
 import type { BundleRequest } from "../channel.ts";
 import { unlinked } from "./excerpt.ts";
+import { font, mailFrame, row } from "./mailFrame.ts";
 
 type Bundle = Pick<BundleRequest, "count" | "drafts" | "link" | "expiresAt">;
 
@@ -49,35 +50,15 @@ function asText({ subject, lead, lines, more, link, facts }: Said): string {
 }
 
 const asHtml = ({ subject, lead, lines, more, link, facts }: Said): string =>
-  html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="supported-color-schemes" content="light dark">
-<meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
-<title>${subject}</title>
-<style>${trusted(darkStyle)}</style>
-</head>
-<body class="page" style="margin:0;padding:0;background-color:#f4f6f8;-webkit-text-size-adjust:100%;">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="page" style="background-color:#f4f6f8;"><tr><td align="center" style="padding:16px 8px;">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="card" style="max-width:600px;background-color:#ffffff;border:1px solid #d5dbe1;border-radius:12px;">
-<tr><td style="padding:24px 20px 8px;">
-<h1 class="ink" style="margin:0 0 8px;${font}font-size:24px;line-height:1.25;font-weight:700;color:#1b2430;">${subject}</h1>
-<p class="soft" style="margin:0;${font}font-size:16px;line-height:1.5;color:#4f5b69;">${lead}</p>
-</td></tr>
-<tr><td style="padding:8px 20px;"><ul class="ink" style="margin:8px 0;padding-left:20px;color:#1b2430;">${lines.map(item)}</ul>
-${more && html`<p class="soft" style="margin:0;${font}font-size:14px;line-height:1.5;color:#4f5b69;">${more}</p>`}</td></tr>
-<tr><td style="padding:8px 20px;">${button(link)}</td></tr>
-<tr><td class="line" style="padding:14px 20px 22px;border-top:1px solid #d5dbe1;">${facts.map((fact) => html`<p class="soft" style="margin:0 0 6px;${font}font-size:13px;line-height:1.5;color:#4f5b69;">${fact}</p>`)}</td></tr>
-</table>
-</td></tr></table>
-</body>
-</html>
-`.markup;
-
-const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;";
+  mailFrame({
+    subject,
+    title: subject,
+    lead: html`<p class="soft" style="margin:0;${font}font-size:16px;line-height:1.5;color:#4f5b69;">${lead}</p>`,
+    rows: html`${row(html`<ul class="ink" style="margin:8px 0;padding-left:20px;color:#1b2430;">${lines.map(item)}</ul>
+${more && html`<p class="soft" style="margin:0;${font}font-size:14px;line-height:1.5;color:#4f5b69;">${more}</p>`}`)}
+${row(button(link))}`,
+    facts,
+  });
 
 const item = ({ subject, to }: Line): Markup =>
   html`<li style="margin:0 0 8px;${font}font-size:16px;line-height:1.5;overflow-wrap:anywhere;word-break:break-word;"><bdi>${subject}</bdi><br><span class="soft" style="font-size:14px;color:#4f5b69;">to <bdi>${to}</bdi></span></li>`;
@@ -86,11 +67,3 @@ const button = (link: string): Markup =>
   html`<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="margin:8px 0;"><tr><td align="center" bgcolor="#0b57b0" style="background-color:#0b57b0;border-radius:8px;">
 <a href="${link}" style="display:block;padding:15px 20px;${font}font-size:18px;line-height:1.2;font-weight:700;color:#ffffff;text-decoration:none;border-radius:8px;">${label}</a>
 </td></tr></table>`;
-
-const darkStyle = `
-:root { color-scheme: light dark; supported-color-schemes: light dark; }
-@media (prefers-color-scheme: dark) {
-.page { background-color: #12161b !important; } .card { background-color: #1b2128 !important; border-color: #39434f !important; }
-.line { border-color: #39434f !important; } .ink { color: #e8ecf0 !important; } .soft { color: #a9b4c0 !important; }
-}
-`;

@@ -2,29 +2,16 @@ import { html, type Markup, trusted } from "#src/html/html.ts";
 import type { Value } from "../card/fields.ts";
 import type { ApprovalMail } from "./approvalMail.ts";
 import { cutNote, type Excerpt } from "./excerpt.ts";
+import { font, mailFrame, row } from "./mailFrame.ts";
 
 /** The mail for programs that show HTML: tables and inline styles, one column, nothing loaded from anywhere, two links and no other. */
 export const mailAsHtml = (mail: ApprovalMail): string =>
-  html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="supported-color-schemes" content="light dark">
-<meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no">
-<title>${mail.subject}</title>
-<style>${trusted(darkStyle)}</style>
-</head>
-<body class="page" style="margin:0;padding:0;background-color:#f4f6f8;-webkit-text-size-adjust:100%;">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="page" style="background-color:#f4f6f8;"><tr><td align="center" style="padding:16px 8px;">
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" class="card" style="max-width:600px;background-color:#ffffff;border:1px solid #d5dbe1;border-radius:12px;">
-<tr><td style="padding:24px 20px 8px;">
-<h1 class="ink" style="margin:0 0 8px;${font}font-size:24px;line-height:1.25;font-weight:700;color:#1b2430;">${mail.title}</h1>
-<p class="soft" style="${paragraph}color:#4f5b69;">${mail.lead}</p>
-${mail.escalation && html`<p class="soft" style="${paragraph}color:#4f5b69;padding-top:6px;">${mail.escalation}</p>`}
-</td></tr>
-${mail.code && row(code(mail.code))}
+  mailFrame({
+    subject: mail.subject,
+    title: mail.title,
+    lead: html`<p class="soft" style="${paragraph}color:#4f5b69;">${mail.lead}</p>
+${mail.escalation && html`<p class="soft" style="${paragraph}color:#4f5b69;padding-top:6px;">${mail.escalation}</p>`}`,
+    rows: html`${mail.code && row(code(mail.code))}
 ${mail.warnings.length > 0 && row(warnings(mail.warnings))}
 ${mail.hints.length > 0 && row(hints(mail.hints))}
 ${mail.newer && row(html`${label("The newer message")}${meta([value(mail.newer.from), mail.newer.at])}${letter(mail.newer.text)}`)}
@@ -34,18 +21,11 @@ ${mail.parts.map((part) => row(html`${mail.parts.length > 1 && label(part.label)
 ${mail.notes.map(({ label: title, values }) => row(html`${label(title)}${meta(values)}`))}
 ${row(html`${button(mail.approve, "#13703a", "approve")}${button(mail.reject, "#b3261e", "reject")}`)}
 ${mail.rationale && row(html`${label("Why the agent wrote it")}${letter(mail.rationale)}`)}
-${mail.answers && row(answers(mail.answers))}
-<tr><td class="line" style="padding:14px 20px 22px;border-top:1px solid #d5dbe1;">${mail.facts.map((fact) => html`<p class="soft" style="margin:0 0 6px;${font}font-size:13px;line-height:1.5;color:#4f5b69;">${fact}</p>`)}</td></tr>
-</table>
-</td></tr></table>
-</body>
-</html>
-`.markup;
+${mail.answers && row(answers(mail.answers))}`,
+    facts: mail.facts,
+  });
 
-const font = "font-family:-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;";
 const paragraph = `margin:0;${font}font-size:16px;line-height:1.5;overflow-wrap:anywhere;word-break:break-word;`;
-
-const row = (content: Markup): Markup => html`<tr><td style="padding:8px 20px;">${content}</td></tr>`;
 
 const label = (text: string): Markup =>
   html`<h2 class="soft" style="margin:8px 0 6px;${font}font-size:14px;line-height:1.4;font-weight:700;color:#4f5b69;">${text}</h2>`;
@@ -115,14 +95,3 @@ const answers = (message: NonNullable<ApprovalMail["answers"]>): Markup => html`
 ${meta([value(message.from), message.subject, `${message.at} · ${message.proof}`, ...message.attachments.map((name) => `Attached: ${name}`)])}
 ${letter(message.text)}
 ${message.folded && note(message.folded)}`;
-
-const darkStyle = `
-:root { color-scheme: light dark; supported-color-schemes: light dark; }
-@media (prefers-color-scheme: dark) {
-.page { background-color: #12161b !important; } .card { background-color: #1b2128 !important; border-color: #39434f !important; }
-.letter { background-color: #232b34 !important; border-color: #39434f !important; } .line { border-color: #39434f !important; }
-.ink { color: #e8ecf0 !important; } .soft { color: #a9b4c0 !important; }
-.warning { background-color: #3a2c08 !important; } .caution { color: #ffe3a3 !important; }
-.added { background-color: #123d24 !important; color: #b9f2cf !important; } .removed { background-color: #47201d !important; color: #ffd0cb !important; }
-}
-`;

@@ -1,5 +1,6 @@
 import { type WaitingRequest, waitingRequests } from "#projections/drafts/queries.ts";
 import type { Answer, Channels } from "#src/channels/channel.ts";
+import { noThread } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
 import { answeredBy } from "#streams/draft/notification.ts";
@@ -10,7 +11,7 @@ import type { Cause } from "../handle.ts";
 import { isHostedHere } from "./approvalChannels.ts";
 import { hashToken } from "./approvalTokens.ts";
 import { channelOf, isFinal, linksEnd } from "./askApprovers.ts";
-import { listAttempt, listedTokens, newListToken, noThread } from "./bundleTokens.ts";
+import { listAttempt, listedTokens, newListToken } from "./bundleTokens.ts";
 
 /** So many drafts at most are asked about in one mail; further ones in a further mail. */
 export const mostInOneMail = 500;

@@ -31,9 +31,6 @@ export const listedTokens = (listToken: string, notificationId: string): Pick<As
   listSha256: hashToken(listToken),
 });
 
-/** In the Message-ID of a mail that is about several threads. */
-export const noThread = "00000000-0000-0000-0000-000000000000";
-
 /** What such a Message-ID names the mail by, which leads to the list if it comes back: a UUID of 30 digits of the list's hash. */
 export const listAttempt = (listSha256: string): string =>
   listSha256.replace(/^(.{8})(.{4})(.{3})(.{3})(.{12}).*$/, "$1-$2-8$3-8$4-$5");

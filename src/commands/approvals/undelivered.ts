@@ -1,11 +1,11 @@
 import { listedBy } from "#projections/drafts/queries.ts";
-import type { MailOrigin } from "#src/mail/out/messageIds.ts";
+import { type MailOrigin, noThread } from "#src/mail/out/messageIds.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { entriesOf } from "#streams/idMap.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { loadThread } from "../threads/threads.ts";
-import { digitsOfList, listedIn, noThread } from "./bundleTokens.ts";
+import { digitsOfList, listedIn } from "./bundleTokens.ts";
 
 type Undelivered = { origin: MailOrigin; evidence: string };
 

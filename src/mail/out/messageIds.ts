@@ -4,6 +4,9 @@ import { parse, stringify } from "uuid";
 /** Whose mail it is: everything needed to assign a reply, or a provider's event, without a look-up. */
 export type MailOrigin = { identityId: string; threadId: string; attemptId: string };
 
+/** The thread of an origin that belongs to none. */
+export const noThread = "00000000-0000-0000-0000-000000000000";
+
 export type MessageIds = {
   /** `<…@domain>`: 80 characters of base64url (a dot-atom) before the @. The same origin always gives the same id. */
   mint(origin: MailOrigin & { domain: string }): string;
