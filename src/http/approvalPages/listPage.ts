@@ -48,6 +48,8 @@ function recipients(to: readonly string[]): Markup {
 function said(state: ListedState): Markup | string {
   switch (state.kind) {
     case "waits":
+      if (state.warnings === null)
+        return "Waits for your decision. It is long: its page shows whether there are warnings.";
       return state.warnings === 0
         ? "Waits for your decision"
         : html`Waits for your decision, with <strong>${counted(state.warnings, "warning")}</strong>`;

@@ -3,7 +3,9 @@ import { connect } from "node:net";
 import { expect } from "chai";
 import type { LinkedApproval } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { listPage } from "#src/http/approvalPages/listPage.ts";
 import { changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";
+import { listOfAll } from "./examples.ts";
 import { ApprovalPagesServer, nonceIn, token } from "./server.ts";
 
 const hour = 60 * 60 * 1000;
@@ -12,6 +14,14 @@ const decided = (
   reason?: string,
 ): Partial<LinkedApproval> => ({
   decided: { decision, by: "anna@harbour.example", at: "2026-11-20T10:00:00.000Z", reason },
+});
+
+describe("the page that lists drafts", () => {
+  it("says of each that waits how many warnings it has, or that its own page says it", () => {
+    const body = listPage(listOfAll);
+    expect(body).to.include("<p>Waits for your decision</p>").and.to.include("with <strong>4 warnings</strong>");
+    expect(body).to.include("It is long: its page shows whether there are warnings.");
+  });
 });
 
 describe("approval pages", () => {
