@@ -77,7 +77,7 @@ export async function askApprovers(
   const { inMs } = answer;
   const final = isFinal(answer, { identity, slot, lastTry });
   const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
-  await deps.drafts.handle(draftId, failed, cause);
+  await deps.drafts.handle(draftId, { ...failed, waits: inMs !== undefined }, cause);
   return final ? finished : { again: true, ...(inMs !== undefined && { inMs }) };
 }
 
