@@ -10,8 +10,17 @@ import type { Letter } from "../letter.ts";
  */
 export type Link = { target: string; text: string | null; host: string; names: string | null };
 
+/** By the letter, which is the same object where its page is opened again (letter.ts). */
+const known = new WeakMap<Letter, Link[]>();
+
 /** Every link of a letter, those that lead elsewhere than they say first; each pair of text and target once. */
-export function linksOf({ html, text }: Letter): Link[] {
+export function linksOf(letter: Letter): Link[] {
+  const links = known.get(letter) ?? linksIn(letter);
+  known.set(letter, links);
+  return links;
+}
+
+function linksIn({ html, text }: Letter): Link[] {
   const formatted = html === null || html === "unreadable" ? [] : linksInHtml(html.sanitised);
   const known = new Set(formatted.flatMap(({ target, shown }) => [targetKey(target), targetKey(shown)]));
   const inText = withoutTargets(visible(text), known).keys.filter((key) => !known.has(key));

@@ -78,6 +78,7 @@ describe("approval pages", () => {
       for (const part of [
         '<h2 id="changes">What changed since version 1</h2>',
         "The agent edited it.",
+        "<ins>Underlined</ins> is new, <del>struck through</del> is gone.",
         '<del><span class="unseen">removed: </span>tomorrow</del><ins><span class="unseen">added: </span>on Monday</ins>',
         '<bdi lang="">claims@courier.example</bdi> <strong class="mark">new in this conversation</strong>',
         'label.pdf</bdi> <span class="meta">(application/pdf, 18 KB)</span>',
@@ -454,6 +455,8 @@ describe("approval pages", () => {
         expect(field).to.include('name="code" inputmode="numeric" autocomplete="one-time-code"');
         expect(field).to.include(`id="code-${choice}"`).and.not.include("value=");
         expect(form).to.include(`<label for="code-${choice}">Code`);
+        // Heard without what stands around it, each says which choice it belongs to.
+        expect(form).to.include(`<span class="unseen"> to ${choice}</span></label>`);
       }
       pages.view = {};
       expect((await pages.get()).body).not.to.match(/one-time-code|name="code"/);
