@@ -10,8 +10,8 @@ import type { Process, ProcessContext } from "./process.ts";
 type Unreached = { draftId: string; draft: Draft; notificationId: string };
 
 /**
- * A question that nobody got, for good, goes to the identity's secondary channel at once; where there is none, or it is the one that failed,
- * the thread asks for a person. Where links were closed twice it does that in any case: somebody reads what they should not.
+ * A request that finally reached nobody goes to the identity's secondary channel at once. If there is none, or it is the one that failed,
+ * the thread is marked for review. So it is in any case where links were closed twice: somebody reads what they should not.
  */
 export function escalateUnreached(deps: Dependencies): Process {
   async function onFailed(event: Recorded, { cause }: ProcessContext): Promise<void> {

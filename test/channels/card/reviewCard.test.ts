@@ -350,7 +350,7 @@ describe("the review card", () => {
     expect(left("2026-11-20T09:45:30.000Z")).to.deep.equal({
       at: "2026-11-20T09:45:30.000Z",
       left: "45 minutes",
-      sentence: "If nobody decides by 20 Nov 2026, 09:45 UTC, then somebody else is asked.",
+      sentence: "If nobody decides by 20 Nov 2026, 09:45 UTC, somebody else will be asked.",
     });
     expect(left("2026-11-20T09:01:00.000Z")?.left).to.equal("1 minute");
     expect(left("2026-11-20T09:00:59.000Z")?.left).to.equal("less than a minute");

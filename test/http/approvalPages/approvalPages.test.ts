@@ -96,7 +96,7 @@ describe("approval pages", () => {
         '<p class="caution">It is called a PDF and can run code.</p>',
         "Hint: It speaks to the agent instead of a person.",
         "<li>2 pictures loaded from elsewhere</li>",
-        "<strong>45 minutes left.</strong> If nobody decides by 20 Nov 2026, 09:45 UTC, then somebody else is asked.",
+        "<strong>45 minutes left.</strong> If nobody decides by 20 Nov 2026, 09:45 UTC, somebody else will be asked.",
         "From is proven. To, Cc and Reply-To are not.",
         "<summary>1 link in it</summary>",
       ]) {
