@@ -42,13 +42,19 @@ const sentence = ({ type, data, metadata, position, stream, revision }: Recorded
     .join(" ");
   const facts = Object.entries(data)
     .filter(([field, value]) => told.includes(field) && value !== null && value !== "")
-    .map(([field, value]) => `${field} ${visibleLine(String(value))}`);
+    .map(([field, value]) => `${field} ${visibleLine(inWords(value))}`);
   const words = type.replace(/(?<=[a-z])(?=[A-Z])/g, " ").toLowerCase();
   return `${metadata.at}  #${position}  ${words}, ${by}${facts.length > 0 ? ` (${facts.join(", ")})` : ""}  [${stream} @${revision}]`;
 };
 
+/** A channel is its slot, its type and its address. */
+const inWords = (value: unknown): string =>
+  typeof value === "object" && value !== null ? Object.values(value).flat().join(" ") : String(value);
+
 /** The facts of an event that answer an auditor's questions; contents stay out of the terminal. */
 const told = [
+  "channel",
+  "bundled",
   "version",
   "contentSha256",
   "reason",
@@ -66,6 +72,7 @@ const told = [
   "outcome",
   "evidence",
   "error",
+  "final",
   "provider",
   "changedFields",
 ];

@@ -76,7 +76,7 @@ function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: 
     ],
     [
       production && publicUrl !== undefined && !isPrivate(publicUrl),
-      "PUBLIC_URL has to begin with https:// in production: who reads a link in approval mail on its way can approve. Put a proxy with TLS in front; http is taken for localhost alone.",
+      "PUBLIC_URL has to begin with https:// in production: anybody who reads a link in approval mail on its way can approve. Put a proxy with TLS in front; http is allowed for localhost only.",
     ],
     [
       production && !given.SECRETS_KEYS,

@@ -1,12 +1,12 @@
 import type { RecordedOutcome } from "./approvalView.ts";
 
 /**
- * What has become of a draft on a list. `waits`: its own page is behind this token. `changed`: it has a newer version, which is asked about
+ * What has become of a draft on a list. `waits`: its own page is behind this token; `warnings` is null if it is too long to be looked through here. `changed`: it has a newer version, which is asked about
  * elsewhere. `closed`: this link to it was closed. `elsewhere`: another mailbox approves for its identity now, and nothing of it is shown. `broken`: it
  * cannot be shown now.
  */
 export type ListedState =
-  | { kind: "waits"; token: string; warnings: number }
+  | { kind: "waits"; token: string; warnings: number | null }
   | { kind: "decided"; outcome: RecordedOutcome }
   | { kind: "changed" }
   | { kind: "closed" }

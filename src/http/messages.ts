@@ -15,7 +15,7 @@ export const messageRoutes = (deps: HttpDependencies): Route[] => [
       limit: "read",
       summary: "Download a message as it arrived, or as it was handed over",
       description:
-        "An inbound message is returned byte for byte as it followed DATA. If it has links by which approvers decide, or could not be looked through for them, this needs the scope write:approvals. An outbound message is returned as the delivery provider got it (404 before that). 404 for a quarantined message whose content was removed, as its delivery's reason says.",
+        "An inbound message is returned byte for byte as it followed DATA. If it has approval links, or could not be searched for them to its end, this needs the scope write:approvals. An outbound message is returned as the delivery provider got it (404 before that). 404 for a quarantined message whose content was removed, as its delivery's reason says.",
       answers: { mediaType: "message/rfc822", description: "The original message" },
       load: ({ workspaceId, params }) => messageById(deps.reads, workspaceId, params.id),
     },
@@ -42,14 +42,14 @@ const mimeOf = async (deps: HttpDependencies, { draft_id }: MessageRow): Promise
   draft_id === null ? undefined : handedOverMime(deps, draft_id);
 
 /**
- * Who has an approval link can decide: mail that may hold some is given as it came only to keys that may change who approves. Throws Rejected
+ * Anybody who has an approval link can decide: mail that may hold some is given as it came only to keys that may change who approves. Throws Rejected
  * (`insufficient_scope`).
  */
 export function requireMayDecide({ scopes }: Pick<ApiKeyIdentity, "scopes">, isFreeOfLinks: boolean): void {
   if (isFreeOfLinks || scopes.includes("write:approvals")) return;
   throw new Rejected(
     "insufficient_scope",
-    "this mail may hold links by which approvers decide: to get it as it came, or its attachments, use a key with the scope write:approvals",
+    "this mail may contain approval links: use a key with the scope write:approvals to download it or its attachments",
   );
 }
 

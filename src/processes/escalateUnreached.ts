@@ -7,9 +7,11 @@ import { deciding } from "#streams/draft/notification.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { Process, ProcessContext } from "./process.ts";
 
+type Unreached = { draftId: string; draft: Draft; notificationId: string };
+
 /**
- * A question that nobody got, for good, goes to the identity's secondary channel at once; where there is none, or it is the one that failed,
- * the thread asks for a person. Where links were closed twice it does that in any case: somebody reads what they should not.
+ * A request that finally reached nobody goes to the identity's secondary channel at once. If there is none, or it is the one that failed,
+ * the thread is marked for review. So it is in any case where links were closed twice: somebody reads what they should not.
  */
 export function escalateUnreached(deps: Dependencies): Process {
   async function onFailed(event: Recorded, { cause }: ProcessContext): Promise<void> {
@@ -22,18 +24,18 @@ export function escalateUnreached(deps: Dependencies): Process {
     const closed = draft.notified.closed[notificationId] !== undefined;
     // Another question about this version is with the approvers of this channel.
     if (!closed && deciding(draft, slot).length > 0) return;
-    const escalated = slot === "primary" && (await escalate(draftId, draft, cause));
+    const escalated = slot === "primary" && (await escalate({ draftId, draft, notificationId }, cause));
     if (escalated && !closed) return;
     const because = closed ? "approval links were found by others" : "no approver of a draft could be reached";
     const command = { type: "UpdateThread", needsReview: true, because, once: event.id } as const;
     await onThread(deps, { threadId: draft.threadId, command }, cause);
   }
 
-  /** False if there is no secondary channel. */
-  async function escalate(draftId: string, draft: Draft, cause: Cause): Promise<boolean> {
+  /** False if there is no secondary channel, or it was asked about this version in vain. */
+  async function escalate({ draftId, draft, notificationId }: Unreached, cause: Cause): Promise<boolean> {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, deleted } = identity;
-    if (channel === null || deleted) return false;
+    if (channel === null || deleted || failedThereBefore(draft, notificationId)) return false;
     await requireNotPaused(deps);
     const command = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
     await deps.drafts.handle(draftId, command, cause);
@@ -47,4 +49,11 @@ export function escalateUnreached(deps: Dependencies): Process {
     concerns: ({ data }) => data.final === true,
     on: { NotificationFailed: onFailed },
   };
+}
+
+/** The secondary channel had failed for good, about this version, before this question did. What failed is kept in its order. */
+function failedThereBefore({ notified: { open, failed }, version }: Draft, notificationId: string): boolean {
+  const there = Object.values(open).filter((asked) => asked.version === version && asked.channel.slot === "secondary");
+  const newest = failed.indexOf(there.at(-1)?.notificationId ?? "");
+  return newest >= 0 && newest < failed.indexOf(notificationId);
 }

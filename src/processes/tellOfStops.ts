@@ -42,5 +42,5 @@ export function tellOfStops(deps: Dependencies, provider: MailProvider): Process
 
 const letter = (address: string): { subject: string; text: string } => ({
   subject: "An approver stopped our mail",
-  text: `Mail from your workspace to “${shortLine(address, 254)}” was stopped by the link under it. Requests for approval do not reach that address any more. Drafts that wait for it come to you where you are named as the second approver; other drafts wait.\n\nName another address, or have it let mail come again by the same link.`,
+  text: `Mail from your workspace to “${shortLine(address, 254)}” was stopped by the link under it. Requests for approval do not reach that address any more. Drafts that wait for it come to you where you are named as the second approver; other drafts wait.\n\nName another address, or ask its reader to resume the mail with the same link.`,
 });

@@ -13,7 +13,7 @@ import type { Process, ProcessContext } from "./process.ts";
 import { about, createTelling } from "./telling.ts";
 
 /**
- * Whom a mail asked about a draft is told by one short mail how that ended, where they could not see it: see the table in README.md. Who they
+ * Approvers who were asked by mail are told by one short mail how the draft ended, unless they saw it: see the table in README.md. Who they
  * are and what they have seen is read from the draft's own history, up to the event.
  */
 export function tellOutcomes(deps: Dependencies, provider: MailProvider): Process {

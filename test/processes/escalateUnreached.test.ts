@@ -159,6 +159,16 @@ describe("a question that nobody got", () => {
     expect([to(), timers()]).to.deep.equal([["first v1"], []]);
   });
 
+  it("has its thread ask for a person again where it is asked once more, and again in vain on both channels", async () => {
+    const { submitted, node, tellNew, needsReview, seen, count } = await world({ [first]: gone, [second]: gone });
+    const draftId = await submitted();
+    await seen();
+    const at = new Date().toISOString();
+    await node.drafts.handle(draftId, { type: "RequestNotify", at, throttleSeconds: 0 }, cause);
+    await tellNew();
+    expect([await needsReview(), count("DraftEscalated")]).to.deep.equal([true, 1]);
+  });
+
   for (const [name, answers, secondary] of [
     ["both channels fail", { [first]: gone, [second]: gone }, true],
     ["the only channel fails", { [first]: gone }, false],

@@ -229,7 +229,7 @@ describe("mail of the service's own", function () {
 
       const before = (await mailsTo(first)).length;
       const again = await press(path);
-      expect([again.status, (await again.text()).includes("Mail comes again")]).to.deep.equal([200, true]);
+      expect([again.status, (await again.text()).includes("Mail is resumed")]).to.deep.equal([200, true]);
       // The mailbox's measure is full by now; an hour later there is room.
       await rules.service.database.query("update work.service_mail set at = at - interval '1 hour'");
       rules.service.clock.advance(3_600_000);

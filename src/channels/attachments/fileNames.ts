@@ -23,6 +23,6 @@ export function trickIn(filename: string): string | undefined {
     return "Its name has invisible characters, or characters that change the order of letters.";
   }
   if (/\s{4,}\.?\S*$/u.test(filename) || /[.\s]$/u.test(filename))
-    return "Its name hides its ending behind blanks or dots.";
+    return "Its name hides its ending behind spaces or dots.";
   return /[\u2024\uff0e\ufe52\u3002]/.test(filename) ? "Its name has characters that only look like a dot." : undefined;
 }

@@ -35,8 +35,8 @@ const warnings: Record<Danger, string> = {
   macros: "It can have macros: code that can run when it is opened.",
   oldOffice: "It is an Office file of the older kind, which can have macros: code that can run when it is opened.",
   page: "It opens in a browser, where it can run scripts and look like any web site.",
-  diskImage: "It is a disk image: programs can be inside.",
-  archive: "It is an archive: programs can be inside.",
+  diskImage: "It is a disk image, which can contain programs.",
+  archive: "It is an archive, which can contain programs.",
 };
 
 /** The worst that its bytes, its name or its declared type say. */
@@ -48,7 +48,7 @@ function dangerIn(said: (Kind | null | undefined)[]): string | undefined {
 
 const holdings = (found: Found | null): string | undefined =>
   found && found.holds.length > 0
-    ? `Inside is what can run code: ${found.holds.map((name) => `“${name}”`).join(", ")}.`
+    ? `It contains files that can run code: ${found.holds.map((name) => `“${name}”`).join(", ")}.`
     : undefined;
 
 /** An archive of a text often has two endings, and what is opened is the archive. */

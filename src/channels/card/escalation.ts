@@ -12,7 +12,7 @@ export function escalationOf({
   if (at === null) return null;
   const ms = Date.parse(at) - Date.parse(shownAt);
   if (!(ms > 0)) return null;
-  return { at, left: duration(ms), sentence: `If nobody decides by ${readableTime(at)}, then somebody else is asked.` };
+  return { at, left: duration(ms), sentence: `If nobody decides by ${readableTime(at)}, somebody else will be asked.` };
 }
 
 /** Rounded down, so that nobody counts on time that is not there. */

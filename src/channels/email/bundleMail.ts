@@ -13,7 +13,7 @@ const limits = { subject: 100, address: 100, recipients: 3 };
 export function renderBundleMail(bundle: Bundle): { subject: string; text: string; html: string } {
   const { count, link } = bundle;
   const subject = `${count} ${count === 1 ? "draft waits" : "drafts wait"} for your decision`;
-  const lead = `There is one page for ${count === 1 ? "it" : "all of them"}: it shows what waits, and you read and decide each one by itself. Nothing is sent before you decide.`;
+  const lead = `One page lists ${count === 1 ? "it" : "them all"}, and each draft has a page of its own, where you read and decide it. Nothing is sent before you decide.`;
   const lines = bundle.drafts.map(lineOf);
   const more = count > lines.length ? `and ${count - lines.length} more` : undefined;
   const facts = [

@@ -10,7 +10,7 @@ export function mailAsText(mail: ApprovalMail): string {
     mail.escalation,
     mail.code && `CODE: ${mail.code.digits}\n${mail.code.sentence}`,
     mail.warnings.map((warning) => `! ${warning}`).join("\n"),
-    mail.hints.map((hint) => `? ${hint}`).join("\n"),
+    mail.hints.map((hint) => `Hint: ${hint}`).join("\n"),
     mail.newer &&
       blocks([`THE NEWER MESSAGE\nFrom ${valueAsText(mail.newer.from)}\n${mail.newer.at}`, quoted(mail.newer.text)]),
     mail.changes && changes(mail.changes),
@@ -39,7 +39,7 @@ function changes({ title, sentences, pieces, left }: NonNullable<ApprovalMail["c
       .filter((line) => line.trim() !== "")
       .map((line) => `${signs[kind]} ${line.trim()}`),
   );
-  const legend = lines.length > 0 && "(- was taken out, + was put in)";
+  const legend = lines.length > 0 && "(- removed, + added)";
   return blocks([
     title.toUpperCase(),
     sentences.map((sentence) => `  ${sentence}`).join("\n"),

@@ -1,7 +1,7 @@
 import { draftById, draftsOfList, type OnList, type TokenRow } from "#projections/drafts/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { ApprovalList, ApprovalLists, ListedDraft, ListedState } from "#src/channels/approvalList.ts";
-import { reviewCard } from "#src/channels/card/reviewCard.ts";
+import { warningCount } from "#src/channels/card/warningCount.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { Asked } from "#streams/draft/events.ts";
@@ -83,8 +83,8 @@ async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: 
     return outcome ? { kind: "decided", outcome } : { kind: "changed" };
   }
   const view = await approvalView(deps, { draftId: row.id, draft, version: draft.version, expiresAt: asked.expiresAt });
-  const warnings = reviewCard(view).warnings.length;
-  return { kind: "waits", token: listedToken(token, asked.notificationId, listedDecision), warnings };
+  const itsToken = listedToken(token, asked.notificationId, listedDecision);
+  return { kind: "waits", token: itsToken, warnings: warningCount(view) };
 }
 
 /** A request, and the draft it is about. */

@@ -1,8 +1,8 @@
-import { checkedParts } from "#src/blobs/checkedParts.ts";
 import type { AttachmentFact, FetchedFile } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { linked } from "./approvalTokens.ts";
+import { checkedParts } from "./checkedParts.ts";
 
 /**
  * The n-th attachment, from 1, of what a link shows: of the version that it was given out for, as long as that is the newest and the link

@@ -10,7 +10,7 @@ const mailboxHash = ({ workspaceId, address }: Stoppable): string =>
     .update(JSON.stringify([workspaceId, mailboxOf(address)]))
     .digest("hex");
 
-/** Whether who reads this mailbox has stopped the workspace's service mail to it. */
+/** Whether the reader of this mailbox has stopped the workspace's service mail to it. */
 export async function isStopped(deps: Pick<Dependencies, "serviceMails">, mail: Stoppable): Promise<boolean> {
   return (await deps.serviceMails.load(mailboxHash(mail))).state.stopped;
 }
@@ -18,7 +18,7 @@ export async function isStopped(deps: Pick<Dependencies, "serviceMails">, mail: 
 /** What a stop link leads to: what it stops, the workspace's name in its own words, and how it is now. */
 export type StopLink = Stoppable & { workspaceName: string; stopped: boolean };
 
-/** What HTTP knows of the one who pressed. */
+/** What HTTP knows of the person who pressed. */
 type Caller = { ip: string | undefined; userAgent: string | undefined; requestId: string | undefined };
 
 /** What the pages behind a stop link ask and say. The token is the right. All throw Unavailable while the event log is away. */

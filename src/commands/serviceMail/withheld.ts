@@ -31,7 +31,7 @@ export async function whyNotNow(
 ): Promise<NotSent | undefined> {
   await requireNotPaused(deps);
   if (await isStopped(deps, { workspaceId, address: to })) {
-    const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or have it let come again`;
+    const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or ask its reader to resume it with the link under any such mail`;
     return withheld(deps, { kind, why: "stopped", error });
   }
   if (isAboutApproval(kind) || !(await deps.workspaces.load(workspaceId)).state.sendingPaused) return undefined;

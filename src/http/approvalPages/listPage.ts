@@ -15,7 +15,7 @@ export function listPage(list: ApprovalList): string {
   return page({
     title,
     main: html`<h1>${title}</h1>
-<p class="soft">${decided > 0 && `${counted(decided, "other")} of this list ${decided === 1 ? "does" : "do"} not wait any more. `}Each draft has a page of its own, where you read and decide it. Opening this page changed nothing.</p>
+<p class="soft">${decided > 0 && `${counted(decided, "other")} on this list no longer ${decided === 1 ? "waits" : "wait"}. `}Each draft has a page of its own, where you read and decide it. Opening this page changed nothing.</p>
 <ul class="list">${drafts.map(item)}</ul>
 ${pagesNav(list)}
 <p class="meta">The links of this page work until ${readableTime(list.expiresAt)}.</p>`,
@@ -23,7 +23,7 @@ ${pagesNav(list)}
 }
 
 function titleOf(waiting: number): string {
-  if (waiting === 0) return "Nothing waits here any more";
+  if (waiting === 0) return "Nothing is waiting here";
   return `${counted(waiting, "draft")} ${waiting === 1 ? "waits" : "wait"} for your decision`;
 }
 
@@ -48,6 +48,8 @@ function recipients(to: readonly string[]): Markup {
 function said(state: ListedState): Markup | string {
   switch (state.kind) {
     case "waits":
+      if (state.warnings === null)
+        return "Waits for your decision. It is long: its page shows whether there are warnings.";
       return state.warnings === 0
         ? "Waits for your decision"
         : html`Waits for your decision, with <strong>${counted(state.warnings, "warning")}</strong>`;
@@ -56,7 +58,7 @@ function said(state: ListedState): Markup | string {
     case "changed":
       return "It changed since: a newer mail asks about its new version.";
     case "closed":
-      return "Its link here was closed: a newer mail has another.";
+      return "Its link was closed: a newer mail has a new one.";
     case "elsewhere":
       return "Somebody else decides about this draft now.";
     case "broken":
@@ -78,5 +80,5 @@ const outcomeLine = ({ decision, by, at }: RecordedOutcome): Markup =>
 
 function pagesNav({ page: shown, pages }: ApprovalList): Markup | false {
   if (pages === 1) return false;
-  return html`<nav aria-label="Pages"><p>${shown > 1 && html`<a class="skip" href="?page=${shown - 1}" rel="prev">Earlier ones</a> `}Page ${shown} of ${pages}${shown < pages && html` <a class="skip" href="?page=${shown + 1}" rel="next">Further ones</a>`}</p></nav>`;
+  return html`<nav aria-label="Pages"><p>${shown > 1 && html`<a class="skip" href="?page=${shown - 1}" rel="prev">Previous</a> `}Page ${shown} of ${pages}${shown < pages && html` <a class="skip" href="?page=${shown + 1}" rel="next">Next</a>`}</p></nav>`;
 }

@@ -88,7 +88,7 @@ type CodeRefused = Extract<DecisionResult, { kind: "code_missing" | "code_wrong"
 
 function codeNotice(result: CodeRefused): string {
   if (result.kind === "code_missing") {
-    return "Please type the four digits that stand in the approval mail whose link you followed, and press the button again.";
+    return "Please type the four digits from the approval mail whose link you followed, and press the button again.";
   }
   const { triesLeft } = result;
   const left = triesLeft === 1 ? "One try is left" : `${triesLeft} tries are left`;

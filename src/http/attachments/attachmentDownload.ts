@@ -14,7 +14,7 @@ export const attachmentDownloadRoutes = (deps: HttpDependencies): Route[] => [
       limit: "read",
       summary: "Download an attachment of a message",
       description:
-        "The file is always sent as a download. If the message has links by which approvers decide, or could not be looked through for them, this needs the scope write:approvals. Types that a browser could execute are sent as application/octet-stream.",
+        "The file is always sent as a download. If the message has approval links, or could not be searched for them to its end, this needs the scope write:approvals. Types that a browser could execute are sent as application/octet-stream.",
       params: AttachmentParams,
       answers: { mediaType: "application/octet-stream", description: "The attachment's bytes, under its own type" },
       load: ({ workspaceId, params }) => attachmentOf(deps, workspaceId, params),

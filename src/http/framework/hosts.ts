@@ -6,7 +6,7 @@ import { hostNameOf, isLoopbackHost } from "./insiders.ts";
 import { reply } from "./reply.ts";
 import { send } from "./send.ts";
 
-/** What is asked for with a key, by machines that look after the service, or by whoever signs what he sends: no page that a browser is led to. */
+/** What is asked for with a key, by machines that look after the service, or by senders who sign their requests: no page that a browser is led to. */
 const notJudged = /^\/(v1|hooks)(\/|$)|^\/(healthz|readyz|metrics)$/;
 
 /**
@@ -28,7 +28,7 @@ const misdirected = ({ headers }: Request): Buffer =>
     page({
       title: "Not known by this name",
       main: html`<div class="card outcome wait"><h1>Not known by this name</h1>
-<p>This page was asked for as <strong>${shortLine(headers.host ?? "", 100) || "a server without a name"}</strong>, and the service here has another name.
+<p>This page was asked for as <strong>${shortLine(headers.host ?? "", 100) || "a server without a name"}</strong>, which is not a name of this service.
 If you followed a link in a mail, open it again as it stands in the mail.</p></div>
 <p>If you run the service: people reach it at <code>PUBLIC_URL</code>. Add any other name it has to <code>ALLOWED_HOSTS</code>, and let a proxy
 in front hand on <code>Host</code> unchanged.</p>`,

@@ -25,8 +25,8 @@ export type OutboxPagesOptions = {
 };
 
 /**
- * The caught mail: pages for a person, JSON for scripts and tests, and each mail as it was handed over. Who may not see it is told 404, as of a
- * route that there is not; where a token is set, that answer of /outbox itself holds a form for it.
+ * The caught mail: pages for a person, JSON for scripts and tests, and each mail as it was handed over. A caller who may not see it is told 404, as for an
+ * unknown route; where a token is set, that answer of /outbox itself holds a form for it.
  */
 export function outboxPages({ outbox, access, https }: OutboxPagesOptions): Router {
   const router = Router();
@@ -67,7 +67,7 @@ export function outboxPages({ outbox, access, https }: OutboxPagesOptions): Rout
   }
 }
 
-/** 429 for who has tried too many tokens; what could not be read at all is no token. */
+/** 429 after too many wrong tokens; what could not be read at all is no token. */
 const failed = (unreadable?: (response: Response) => void): ErrorRequestHandler =>
   errorHandler(async ({ error, request, response, next }) => {
     if (error instanceof Rejected) return send(response, errorReply(error, { requestId: String(request.id) }));

@@ -46,7 +46,7 @@ export const missingPage = (): Markup =>
 export const tokenPage = (notice?: string): Markup =>
   layout(
     "Outbox",
-    html`<header><h1>Outbox</h1><p>Type in the operator's token, the value of <code>OUTBOX_TOKEN</code>, to see the caught mail.</p></header>
+    html`<header><h1>Outbox</h1><p>Type the value of <code>OUTBOX_TOKEN</code> to see the caught mail.</p></header>
 <main><form method="post" action="/outbox">${notice && html`<p role="alert">${notice}</p>`}
 <label for="token">Token</label><input id="token" name="token" type="password" required autocomplete="off">
 <button>Open the outbox</button></form></main>`,

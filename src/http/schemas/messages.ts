@@ -46,7 +46,7 @@ export const Message = Strict(
     }),
     approval_link_removed: Type.Boolean({
       description:
-        "True if it had links by which approvers decide: they are closed, and shown as [approval link removed]. Its raw form and its attachments need the scope write:approvals.",
+        "True if it had approval links: they are closed, and shown as [approval link removed]. Its raw form and its attachments need the scope write:approvals.",
     }),
     draft_id: Nullable(Uuid),
     attachments: Type.Array(Attachment),

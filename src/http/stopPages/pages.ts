@@ -20,10 +20,10 @@ export const stopPage = (link: StopLink, shown: Shown): string =>
         tone: "wait",
         title: "Mail from this workspace is stopped",
         sentences: [
-          html`Nothing from ${theWorkspace(link)} comes to ${addressOf(link)} any more: no request for approval, no outcome and no notice.`,
-          "Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in mail that came before still work.",
+          html`Mail from ${theWorkspace(link)} to ${addressOf(link)} is stopped: requests for approval, outcomes and notices.`,
+          "Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
         ],
-        button: "Let mail come again",
+        button: "Resume this mail",
         shown,
       })
     : card({
@@ -31,8 +31,8 @@ export const stopPage = (link: StopLink, shown: Shown): string =>
         title: "Stop mail from this workspace?",
         sentences: [
           html`Countersign sends mail to ${addressOf(link)} for ${theWorkspace(link)}. Somebody in that workspace entered this address.`,
-          "If you stop it, no request for approval, no outcome and no notice comes from there any more. Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in mail that came before still work.",
-          "You can undo it on this page at any time: keep the link. Anybody who has it can do the same. Other workspaces are not touched.",
+          "If you stop it, this address gets no more requests for approval, outcomes or notices from that workspace. Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in earlier mail still work.",
+          "You can undo this here at any time, so keep the link. Anybody who has the link can do the same. Mail from other workspaces is not affected.",
         ],
         button: "Stop this mail",
         shown,
@@ -44,8 +44,8 @@ export const changedPage = (link: StopLink, nonce: string): string =>
     ? stopPage(link, { nonce })
     : card({
         tone: "good",
-        title: "Mail comes again",
-        sentences: [html`Mail for ${theWorkspace(link)} comes to ${addressOf(link)} again.`],
+        title: "Mail is resumed",
+        sentences: [html`${addressOf(link)} gets mail from ${theWorkspace(link)} again.`],
         button: "Stop this mail",
         shown: { nonce },
       });
@@ -74,7 +74,7 @@ export const unavailablePage = (posted: boolean): string =>
     tone: "wait",
     title: "Please try again in a moment",
     sentences: [
-      html`${posted ? "We could not confirm it." : "Nothing was changed."} <a href="?">Open the page again</a> to see how it is.`,
+      html`${posted ? "We could not confirm the change." : "Nothing was changed."} <a href="?">Open the page again</a> to see the current state.`,
     ],
   });
 

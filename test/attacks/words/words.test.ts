@@ -137,7 +137,10 @@ describe("words of others, wherever people read them", function () {
     };
     for (const command of [`audit draft ${first.id}`, "workspace list"]) {
       const [script = "", ...args] = command.split(" ");
-      show(`npm run ${script} -- ${args[0]}`, "terminal", (await runHere(script, args, environment)).out);
+      const { out } = await runHere(script, args, environment);
+      show(`npm run ${script} -- ${args[0]}`, "terminal", out);
+      if (script === "audit")
+        expect(out, "who was asked").to.match(new RegExp(`approvers asked.*primary email ${approver}`));
     }
   });
 

@@ -154,7 +154,7 @@ describe("what an approver is told of an attachment", () => {
     [
       "an archive",
       { name: "a.zip", type: "application/zip", bytes: zip({ "a.txt": "hi" }) },
-      /^It is an archive: programs can be inside\.$/,
+      /^It is an archive, which can contain programs\.$/,
     ],
     ["an archive with a program", { name: "a.zip", bytes: zip({ "a.txt": "hi", "x/run.exe": exe }) }, /“x\/run\.exe”/],
     [
@@ -176,8 +176,8 @@ describe("what an approver is told of an attachment", () => {
     ],
     ["two endings", { name: "invoice.pdf.exe", bytes: exe }, /two endings: only the last one, \.exe/],
     ["a turned name", { name: "invoice\u202efdp.exe", bytes: exe }, /change the order of letters/],
-    ["an ending behind blanks", { name: "invoice.pdf        .exe", bytes: exe }, /program.*behind blanks/],
-    ["an ending with a dot behind it", { name: "invoice.exe. ", bytes: exe }, /program.*behind blanks or dots/],
+    ["an ending behind blanks", { name: "invoice.pdf        .exe", bytes: exe }, /program.*behind spaces/],
+    ["an ending with a dot behind it", { name: "invoice.exe. ", bytes: exe }, /program.*behind spaces or dots/],
     ["an ending behind what looks like a dot", { name: "invoice\uff0eexe", bytes: "hi" }, /program.*look like a dot/],
     [
       "a PDF that is none",
@@ -261,7 +261,7 @@ describe("what an approver is told of a file that came in", () => {
   it("warns by name and type, and where they differ", () => {
     expect(warningOf("a.pdf.exe", "application/octet-stream")).to.match(/program.*two endings/);
     expect(warningOf("a.pdf", "text/html")).to.match(/browser.*ends in \.pdf, but it is declared as text\/html/);
-    expect(warningOf("a.docx", "application/zip")).to.equal("It is an archive: programs can be inside.");
+    expect(warningOf("a.docx", "application/zip")).to.equal("It is an archive, which can contain programs.");
     expect(warningOf("a.csv", "text/plain")).to.equal(null);
     expect(warningOf("photo", "image/png")).to.equal(null);
   });

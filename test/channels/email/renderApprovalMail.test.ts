@@ -67,7 +67,7 @@ describe("the approval mail", () => {
       "It speaks to the agent instead of a person.",
       "2 pictures loaded from elsewhere",
       "harbour.example/track/48213",
-      "If nobody decides by 20 Nov 2026, 09:45 UTC, then somebody else is asked.",
+      "If nobody decides by 20 Nov 2026, 09:45 UTC, somebody else will be asked.",
       "5 quoted lines left out",
     ];
     for (const sentence of said)

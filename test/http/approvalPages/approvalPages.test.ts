@@ -3,7 +3,9 @@ import { connect } from "node:net";
 import { expect } from "chai";
 import type { LinkedApproval } from "#src/channels/approvalView.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { listPage } from "#src/http/approvalPages/listPage.ts";
 import { changed, longWords, newer, ordinary, withHtml } from "#test/channels/email/examples.ts";
+import { listOfAll } from "./examples.ts";
 import { ApprovalPagesServer, nonceIn, token } from "./server.ts";
 
 const hour = 60 * 60 * 1000;
@@ -12,6 +14,14 @@ const decided = (
   reason?: string,
 ): Partial<LinkedApproval> => ({
   decided: { decision, by: "anna@harbour.example", at: "2026-11-20T10:00:00.000Z", reason },
+});
+
+describe("the page that lists drafts", () => {
+  it("says of each that waits how many warnings it has, or that its own page says it", () => {
+    const body = listPage(listOfAll);
+    expect(body).to.include("<p>Waits for your decision</p>").and.to.include("with <strong>4 warnings</strong>");
+    expect(body).to.include("It is long: its page shows whether there are warnings.");
+  });
 });
 
 describe("approval pages", () => {
@@ -86,7 +96,7 @@ describe("approval pages", () => {
         '<p class="caution">It is called a PDF and can run code.</p>',
         "Hint: It speaks to the agent instead of a person.",
         "<li>2 pictures loaded from elsewhere</li>",
-        "<strong>45 minutes left.</strong> If nobody decides by 20 Nov 2026, 09:45 UTC, then somebody else is asked.",
+        "<strong>45 minutes left.</strong> If nobody decides by 20 Nov 2026, 09:45 UTC, somebody else will be asked.",
         "From is proven. To, Cc and Reply-To are not.",
         "<summary>1 link in it</summary>",
       ]) {

@@ -10,7 +10,7 @@ const listed = (state: ListedDraft["state"], more: Partial<ListedDraft> = {}): L
   state,
   ...more,
 });
-const waits = (warnings: number): ListedDraft["state"] => ({ kind: "waits", token: "a-token", warnings });
+const waits = (warnings: number | null): ListedDraft["state"] => ({ kind: "waits", token: "a-token", warnings });
 const longWord = "Donaudampfschifffahrtsgesellschaft".repeat(8);
 
 /** The second page of three, with a draft in each state, and with texts that are long, hostile or written from right to left. */
@@ -22,6 +22,7 @@ export const listOfAll: ApprovalList = {
   expiresAt: "2026-11-23T09:00:00.000Z",
   drafts: [
     listed(waits(0)),
+    listed(waits(null)),
     listed(waits(4), {
       subject: `Re: ${attack}\u202egpj.exe`,
       to: [`"${attack}"@evil.example`, ..."abcde".split("").map((name) => `${name}@partner.example`)],
