@@ -82,7 +82,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 7,
+  version: 8,
   tables: [
     "drafts",
     "draft_counts",

@@ -85,16 +85,19 @@ function applyToRequests(
   if (!end) return;
   const request = [...requests.values()].find(({ notification_id }) => notification_id === end.notificationId);
   if (!request) return;
-  const tries = request.tries + (end.state === "waiting" ? 1 : 0);
+  const tries = request.tries + (end.isTry ? 1 : 0);
   requests.set(keyOf(request), { ...request, state: end.state, tries });
 }
 
-function endOf({ type, data }: DraftEvent): { notificationId: string; state: RequestState } | undefined {
+/** `isTry`: it was tried in vain. What only waits for room in our own measure was not. */
+type End = { notificationId: string; state: RequestState; isTry?: boolean };
+
+function endOf({ type, data }: DraftEvent): End | undefined {
   switch (type) {
     case "ApproversNotified":
       return { ...data, state: "reached" };
     case "NotificationFailed":
-      return { ...data, state: data.final ? "given_up" : "waiting" };
+      return { ...data, state: data.final ? "given_up" : "waiting", isTry: !data.final && data.waits === undefined };
     case "ApprovalLinkClosed":
       return { ...data, state: "given_up" };
     default:

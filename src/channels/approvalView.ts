@@ -159,8 +159,8 @@ export type DecisionResult =
   | { kind: "code_wrong"; triesLeft: number }
   | { kind: "unknown" };
 
-/** A file of a draft as it is fetched; its bytes are read when they are needed, and checked against their hash. */
-export type FetchedFile = { name: string; size: number; bytes(): Promise<Buffer> };
+/** A file of a draft as it is fetched. Its bytes are read part by part when they are needed, and checked against their hash before the last. */
+export type FetchedFile = { name: string; size: number; parts(): AsyncIterable<Buffer> };
 
 /** How the pages ask for what they show and say what was pressed. All throw Unavailable (src/eventStore/eventStore.ts). */
 export type ApprovalDecisions = {

@@ -4,7 +4,7 @@ import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { ApprovalReplyEvent } from "#streams/approvalReply/events.ts";
 import { idOf } from "#streams/event.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
-import type { Process } from "./process.ts";
+import type { Process, WaitFor } from "./process.ts";
 
 /**
  * A bounce of our own mail, known by the Message-ID it reports, says what became of that mail: whether its own text is shown or held. One of an
@@ -24,12 +24,16 @@ export const recordBounces = (deps: Dependencies): Process => ({
       const evidence = `a bounce came back (delivery ${deliveryId})`;
       await reportDelivery(deps, { attemptId: bouncedAttemptId as string, outcome: "bounced", evidence }, cause);
     },
-    ApprovalReplyReceived: async (event, { cause }) => {
+    ApprovalReplyReceived: async (event, { cause, reached }): Promise<WaitFor | undefined> => {
+      // Which drafts a mail about several asked about, they say.
+      const of = ["drafts"] as const;
+      if (!(await reached(event.position, of))) return { waitFor: event.position, of };
       const { headers, deliveryId } = event.data as ApprovalReplyEvent["data"];
       for (const id of headers.reportedMessageIds) {
         const origin = deps.messageIds.open(id);
         if (origin) await recordUndelivered(deps, { origin, evidence: `delivery ${deliveryId}` }, cause);
       }
+      return undefined;
     },
   },
 });

@@ -126,8 +126,11 @@ export type DraftEvent =
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>
   | Event<"ApproversNotified", { notificationId: string }>
-  /** `final`: it is not tried again, or it was taken and came back. */
-  | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean }>
+  /**
+   * `final`: it is not tried again, or it was taken and came back. `waits`: it was not tried, and waits for room in our own measure of mail; absent in
+   * older events, which do not tell.
+   */
+  | Event<"NotificationFailed", { notificationId: string; error: string; final: boolean; waits?: true }>
   /** Its tokens are still recognised and decide nothing. `messageId`: the inbound message that a link was found in. */
   | Event<"ApprovalLinkClosed", { notificationId: string; because: LinkClosure; messageId?: string }>
   /** A wrong code was typed on its page. An empty field is none. */

@@ -10,7 +10,7 @@ export type NotificationCommand =
   | { type: "EscalateDraft"; version: number; channelType: string }
   | { type: "AskApprovers"; asked: Asked }
   | { type: "RecordNotified"; notificationId: string }
-  | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean }
+  | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean; waits?: boolean }
   /** `messageId`: the inbound message that the link was found in. */
   | { type: "CloseApprovalLink"; notificationId: string; because: LinkClosure; messageId?: string }
   /** A wrong code was typed. The fifth closes the link. */
@@ -34,9 +34,9 @@ export function decideNotification(command: NotificationCommand, draft: Draft): 
     case "RecordNotified":
       return [{ type: "ApproversNotified", data: { notificationId: command.notificationId } }];
     case "RecordNotificationFailed": {
-      const { notificationId, error, final } = command;
+      const { notificationId, error, final, waits } = command;
       if (draft.notified.failed.includes(notificationId)) return [];
-      return [{ type: "NotificationFailed", data: { notificationId, error, final } }];
+      return [{ type: "NotificationFailed", data: { notificationId, error, final, ...(waits && { waits }) } }];
     }
     case "CloseApprovalLink":
       return closeLink(command, draft);

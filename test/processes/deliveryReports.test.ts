@@ -2,7 +2,9 @@ import { expect } from "chai";
 import { reportDelivery } from "#src/commands/sends/deliveryReports.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { confirmDelivery } from "#src/processes/confirmDelivery.ts";
+import { recordBounces } from "#src/processes/recordBounces.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
+import type { Recorded } from "#streams/event.ts";
 import { bounceOf } from "#test/support/bounce.ts";
 import { type InProcess, mail, startInProcess, until } from "#test/support/inProcess.ts";
 import { tell } from "#test/support/processContext.ts";
@@ -80,6 +82,23 @@ describe("reports of what became of a mail", () => {
       const delivered = typesOn(world, deliveryStream(attemptId)).includes("DeliveryDelivered");
       expect(delivered).to.equal(isMailbox === true);
     }
+  });
+});
+
+describe("a bounce of an approval mail", () => {
+  it("waits for the read model that says which drafts a mail asked about", async () => {
+    const world = await createSendWorld();
+    const headers = { classification: "bounce", reportedMessageIds: [] };
+    const event = {
+      ...(world.log.all[0] as Recorded),
+      stream: "approvalReply-one",
+      type: "ApprovalReplyReceived",
+      position: 7,
+      data: { deliveryId: "one", headers },
+    };
+    const told = (isReached: boolean) => tell(recordBounces(world.node), event, { projected: async () => isReached });
+    expect(await told(false)).to.deep.equal({ waitFor: 7, of: ["drafts"] });
+    expect(await told(true)).to.equal(undefined);
   });
 });
 

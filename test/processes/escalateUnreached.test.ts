@@ -146,6 +146,19 @@ describe("a question that nobody got", () => {
     expect([alone.to(), alone.timers()]).to.deep.equal([["first v1"], []]);
   });
 
+  it("waits for room in our own measure where its version has gone to the secondary channel before", async () => {
+    const { submitted, answers, node, tellNew, to, timers, fireTimer } = await world({ [first]: gone, [second]: gone });
+    const draftId = await submitted();
+    answers[first] = measured;
+    const at = new Date().toISOString();
+    await node.drafts.handle(draftId, { type: "RequestNotify", at, throttleSeconds: 0 }, cause);
+    await tellNew();
+    expect([to(), timers()]).to.deep.equal([[], ["retry primary"]]);
+    delete answers[first];
+    await fireTimer();
+    expect([to(), timers()]).to.deep.equal([["first v1"], []]);
+  });
+
   for (const [name, answers, secondary] of [
     ["both channels fail", { [first]: gone, [second]: gone }, true],
     ["the only channel fails", { [first]: gone }, false],

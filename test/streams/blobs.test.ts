@@ -11,7 +11,16 @@ type Sample = { type: string; data: Record<string, any> };
 const samples: Sample[] = streams.flatMap(({ name }) => JSON.parse(text(`${name}/samples.json`)));
 
 /** Fields with hashes of what is in no blob: contents that were approved, keys, tokens, codes, names. */
-const noBlobs = ["contentSha256", "tokenSha256", "tokens", "confirmCode", "hash", "contentDigest", "quotaStream"];
+const noBlobs = [
+  "contentSha256",
+  "tokenSha256",
+  "listSha256",
+  "tokens",
+  "confirmCode",
+  "hash",
+  "contentDigest",
+  "quotaStream",
+];
 
 /** Every text of 64 hexadecimal digits inside a value, but for fields that name no blob. */
 function hashesIn(value: unknown): string[] {
@@ -44,7 +53,7 @@ describe("blobs that events name", () => {
     );
     expect(new Set(declared), "a field that may name a blob: see streams/blobs.ts").to.have.all.keys(
       ...["rawSha256", "mimeSha256", "sha256", "bodyBlob", "contentBlob", "contentSha256", "tokenSha256"],
-      ...["html", "signatureHtml", "addressSha256", "mailboxSha256", "nameSha256"],
+      ...["html", "signatureHtml", "addressSha256", "listSha256", "mailboxSha256", "nameSha256"],
     );
   });
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { diffLines, diffWordsWithSpace } from "diff";
 import { visible, visibleLine } from "#src/html/visible.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
@@ -5,6 +6,7 @@ import type { ApprovalView, PreviousVersion } from "../approvalView.ts";
 import { type Letter, letterOf } from "../letter.ts";
 import { letterHead } from "./fields.ts";
 import { foldQuote } from "./quotes.ts";
+import type { Writing } from "./reviewCard.ts";
 
 /** A part of the text; of what stayed the same only what is next to a change. */
 export type Piece = { kind: "same" | "added" | "removed"; text: string };
@@ -25,7 +27,7 @@ const most = { words: 40_000, edits: 1_000, context: 60, island: 12 };
 
 /** `letter`: the version that is asked about now. */
 export function changesSince(
-  view: Pick<ApprovalView, "content" | "previous" | "rationale" | "answers">,
+  view: Pick<ApprovalView, "content" | "textDerived" | "previous" | "rationale" | "answers">,
   letter: Letter,
 ): Changes | null {
   const { previous, answers } = view;
@@ -33,18 +35,42 @@ export function changesSince(
   const fields = fieldChanges(previous.content, view.content);
   // Whether its two forms differed among themselves is not asked any more.
   const earlier = letterOf(previous.content, { textDerived: true });
-  const before = readingOf(earlier, { content: previous.content, answers });
-  const after = readingOf(letter, view);
-  const pieces = before === after ? [] : diffOf(before, after);
-  const isSame = previous.content.body_html === view.content.body_html && before === after;
+  const before = { content: previous.content, letter: earlier, read: readingOf(earlier, { ...previous, answers }) };
+  const after = { content: view.content, letter, read: readingOf(letter, view) };
+  const pieces = before.read.text === after.read.text ? [] : diffOf(before.read.text, after.read.text);
+  const unseen = changedBeside(before, after, view);
+  const isSame = isDeepStrictEqual(previous.content, view.content);
+  const isTold = fields.length + unseen.length > 0 || pieces === null || pieces.length > 0;
   const sentences = [
     ...previous.because.flatMap((because) => reasons[because] ?? []),
     ...(pieces === null ? ["Most of its text is new: read all of it."] : []),
-    ...(before === after && !isSame ? ["Its words are the same. How its HTML looks changed."] : []),
-    ...(isSame && fields.length === 0 ? ["What would be sent is the same."] : []),
+    ...unseen,
+    ...(isSame ? ["What would be sent is the same."] : []),
+    ...(isSame || isTold ? [] : ["Only technical details changed, or the order of recipients or files."]),
     ...(previous.rationale !== view.rationale ? ["The agent's reason changed."] : []),
   ];
   return { since: previous.version, sentences, fields, text: pieces ?? [] };
+}
+
+type Version = { content: DraftContent; letter: Letter; read: Writing };
+
+/** What changed and cannot be seen in the text that is laid side by side. */
+function changedBeside(before: Version, after: Version, { textDerived }: { textDerived: boolean }): string[] {
+  const differs = (key: keyof DraftContent) => before.content[key] !== after.content[key];
+  const hasOtherQuote = before.read.folded !== after.read.folded;
+  const hasOtherHtml = differs("body_html") || differs("signature_html");
+  const isSameReading = before.read.text === after.read.text && !hasOtherQuote;
+  // Where a version has no HTML, its plain text is what was compared.
+  const hasTwoForms = [before, after].every(({ letter }) => letter.html !== null && letter.html !== "unreadable");
+  const hasOtherPlain = visible(before.letter.text) !== visible(after.letter.text);
+  return [
+    ...(hasOtherQuote ? ["The quoted text below it changed."] : []),
+    ...(hasOtherHtml && after.letter.html === "unreadable" ? ["Its HTML changed. It cannot be shown here."] : []),
+    ...(hasOtherHtml && isSameReading && hasTwoForms ? ["Its words are the same. How its HTML looks changed."] : []),
+    ...(hasTwoForms && hasOtherPlain && (!textDerived || differs("signature_text"))
+      ? ["The plain text changed, too. Programs without HTML show it."]
+      : []),
+  ];
 }
 
 const reasons: Partial<Record<string, string>> = {
@@ -56,12 +82,12 @@ const reasons: Partial<Record<string, string>> = {
 
 type Read = Pick<ApprovalView, "content" | "answers">;
 
-/** What most recipients read: the words of the HTML if it can be shown, else the plain text; without what is quoted of the answered message. */
-function readingOf({ html, text }: Letter, { content, answers }: Read): string {
+/** What most recipients read: the words of the HTML if it can be shown, else the plain text. What is quoted of the answered message is apart. */
+function readingOf({ html, text }: Letter, { content, answers }: Read): Writing {
   if (html !== null && html !== "unreadable") {
-    return foldQuote(html.asText, { signature: html.signatureAsText, answers }).text;
+    return foldQuote(html.asText, { signature: html.signatureAsText, answers });
   }
-  return foldQuote(visible(text), { signature: content.signature_text ?? "", answers }).text;
+  return foldQuote(visible(text), { signature: content.signature_text ?? "", answers });
 }
 
 function fieldChanges(before: DraftContent, after: DraftContent): Changes["fields"] {
@@ -77,14 +103,16 @@ function fieldChanges(before: DraftContent, after: DraftContent): Changes["field
 
 const without = (values: string[], others: string[]): string[] => values.filter((value) => !others.includes(value));
 
-/** A file is its name and its bytes: another one under the same name is a change, and called one. */
+/** A file is its name, its type and its bytes: another one under the same name is a change, and called one. */
 function fileChanges(before: DraftContent, after: DraftContent): Changes["fields"][number] {
   const lost = (all: DraftContent["attachments"], others: DraftContent["attachments"], which: string) =>
-    all
-      .filter((file) => !others.some((other) => other.filename === file.filename && other.sha256 === file.sha256))
-      .map(({ filename }) =>
-        others.some((other) => other.filename === filename) ? `${filename} (${which} contents)` : filename,
-      );
+    all.flatMap((file) => {
+      const namesakes = others.filter(({ filename }) => filename === file.filename);
+      const same = namesakes.filter(({ sha256 }) => sha256 === file.sha256);
+      if (same.some((other) => other.content_type === file.content_type)) return [];
+      if (same.length > 0) return [`${file.filename} (declared as ${file.content_type})`];
+      return [namesakes.length > 0 ? `${file.filename} (${which} contents)` : file.filename];
+    });
   return {
     label: "Attached",
     removed: lost(before.attachments, after.attachments, "earlier"),

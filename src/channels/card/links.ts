@@ -10,8 +10,17 @@ import type { Letter } from "../letter.ts";
  */
 export type Link = { target: string; text: string | null; host: string; names: string | null };
 
+/** By the letter, which is the same object where its page is opened again (letter.ts). */
+const known = new WeakMap<Letter, Link[]>();
+
 /** Every link of a letter, those that lead elsewhere than they say first; each pair of text and target once. */
-export function linksOf({ html, text }: Letter): Link[] {
+export function linksOf(letter: Letter): Link[] {
+  const links = known.get(letter) ?? linksIn(letter);
+  known.set(letter, links);
+  return links;
+}
+
+function linksIn({ html, text }: Letter): Link[] {
   const formatted = html === null || html === "unreadable" ? [] : linksInHtml(html.sanitised);
   const known = new Set(formatted.flatMap(({ target, shown }) => [targetKey(target), targetKey(shown)]));
   const inText = withoutTargets(visible(text), known).keys.filter((key) => !known.has(key));
@@ -66,8 +75,9 @@ function hostOf(target: string): string {
   return foldedHost(urlOf(target)?.hostname ?? "");
 }
 
+/** A target of plain text has lost its scheme: what stands before its first colon can be a host, and what is behind that a port or a password. */
 const urlOf = (target: string): URL | undefined => {
-  const whole = /^[a-z][a-z0-9+.-]*:/i.test(target.trim()) ? target.trim() : `https://${target.trim()}`;
+  const whole = /^https?:/i.test(target.trim()) ? target.trim() : `https://${target.trim()}`;
   return URL.canParse(whole) ? new URL(whole) : undefined;
 };
 

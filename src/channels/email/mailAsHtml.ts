@@ -70,7 +70,7 @@ const note = (sentence: string): Markup =>
 
 const changes = ({ title, sentences, pieces, left }: NonNullable<ApprovalMail["changes"]>): Markup =>
   html`${label(title)}${sentences.length > 0 && meta(sentences)}
-${pieces.length > 0 && box(html`${pieces.map(piece)}`)}${left && note(left)}`;
+${pieces.length > 0 && html`${note("Underlined is new, struck through is gone.")}${box(html`${pieces.map(piece)}`)}`}${left && note(left)}`;
 
 /** Said by the element, by a line under or through it, and by its colour. */
 function piece({ kind, text }: { kind: "same" | "added" | "removed"; text: string }): Markup {

@@ -75,18 +75,22 @@ export async function askApprovers(
     return finished;
   }
   const { inMs } = answer;
-  const final = isFinal(answer, { identity, slot, lastTry });
+  const final = isFinal(answer, { draft, identity, slot, lastTry });
   const failed = { type: "RecordNotificationFailed", notificationId, error: answer.error, final } as const;
-  await deps.drafts.handle(draftId, failed, cause);
+  await deps.drafts.handle(draftId, { ...failed, waits: inMs !== undefined }, cause);
   return final ? finished : { again: true, ...(inMs !== undefined && { inMs }) };
 }
 
-/** Whether nobody is reached for good: what waits in our own measure of mail is asked of the secondary channel, if there is one. */
+/**
+ * Whether nobody is reached for good. What would wait in our own measure of mail is asked of the secondary channel instead, if there is one and
+ * this version has not gone there before.
+ */
 export function isFinal(
   { again, inMs }: Extract<Answer, { reached: false }>,
-  { identity, slot, lastTry }: { identity: Identity; slot: ChannelSlot; lastTry: boolean },
+  { draft, identity, slot, lastTry }: Pick<Question, "draft" | "slot" | "lastTry"> & { identity: Identity },
 ): boolean {
-  const goesElsewhere = inMs !== undefined && slot === "primary" && identity.secondaryApprovalChannel !== null;
+  const canEscalate = identity.secondaryApprovalChannel !== null && draft.escalatedVersion < draft.version;
+  const goesElsewhere = inMs !== undefined && slot === "primary" && canEscalate;
   return !again || goesElsewhere || (lastTry && inMs === undefined);
 }
 

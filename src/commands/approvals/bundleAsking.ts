@@ -148,9 +148,10 @@ async function record(
     }
     const { state: identity } = await deps.identities.load(draft.identityId);
     const pause = pauseAfter(row.tries);
-    const final = isFinal(answer, { identity, slot: row.slot, lastTry: pause === undefined });
+    const final = isFinal(answer, { draft, identity, slot: row.slot, lastTry: pause === undefined });
     const failed = { type: "RecordNotificationFailed", error: answer.error, final } as const;
-    await deps.drafts.handle(row.draft_id, { ...failed, notificationId }, cause);
+    const waits = answer.inMs !== undefined;
+    await deps.drafts.handle(row.draft_id, { ...failed, notificationId, waits }, cause);
     return final ? [] : [answer.inMs ?? pause ?? 0];
   });
   const left = pauses.flat();

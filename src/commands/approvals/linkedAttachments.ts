@@ -1,3 +1,4 @@
+import { checkedParts } from "#src/blobs/checkedParts.ts";
 import type { AttachmentFact, FetchedFile } from "#src/channels/approvalView.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
@@ -21,12 +22,7 @@ export async function linkedAttachment(
   const file = attachments[n - 1];
   const size = file && (await deps.blobs.size(file.sha256));
   if (file === undefined || size === undefined) return null;
-  const bytes = async () => {
-    const stored = await deps.blobs.get(file.sha256);
-    if (!stored) throw new Error(`the blob ${file.sha256} is missing`);
-    return stored;
-  };
-  return { name: file.filename, size, bytes };
+  return { name: file.filename, size, parts: () => checkedParts(deps.blobs, { sha256: file.sha256, size }) };
 }
 
 /** Where the page behind a link fetches each file, relative to its own address. */

@@ -69,6 +69,7 @@ export const changesSection = ({
 }: Changes): Markup => html`<section aria-labelledby="changes">
 <h2 id="changes">What changed since version ${since}</h2>
 ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
+${fields.length + text.length > 0 && html`<p class="meta" aria-hidden="true"><ins>Underlined</ins> is new, <del>struck through</del> is gone.</p>`}
 ${fields.length > 0 && html`<dl>${fields.map(({ label, removed, added }) => html`<dt>${label}</dt><dd>${removed.map((text) => changed({ kind: "removed", text }))}${added.map((text) => changed({ kind: "added", text }))}</dd>`)}</dl>`}
 ${text.length > 0 && html`<div class="letter" dir="auto" lang="">${text.map(piece)}</div>`}
 </section>`;

@@ -72,6 +72,6 @@ ${asksCode && codeField("reject")}
 
 const codeField = (
   decision: Decision,
-): Markup => html`<label for="code-${decision}">Code <span>(the four digits in the approval mail)</span></label>
+): Markup => html`<label for="code-${decision}">Code <span>(the four digits in the approval mail)</span><span class="unseen"> to ${decision}</span></label>
 <input class="code" id="code-${decision}" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required>
 `;

@@ -192,8 +192,12 @@ function callerOf(request: Request): {
 }
 
 export const failed = ({ onError }: Pick<ApprovalPagesOptions, "onError">): ErrorRequestHandler =>
-  errorHandler(({ error, request, response, next }) => {
-    if (response.headersSent) return next(error);
+  errorHandler(({ error, request, response }) => {
+    // A download that stopped in the middle: cut off, so that nobody takes it for the whole file.
+    if (response.headersSent) {
+      onError?.(error, request);
+      return void response.destroy();
+    }
     const { status } = error as { status?: unknown };
     if (error instanceof Unavailable) {
       const { retryAfter = 2 } = error as { retryAfter?: number };

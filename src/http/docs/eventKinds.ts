@@ -32,7 +32,10 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
   "draft.sent": { when: "The provider took the mail.", data: [...mail, "rfc_message_id", "sent_at"] },
   "draft.failed": { when: "It was not sent, or nobody knows.", data: [...draft, "failure_code", "failure_message"] },
   "draft.stale": { when: "The customer wrote again.", data: [...draft, "new_message_id"] },
-  "draft.escalated": { when: "Nobody decided in time.", data: [...draft, "version", "channel"] },
+  "draft.escalated": {
+    when: "Nobody decided in time, or the first channel could not be reached.",
+    data: [...draft, "version", "channel"],
+  },
   "thread.merged": { when: "Another thread became part of this one.", data: [...thread, "merged_thread_id"] },
   "domain.verified": { when: "All its DNS records are in place.", data: domain },
   "domain.lost": { when: "They no longer are.", data: [...domain, "because"] },

@@ -12,7 +12,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "error",
     says: "a draft on an approver's list cannot be shown",
-    todo: "`err` says why: most often its stored content is gone. The others on the list are shown and can be decided.",
+    todo: "`err` says why: usually its stored content is gone. The other drafts on the list are shown and can be decided.",
   },
   {
     level: "error",
@@ -87,7 +87,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "error",
     says: "stop page failed",
-    todo: "As above: somebody who wanted to stop mail, or to let it come again, saw an error page and can try again.",
+    todo: "As above: somebody who wanted to stop or resume mail saw an error page and can try again.",
   },
   {
     level: "error",

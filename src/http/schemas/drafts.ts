@@ -63,7 +63,7 @@ const NotificationStatus = Strict(
   {
     state: Type.Enum(["none", "sent", "retrying", "failed"], {
       description:
-        "About the newest version: none until a channel has answered; sent: a channel took it; retrying: it was not taken, and is tried again; failed: nobody is tried any more. After an escalation this is the secondary channel's.",
+        "About the newest version: none until a channel has answered; sent: a channel took it; retrying: it was not taken, and is tried again; failed: it is not tried again by itself (POST /v1/drafts/{id}/notify asks again). After an escalation this is the secondary channel's.",
     }),
     channel: Nullable(Type.String({ description: "The type of the channel that the state is about." })),
     at: Nullable(Timestamp),

@@ -1,8 +1,9 @@
+import { named } from "#src/channels/card/names.ts";
 import { unlinked } from "#src/channels/email/excerpt.ts";
 import type { StopLink } from "#src/commands/serviceMail/stops.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
-import { shortLine, visibleLine } from "#src/html/visible.ts";
+import { visibleLine } from "#src/html/visible.ts";
 
 /** What the button of the page does. */
 export type Change = "stop" | "resume";
@@ -19,7 +20,7 @@ export const stopPage = (link: StopLink, shown: Shown): string =>
         tone: "wait",
         title: "Mail from this workspace is stopped",
         sentences: [
-          html`Nothing from ${named(link)} comes to ${addressOf(link)} any more: no request for approval, no outcome and no notice.`,
+          html`Nothing from ${theWorkspace(link)} comes to ${addressOf(link)} any more: no request for approval, no outcome and no notice.`,
           "Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in mail that came before still work.",
         ],
         button: "Let mail come again",
@@ -29,7 +30,7 @@ export const stopPage = (link: StopLink, shown: Shown): string =>
         tone: "plain",
         title: "Stop mail from this workspace?",
         sentences: [
-          html`Countersign sends mail to ${addressOf(link)} for ${named(link)}. Somebody there named this address.`,
+          html`Countersign sends mail to ${addressOf(link)} for ${theWorkspace(link)}. Somebody in that workspace entered this address.`,
           "If you stop it, no request for approval, no outcome and no notice comes from there any more. Drafts that wait for this address go on waiting, or go to the second approver if there is one. Links in mail that came before still work.",
           "You can undo it on this page at any time: keep the link. Anybody who has it can do the same. Other workspaces are not touched.",
         ],
@@ -44,7 +45,7 @@ export const changedPage = (link: StopLink, nonce: string): string =>
     : card({
         tone: "good",
         title: "Mail comes again",
-        sentences: [html`Mail for ${named(link)} comes to ${addressOf(link)} again.`],
+        sentences: [html`Mail for ${theWorkspace(link)} comes to ${addressOf(link)} again.`],
         button: "Stop this mail",
         shown: { nonce },
       });
@@ -84,9 +85,9 @@ export const brokenPage = (): string =>
     sentences: [html`Nothing was changed, or we could not confirm it. <a href="?">Open the page again</a>`],
   });
 
-/** The workspace calls itself as it likes: its words are marked as its own, and are no link. */
-const named = ({ workspaceId, workspaceName }: StopLink): Markup =>
-  html`the workspace that calls itself “<bdi>${unlinked(shortLine(workspaceName, 100))}</bdi>” (<code>${workspaceId}</code>)`;
+/** The workspace calls itself as it likes: its words are marked as its own, in quotes that they cannot end, and are no link. */
+const theWorkspace = ({ workspaceId, workspaceName }: StopLink): Markup =>
+  html`the workspace that calls itself <bdi>${unlinked(named(workspaceName))}</bdi> (<code>${workspaceId}</code>)`;
 
 const addressOf = ({ address }: StopLink): Markup => html`<strong><bdi>${visibleLine(address)}</bdi></strong>`;
 

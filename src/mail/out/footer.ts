@@ -9,8 +9,8 @@ type Bodies = { text: string; html: string };
  */
 export function withFooter(bodies: Bodies, { to, stopUrl }: { to: string; stopUrl: string }): Bodies {
   const address = visibleLine(to);
-  const text = `${bodies.text.trimEnd()}\n\n--\nCountersign sent this to ${address}, for a workspace that named this address.\nTo stop such mail, or to let it come again: ${stopUrl}\n`;
-  const line = html`<p class="soft" style="${style}">Countersign sent this to <bdi>${address}</bdi>, for a workspace that named this address. <a href="${stopUrl}" class="soft" style="color:#4f5b69;">Stop such mail, or let it come again</a></p>`;
+  const text = `${bodies.text.trimEnd()}\n\n--\nCountersign sent this to ${address}, for a workspace that entered this address.\nTo stop such mail, or to let it come again: ${stopUrl}\n`;
+  const line = html`<p class="soft" style="${style}">Countersign sent this to <bdi>${address}</bdi>, for a workspace that entered this address. <a href="${stopUrl}" class="soft" style="color:#4f5b69;">Stop such mail, or let it come again</a></p>`;
   const end = bodies.html.lastIndexOf("</body>");
   const at = end < 0 ? bodies.html.length : end;
   return { text, html: `${bodies.html.slice(0, at)}${line.markup}${bodies.html.slice(at)}` };

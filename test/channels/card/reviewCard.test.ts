@@ -180,6 +180,51 @@ describe("the review card", () => {
       expect(look?.sentences).not.to.include("What would be sent is the same.");
     });
 
+    describe("never says that it is the same where recipients would get something else", () => {
+      const html = { ...content, body_html: "<p>Hello</p>", body_text: "Hello", signature_text: null };
+      const quote = (quoted: string) => ({ ...content, body_text: `It is on its way.\n\n${quoted}` });
+      const [first = "", last = ""] = [quotedLines.split("\n")[0], quotedLines.split("\n").at(-1)];
+      const file = { filename: "a.txt", content_type: "text/plain", sha256: "ab".repeat(32) };
+      const plainToo = "The plain text changed, too. Programs without HTML show it.";
+      for (const [name, now, before, told] of [
+        ["in plain text beside HTML", { ...html, body_text: "Pay 900 EUR" }, html, plainToo],
+        ["in the signature beside HTML", { ...html, signature_text: "Pay 900 EUR" }, html, plainToo],
+        ["quoted", quote(last), quote(first), "The quoted text below it changed."],
+        [
+          "tied to another message",
+          { in_reply_to: "<other@x.example>" },
+          content,
+          "Only technical details changed, or the order of recipients or files.",
+        ],
+      ] as const) {
+        it(name, () => {
+          const found = changes(now, { content: before });
+          expect(found?.sentences).to.include(told);
+          expect(found?.sentences.join()).not.to.include("What would be sent is the same");
+        });
+      }
+
+      it("under another type of file", () => {
+        const found = changes(
+          { attachments: [{ ...file, content_type: "text/html" }] },
+          { content: { ...content, attachments: [file] } },
+        );
+        expect(found?.fields).to.deep.equal([
+          {
+            label: "Attached",
+            removed: ["a.txt (declared as text/plain)"],
+            added: ["a.txt (declared as text/html)"],
+          },
+        ]);
+      });
+
+      it("in HTML that cannot be shown", () => {
+        const deep = (word: string) => ({ ...content, body_html: `${"<b>".repeat(600)}${word}` });
+        const found = changes(deep("one"), { content: deep("two") });
+        expect(found?.sentences).to.include("Its HTML changed. It cannot be shown here.");
+      });
+    });
+
     it("says that too much changed to be laid side by side, and still compares long texts by their lines", () => {
       const words = (from: number, count: number) =>
         Array.from({ length: count }, (_, n) => `word${from + n}`).join(" ");
@@ -243,6 +288,17 @@ describe("the review card", () => {
         expect(link(href, text)?.names).to.equal(null);
       });
     }
+
+    it("sees a host before the real one in plain text, too, with a port in between", () => {
+      for (const text of ["https://bank.com@evil.example/a", "https://bank.com:443@evil.example/a"]) {
+        const found = letter({ body_text: `See ${text} please` }).links;
+        expect(found.map(({ names, host }) => [names, host]).find(([names]) => names)).to.deep.equal([
+          "bank.com",
+          "evil.example",
+        ]);
+      }
+      expect(letter({ body_text: "See https://shop.example:8443/a" }).links[0]?.host).to.equal("shop.example");
+    });
 
     it("lists each target once, those of HTML and of plain text, misleading ones first", () => {
       const found = letter({

@@ -1,3 +1,4 @@
+import { get, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { expect } from "chai";
 import type { LinkedApproval } from "#src/channels/approvalView.ts";
@@ -77,6 +78,7 @@ describe("approval pages", () => {
       for (const part of [
         '<h2 id="changes">What changed since version 1</h2>',
         "The agent edited it.",
+        "<ins>Underlined</ins> is new, <del>struck through</del> is gone.",
         '<del><span class="unseen">removed: </span>tomorrow</del><ins><span class="unseen">added: </span>on Monday</ins>',
         '<bdi lang="">claims@courier.example</bdi> <strong class="mark">new in this conversation</strong>',
         'label.pdf</bdi> <span class="meta">(application/pdf, 18 KB)</span>',
@@ -224,8 +226,12 @@ describe("approval pages", () => {
   describe("fetching an attachment", () => {
     const path = `/a/${token}/attachments`;
     const bytes = Buffer.from("<script>");
+    const fileOf = (parts: () => AsyncIterable<Buffer>, size = bytes.length) => ({ name: "a.html", size, parts });
     beforeEach(() => {
-      pages.file = { name: "a.html", size: bytes.length, bytes: async () => bytes };
+      pages.file = fileOf(async function* () {
+        yield bytes.subarray(0, 3);
+        yield bytes.subarray(3);
+      });
     });
 
     it("is a download of bytes, which a HEAD does not read", async () => {
@@ -234,10 +240,49 @@ describe("approval pages", () => {
       expect(headers.get("content-type")).to.equal("application/octet-stream");
       expect(headers.get("content-disposition")).to.match(/^attachment; filename="a\.html"/);
       expect(headers.get("content-security-policy")).to.equal("default-src 'none'; sandbox");
-      pages.file = { ...pages.file!, bytes: () => Promise.reject(new Error("read")) };
+      // biome-ignore lint/correctness/useYield: it fails before there is anything
+      pages.file = fileOf(async function* () {
+        throw new Error("read");
+      });
       const head = await pages.get(`${path}/1`, "HEAD");
       expect([head.status, head.body, head.headers.get("content-length")]).to.deep.equal([200, "", "8"]);
       expect([pages.found, pages.decided, pages.errors]).to.deep.equal([[], [], []]);
+    });
+
+    it("is an error page where nothing can be read, and no complete download where not all can", async () => {
+      let given = 0;
+      pages.file = fileOf(async function* () {
+        for (; given > 0; given -= 1) yield bytes.subarray(0, 3);
+        throw new Error("read");
+      });
+      const { status, title } = await pages.get(`${path}/1`);
+      expect([status, title]).to.deep.equal([500, "Something went wrong on our side"]);
+      given = 1;
+      const failure = await pages.get(`${path}/1`).then(
+        () => undefined,
+        (error: Error) => error,
+      );
+      expect(failure).to.be.instanceOf(Error);
+      expect(pages.errors).to.have.length(2);
+    });
+
+    it("reads no further than the one who fetches it, and stops where that one goes away", async () => {
+      const part = Buffer.alloc(1_000_000);
+      const all = 100;
+      let read = 0;
+      const stopped = new Promise<void>((resolve) => {
+        pages.file = fileOf(async function* () {
+          try {
+            for (; read < all; read += 1) yield part;
+          } finally {
+            resolve();
+          }
+        }, all * part.length);
+      });
+      const response = await new Promise<IncomingMessage>((resolve) => get(pages.url(`${path}/1`), resolve));
+      response.destroy();
+      await stopped;
+      expect(read).to.be.lessThan(all);
     });
 
     it("shows where there is none what the link itself shows", async () => {
@@ -410,6 +455,8 @@ describe("approval pages", () => {
         expect(field).to.include('name="code" inputmode="numeric" autocomplete="one-time-code"');
         expect(field).to.include(`id="code-${choice}"`).and.not.include("value=");
         expect(form).to.include(`<label for="code-${choice}">Code`);
+        // Heard without what stands around it, each says which choice it belongs to.
+        expect(form).to.include(`<span class="unseen"> to ${choice}</span></label>`);
       }
       pages.view = {};
       expect((await pages.get()).body).not.to.match(/one-time-code|name="code"/);

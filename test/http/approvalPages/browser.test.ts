@@ -3,9 +3,12 @@ import { createRequire } from "node:module";
 import { expect } from "chai";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
+import { listPage } from "#src/http/approvalPages/listPage.ts";
+import * as stop from "#src/http/stopPages/pages.ts";
 import { changed, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "#test/channels/email/examples.ts";
 import { inFull } from "#test/support/full.ts";
 import { audit } from "./audit.ts";
+import { listOfAll, stopLink } from "./examples.ts";
 import { ApprovalPagesServer, token } from "./server.ts";
 
 const executablePath = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find(existsSync);
@@ -190,6 +193,30 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
       }
     });
   }
+
+  it("has nothing that axe finds on the page that lists drafts, and on those that stop mail, and each can be read and pressed", async () => {
+    const nonce = "a nonce";
+    const { page } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
+    const usual = [
+      listPage(listOfAll),
+      stop.stopPage({ ...stopLink, stopped: true }, { nonce, notice: "Nothing was changed." }),
+    ];
+    const others = [
+      listPage({ ...listOfAll, waiting: 0, pages: 1 }),
+      stop.stopPage(stopLink, { nonce }),
+      stop.changedPage(stopLink, nonce),
+      stop.unknownPage(),
+    ];
+    for (const shown of inFull ? [...usual, ...others] : usual) {
+      await page.setContent(shown);
+      await page.evaluate(axe);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        const found = [...(await page.evaluate(audit)), ...(await page.evaluate(violations))];
+        expect(found, `${await page.title()}, ${colorScheme}`).to.deep.equal([]);
+      }
+    }
+  });
 
   it("outcome pages can be read by everybody too", async () => {
     const { page } = await open(`/a/${token}`);

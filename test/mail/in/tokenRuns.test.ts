@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { runsInMail } from "#src/mail/in/links/mailRuns.ts";
+import { mayHoldToken } from "#src/mail/in/links/readings.ts";
 import { tokenRuns, withoutRuns } from "#src/mail/in/links/tokenRuns.ts";
 import { mail } from "./mails.ts";
 
@@ -68,6 +69,7 @@ describe("what may be the token of an approval link", () => {
   for (const [how, [text, expected]] of Object.entries(written)) {
     it(`is found ${how}, and taken out`, () => {
       expect(shown(text)).to.equal(expected);
+      expect(mayHoldToken(text)).to.equal(true);
     });
   }
 
@@ -94,7 +96,10 @@ describe("what may be the token of an approval link", () => {
       "/stop/",
       " ",
     ];
-    for (const part of parts) tokenRuns(part.repeat(100_000 / part.length));
+    for (const part of parts) {
+      tokenRuns(part.repeat(100_000 / part.length));
+      mayHoldToken(part.repeat(100_000 / part.length));
+    }
   });
 });
 
@@ -172,6 +177,15 @@ describe("the runs of a mail", () => {
   it("are not looked for in what is no text", async () => {
     const picture = file("image/png", Buffer.concat([Buffer.from([0x89, 0x50, 0, 0]), Buffer.from(link)]));
     expect((await inMail(bodies, [picture], false)).links).to.deep.include({ found: [], unchecked: false });
+  });
+
+  it("are found behind any amount of text that can hold none, and unchecked behind much that could", async () => {
+    const behind = (line: string) =>
+      file("text/csv", `${line.repeat(Math.ceil((8.1 * 1024 * 1024) / line.length))}${link}`);
+    const plain = await inMail(bodies, [behind("2026-01-01,a company,1234.50\r\n")], false);
+    expect(plain.links).to.deep.include({ found: [token], unchecked: false });
+    const tangled = await inMail(bodies, [behind(`${"x".repeat(1_000)}\n`)], false);
+    expect(tangled.links).to.deep.include({ found: [], unchecked: true });
   });
 
   it("are unchecked where a part cannot be read, where the mail was cut, and where mails are nested too deep", async () => {

@@ -1,6 +1,7 @@
 import PostalMime, { decodeWords } from "postal-mime";
 import { cappedForParser, parserOptions } from "../capped.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
+import { mayHoldToken } from "./readings.ts";
 import { type MailRuns, noPlaces, type Places, tokenRuns, withoutRuns } from "./tokenRuns.ts";
 
 type Bodies = { bodyText: string | null; bodyHtml: string | null; extractedText: string };
@@ -10,8 +11,10 @@ const maxRuns = 1_000;
 /** Mails inside mails inside a mail. */
 const maxDepth = 5;
 /** Long attachments are read in parts that overlap by more than the longest way to write a link. */
-const partBytes = 1024 * 1024;
+const partBytes = 64 * 1024;
 const overlapBytes = 8 * 1024;
+/** Of the parts of attachments that may hold a token, so much of one mail is read in all readings: two seconds' work. A mail is given up after ten. */
+const maxReadBytes = 8 * 1024 * 1024;
 
 /** A mail: as it came, its attachments, and whether something of it was left out before. */
 type Whole = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut: boolean };
@@ -50,6 +53,9 @@ type List = {
   found: string[];
   /** Those of a text are put on the list. */
   placesIn(text: string): Places;
+  /** The same for a part of an attachment, of whose places nothing is wanted. */
+  lookThrough(part: string): void;
+  /** More is not looked up, or not looked through. */
   isOverfull(): boolean;
 };
 
@@ -57,6 +63,7 @@ function createList(): List {
   const found: string[] = [];
   const indexOf = new Map<string, number>();
   let overfull = false;
+  let readBytes = 0;
   const indexFor = (run: string): number => {
     const known = indexOf.get(run);
     if (known !== undefined) return known;
@@ -64,9 +71,17 @@ function createList(): List {
     else indexOf.set(run, found.push(run) - 1);
     return indexOf.get(run) ?? -1;
   };
+  const placesIn = (text: string): Places =>
+    tokenRuns(text).flatMap(({ run, start, end }) => [start, end, indexFor(run)]);
   return {
     found,
-    placesIn: (text) => tokenRuns(text).flatMap(({ run, start, end }) => [start, end, indexFor(run)]),
+    placesIn,
+    lookThrough(part) {
+      if (!mayHoldToken(part)) return;
+      readBytes += part.length;
+      if (readBytes > maxReadBytes) overfull = true;
+      else placesIn(part);
+    },
     isOverfull: () => overfull,
   };
 }
@@ -91,8 +106,8 @@ async function lookedThroughMail(raw: Buffer, { list, depth }: Looking): Promise
     const { bytes, cut } = cappedForParser(raw);
     const inside = await PostalMime.parse(bytes.buffer, parserOptions);
     lookThroughHeader(raw, list);
-    list.placesIn(inside.text ?? "");
-    list.placesIn(inside.html ?? "");
+    lookThrough(inside.text ?? "", list);
+    lookThrough(inside.html ?? "", list);
     const attachments = inside.attachments.map(({ mimeType: contentType, filename, content }) => ({
       ...{ contentType, filename, contentId: null, inline: false },
       bytes: Buffer.from(content as ArrayBuffer),
@@ -111,8 +126,8 @@ const maxHeaderBytes = 256 * 1024;
 function lookThroughHeader(raw: Buffer, list: List): void {
   const end = Math.min(headerEnd(raw), maxHeaderBytes);
   const header = raw.toString("latin1", 0, end).replace(signatures, "");
-  list.placesIn(header);
-  if (header.includes("=?")) list.placesIn(decodeWords(header.replace(/\r?\n[ \t]+/g, " ")));
+  lookThrough(header, list);
+  if (header.includes("=?")) lookThrough(decodeWords(header.replace(/\r?\n[ \t]+/g, " ")), list);
 }
 
 const tails = /\/(?:[al]\/[\w-]{43}|stop\/[\w-]{20,1000}\.[\w-]{32})/g;
@@ -143,9 +158,15 @@ function isText(contentType: string, bytes: Buffer): boolean {
   return /^(?:text|message)\//i.test(contentType) || isWide || !bytes.subarray(0, 1024).includes(0);
 }
 
+function lookThrough(text: string, list: List): void {
+  for (let at = 0; at < text.length && !list.isOverfull(); at += partBytes) {
+    list.lookThrough(text.slice(at, at + partBytes + overlapBytes));
+  }
+}
+
 /** Without the zeros of UTF-16: what is looked for is ASCII. */
 function lookThroughText(bytes: Buffer, list: List): void {
   for (let at = 0; at < bytes.length && !list.isOverfull(); at += partBytes) {
-    list.placesIn(bytes.toString("latin1", at, at + partBytes + overlapBytes).replaceAll("\0", ""));
+    list.lookThrough(bytes.toString("latin1", at, at + partBytes + overlapBytes).replaceAll("\0", ""));
   }
 }

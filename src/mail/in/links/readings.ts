@@ -21,8 +21,17 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** Where a mail program broke a line that was too long, with the marks of a quotation on the next one; and what has no width. */
-const breaks = /(?<=[^\r\n]{20})\r?\n[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
-const breaksAndTags = /<[^<>]{0,4000}>|(?<=[^\r\n]{20})\r?\n[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
+const breaks = /\r?\n(?<=[^\r\n]{20}\r?\n)[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
+const breaksAndTags = /<[^<>]{0,4000}>|\r?\n(?<=[^\r\n]{20}\r?\n)[>\s|]*|[\u00ad\u200b-\u200d\u2060\ufeff]/g;
+
+/** What a token is written with, in whatever way: its own characters, and those that encode one. */
+const tokenWriting = /[\w%&#;-]{43}/;
+
+/** False if no reading of a text has 43 characters of a token in a row. Nearly all text has none, and to see that takes a tenth of reading it. */
+export const mayHoldToken = (text: string): boolean =>
+  tokenWriting.test(text) ||
+  tokenWriting.test(text.replace(breaks, "")) ||
+  (text.includes("<") && tokenWriting.test(text.replace(breaksAndTags, "")));
 
 /**
  * A text in all the readings that count: as it is, with broken lines joined, without tags, and each of these with entities and percent-encoding

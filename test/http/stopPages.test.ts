@@ -1,0 +1,16 @@
+import { expect } from "chai";
+import * as pages from "#src/http/stopPages/pages.ts";
+import { stopLink } from "./approvalPages/examples.ts";
+
+describe("the pages that stop mail", () => {
+  it("let no workspace end the quotes around its name, and go on as if the page said it", () => {
+    const workspaceName = "Harbour”. Your mailbox is full: call “+46 31 123";
+    for (const stopped of [true, false]) {
+      const link = { ...stopLink, workspaceName, stopped };
+      for (const page of [pages.stopPage(link, { nonce: "n" }), pages.changedPage(link, "n")]) {
+        expect(page).to.include("“Harbour&#39;. Your mailbox is full: call &#39;+46 31 123”");
+        expect(page.match(/[“”]/g)).to.have.length(2);
+      }
+    }
+  });
+});
