@@ -9,7 +9,7 @@ import { type Identity, type InProcess, mail, startInProcess, until, type Worksp
 const mark = "[approval link removed]";
 const agents = ["read:threads", "write:drafts", "read:identities", "read:events"];
 
-type Asked = { id: string; token: string; link: string; rfcMessageId: string };
+type Asked = { id: string; token: string; link: string; stopLink: string; rfcMessageId: string };
 
 /** An approver's mailbox or hand sends an approval mail on to where the agent reads. */
 describe("approval links in other mail", function () {
@@ -49,7 +49,8 @@ describe("approval links in other mail", function () {
       return found !== undefined;
     });
     const link = /http\S+\/a\/[\w-]{43}\?d=approve/.exec(found!.text)![0];
-    return { id, link, token: new URL(link).pathname.slice(3), rfcMessageId: found!.message_id.slice(1, -1) };
+    const stopLink = /http\S+\/stop\/\S+/.exec(found!.text)![0];
+    return { id, link, stopLink, token: new URL(link).pathname.slice(3), rfcMessageId: found!.message_id.slice(1, -1) };
   }
 
   const page = async ({ token }: Asked, init: RequestInit = {}) => {
@@ -105,6 +106,33 @@ describe("approval links in other mail", function () {
       expect((await agent(`GET /v1/drafts/${draft.id}`)).json.status).to.equal("pending");
     });
   }
+
+  it("are closed where a header has one, which is shown, or a gateway wrote it in base64", async () => {
+    const drafts = [await asked(), await asked()] as const;
+    const gateway = `https://gw.example/?u=${Buffer.from(drafts[1].link).toString("base64url")}`;
+    await service.deliver(
+      identity.address,
+      headed(`In-Reply-To: <${drafts[0].token}@boss.example>\r\n${html(`<a href="${gateway}">x</a>`)}`),
+    );
+    const [thread] = (await agent("GET /v1/threads")).json.data;
+    const message = (await agent(`GET /v1/threads/${thread.id}`)).json.messages.at(-1);
+    expect([message.in_reply_to, message.approval_link_removed]).to.deep.equal([
+      `<${drafts[0].token}@boss.example>`,
+      true,
+    ]);
+    expect(message.body_html).to.include(`?u=${mark}"`);
+    for (const draft of drafts) expect((await page(draft)).status).to.equal(410);
+  });
+
+  it("hide those that stop our mail as well: an agent cannot see to it that nobody is asked", async () => {
+    const { stopLink, id } = await asked();
+    await service.deliver(identity.address, mail({ id: `stop-${id}@boss`, subject: "Fwd", text: `See ${stopLink} .` }));
+    const [thread] = (await agent("GET /v1/threads")).json.data;
+    const message = (await agent(`GET /v1/threads/${thread.id}`)).json.messages.at(-1);
+    expect([message.body_text.includes(`/stop/${mark} .`), message.approval_link_removed]).to.deep.equal([true, true]);
+    expect((await agent(`GET /v1/messages/${message.id}/raw`)).json.error).to.equal("insufficient_scope");
+    expect((await fetch(`${service.url}${new URL(stopLink).pathname}`)).status).to.equal(200);
+  });
 
   it("in a mail that is attached are closed too, and the attachment is for those who may decide", async () => {
     const draft = await asked();

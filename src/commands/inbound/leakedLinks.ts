@@ -7,6 +7,7 @@ import type { InboundMessage } from "#streams/thread/events.ts";
 import { hashToken } from "../approvals/approvalTokens.ts";
 import { requestsBehind } from "../approvals/bundleLists.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { readStopToken } from "../serviceMail/stopLinks.ts";
 import { patienceMs, type ReadMail, type Received, readMail, receivedAt, withRoom } from "./readMail.ts";
 
 /** A mail as it may be shown, and what it had of approval links. */
@@ -59,10 +60,27 @@ const runsIn = (line: string): string[] => tokenRuns(line).map(({ run }) => run)
 type Links = { removed: ReadonlySet<string>; tokens: readonly TokenRow[] };
 
 /**
- * Which runs are tokens of approval links that were ever given out. Each was before the mail came that holds it, so the read model has to have
- * reached the mail. Where it does not for a long time, every run counts as one: the mails behind do not wait for ever.
+ * Which runs are tokens of approval links that were ever given out, or of links that stop our mail: by one of those an agent could see to it that
+ * no approver is asked. Those are only taken out, never closed: the approver still needs them.
  */
 async function linksAmong(
+  deps: Dependencies,
+  { event, runs }: { event: Received; runs: ReadonlySet<string> },
+): Promise<Links> {
+  const [stops, others] = [new Set<string>(), new Set<string>()];
+  for (const run of runs) {
+    if (!run.includes(".")) others.add(run);
+    else if (readStopToken(deps.keyRing, run) !== undefined) stops.add(run);
+  }
+  const { removed, tokens } = await approvalLinksAmong(deps, { event, runs: others });
+  return { removed: new Set([...removed, ...stops]), tokens };
+}
+
+/**
+ * Each was given out before the mail came that holds it, so the read model has to have reached the mail. Where it does not for a long time, every run
+ * counts as one: the mails behind do not wait for ever.
+ */
+async function approvalLinksAmong(
   deps: Dependencies,
   { event, runs }: { event: Received; runs: ReadonlySet<string> },
 ): Promise<Links> {

@@ -26,7 +26,7 @@ export async function parseMail(raw: Buffer, limits: ParseLimits): Promise<Parse
     return unreadableMail(`it has ${email.attachments.length} attachments: at most ${limits.maxAttachments} are read`);
   }
   const { attachments, ...bodies } = bodiesOf(email, limits);
-  const shown = await runsInMail(bodies, attachments, cut !== null);
+  const shown = await runsInMail(bodies, { raw, attachments, isCut: cut !== null });
   return { ...shown, attachments, unreadable: null, cut };
 }
 

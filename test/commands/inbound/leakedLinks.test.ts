@@ -2,8 +2,10 @@ import { expect } from "chai";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { withoutApprovalLinks } from "#src/commands/inbound/leakedLinks.ts";
 import type { ReadMail, Received } from "#src/commands/inbound/readMail.ts";
+import { stopToken } from "#src/commands/serviceMail/stopLinks.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { noPlaces, uncheckedRuns } from "#src/mail/in/links/tokenRuns.ts";
+import { createKeyRing, newRingKey } from "#src/secrets/keyRing.ts";
 import { emptyReads } from "#test/support/emptyReads.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 
@@ -52,6 +54,20 @@ describe("approval links in a mail", () => {
     const { bodyText, extractedText } = mail.parsed;
     const mark = "[approval link removed]";
     expect([bodyText, extractedText, approvalLinks]).to.deep.equal([mark, mark, "removed"]);
+  });
+
+  it("are those that stop our mail too: made by this service, and nothing else; no read model is asked", async () => {
+    const keyRing = createKeyRing(newRingKey("k1"));
+    const stop = stopToken(keyRing, { workspaceId: "any", address: "boss@example.com" });
+    const { deps, positions } = world(6, 0);
+    for (const [found, expected] of [
+      [stop, "removed"],
+      [`${stop.slice(0, -1)}${stop.endsWith("A") ? "B" : "A"}`, undefined],
+    ] as const) {
+      const read = await withoutApprovalLinks({ ...deps, keyRing }, { mail: mailWith([found]) });
+      expect(read.approvalLinks, found).to.equal(expected);
+    }
+    expect(positions).to.deep.equal([]);
   });
 
   it("keep no mail waiting that has nothing like one", async () => {

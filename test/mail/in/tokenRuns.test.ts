@@ -56,6 +56,15 @@ describe("what may be the token of an approval link", () => {
       `https://urldefense.proofpoint.com/v2/url?u=https-3A__mail.example.com_a_${token.replaceAll("-", "-2D").replaceAll("_", "-5F")}-3Fd-3Dapprove&d=Dw`,
       `https://${removed}&d=Dw`,
     ],
+    "in base64 behind a gateway's address": [
+      `https://gw.example/?u=${Buffer.from(link).toString("base64url")}&i=1`,
+      `https://gw.example/?u=${removed}&i=1`,
+    ],
+    "in hexadecimal digits": [
+      `https://gw.example/${Buffer.from(link).toString("hex")}`,
+      `https://gw.example/${removed}`,
+    ],
+    "split by entities that browsers leave out": [`/a/${token.slice(0, 9)}&#9;&#xA;${token.slice(9)}`, `/a/${removed}`],
   };
   for (const [how, [text, expected]] of Object.entries(written)) {
     it(`is found ${how}, and taken out`, () => {
@@ -82,6 +91,9 @@ describe("what may be the token of an approval link", () => {
       "A",
       "urldefense.proofpoint.com/v2/url?u=",
       "&#x00000000000",
+      "aHR0c",
+      "68747470",
+      "/stop/",
       " ",
     ];
     for (const part of parts) {
@@ -93,6 +105,11 @@ describe("what may be the token of an approval link", () => {
 
 describe("the runs of a mail", () => {
   const bodies = { bodyText: "no link", bodyHtml: null, extractedText: "no link" };
+  type Given = Parameters<typeof runsInMail>;
+  const inMail = (shown: Given[0], attachments: Given[1]["attachments"], isCut: boolean) =>
+    runsInMail(shown, { raw: Buffer.alloc(0), attachments, isCut });
+  const inRaw = async (raw: string): Promise<string[]> =>
+    (await runsInMail(bodies, { raw: Buffer.from(raw), attachments: [], isCut: false })).links.found;
   const file = (contentType: string, content: string | Buffer, filename: string | null = null) => ({
     ...{ contentType, filename, contentId: null, inline: false },
     bytes: Buffer.from(content),
@@ -131,34 +148,54 @@ describe("the runs of a mail", () => {
   };
   for (const [what, attachment] of Object.entries(attached)) {
     it(`are found in ${what} that is attached`, async () => {
-      const { links } = await runsInMail(bodies, [attachment], false);
+      const { links } = await inMail(bodies, [attachment], false);
       expect(links.found).to.include(token);
       expect([links.tooMany, links.unchecked]).to.deep.equal([false, false]);
     });
   }
 
+  const around = ["--b", "Content-Type: text/plain", "", "x", "--b--"].join("\r\n");
+  const elsewhere: Record<string, string> = {
+    "a field of the header": `X-Link: ${link}\r\n\r\nx`,
+    "an address of the header": `Reply-To: <${token}@x.example>\r\n\r\nx`,
+    "a subject that is folded": `Subject: See the link ${token.slice(0, 20)}\r\n ${token.slice(20)}\r\n\r\nx`,
+    "encoded words": `To: =?utf-8?B?${Buffer.from(link.slice(0, 40)).toString("base64")}?=\r\n =?utf-8?B?${Buffer.from(link.slice(40)).toString("base64")}?=\r\n\r\nx`,
+    "what stands before the parts": `Content-Type: multipart/mixed; boundary=b\r\n\r\n${link}\r\n${around}`,
+    "what stands behind the parts": `Content-Type: multipart/mixed; boundary=b\r\n\r\n${around}\r\n${link}`,
+  };
+  for (const [where, raw] of Object.entries(elsewhere)) {
+    it(`are found in ${where}`, async () => {
+      expect(await inRaw(raw)).to.include(token);
+    });
+  }
+
+  it("are not looked for in signatures of the header", async () => {
+    const raw = `DKIM-Signature: v=1; bh=${token}=;\r\n b=${token}\r\nARC-Seal: i=1; b=${token}\r\nSubject: x\r\n\r\nx`;
+    expect(await inRaw(raw)).to.deep.equal([]);
+  });
+
   it("are not looked for in what is no text", async () => {
     const picture = file("image/png", Buffer.concat([Buffer.from([0x89, 0x50, 0, 0]), Buffer.from(link)]));
-    expect((await runsInMail(bodies, [picture], false)).links).to.deep.include({ found: [], unchecked: false });
+    expect((await inMail(bodies, [picture], false)).links).to.deep.include({ found: [], unchecked: false });
   });
 
   it("are found behind any amount of text that can hold none, and unchecked behind much that could", async () => {
     const behind = (line: string) =>
       file("text/csv", `${line.repeat(Math.ceil((8.1 * 1024 * 1024) / line.length))}${link}`);
-    const plain = await runsInMail(bodies, [behind("2026-01-01,a company,1234.50\r\n")], false);
+    const plain = await inMail(bodies, [behind("2026-01-01,a company,1234.50\r\n")], false);
     expect(plain.links).to.deep.include({ found: [token], unchecked: false });
-    const tangled = await runsInMail(bodies, [behind(`${"x".repeat(1_000)}\n`)], false);
+    const tangled = await inMail(bodies, [behind(`${"x".repeat(1_000)}\n`)], false);
     expect(tangled.links).to.deep.include({ found: [], unchecked: true });
   });
 
   it("are unchecked where a part cannot be read, where the mail was cut, and where mails are nested too deep", async () => {
     let deep = enclosed(soft, link).toString();
     for (let depth = 0; depth < 6; depth += 1) deep = enclosed("Content-Type: message/rfc822", deep).toString();
-    expect((await runsInMail(bodies, [file("message/rfc822", deep)], false)).links.unchecked).to.equal(true);
+    expect((await inMail(bodies, [file("message/rfc822", deep)], false)).links.unchecked).to.equal(true);
     const endless = file("message/rfc822", `X-A: ${"x".repeat(90)}\r\n`.repeat(25_000));
-    expect((await runsInMail(bodies, [endless], false)).links.unchecked).to.equal(true);
-    expect((await runsInMail(bodies, [], true)).links.unchecked).to.equal(true);
-    expect((await runsInMail(bodies, [], false)).links.unchecked).to.equal(false);
+    expect((await inMail(bodies, [endless], false)).links.unchecked).to.equal(true);
+    expect((await inMail(bodies, [], true)).links.unchecked).to.equal(true);
+    expect((await inMail(bodies, [], false)).links.unchecked).to.equal(false);
   });
 
   const decoys = (count: number): string =>
@@ -166,7 +203,7 @@ describe("the runs of a mail", () => {
 
   it("are all taken out where a body has more than are looked up", async () => {
     const bodyText = `${decoys(1_001)}\n\n${link}`;
-    const read = await runsInMail({ bodyText, bodyHtml: `<p>${link}</p>`, extractedText: bodyText }, [], false);
+    const read = await inMail({ bodyText, bodyHtml: `<p>${link}</p>`, extractedText: bodyText }, [], false);
     expect(read.links).to.deep.include({ tooMany: true, unchecked: true });
     expect(read.links.found).to.have.length(1_000);
     for (const text of [read.bodyText, read.bodyHtml, read.extractedText]) {
@@ -177,7 +214,7 @@ describe("the runs of a mail", () => {
   });
 
   it("leave the bodies alone where an attachment has more than are looked up", async () => {
-    const { links, bodyText } = await runsInMail(bodies, [file("text/plain", `${decoys(1_001)}\n${link}`)], false);
+    const { links, bodyText } = await inMail(bodies, [file("text/plain", `${decoys(1_001)}\n${link}`)], false);
     expect(links).to.deep.include({ tooMany: false, unchecked: true });
     expect(bodyText).to.equal("no link");
   });

@@ -1,4 +1,4 @@
-import PostalMime from "postal-mime";
+import PostalMime, { decodeWords } from "postal-mime";
 import { cappedForParser, parserOptions } from "../capped.ts";
 import type { ParsedAttachment } from "../parsedMail.ts";
 import { mayHoldToken } from "./readings.ts";
@@ -16,11 +16,13 @@ const overlapBytes = 8 * 1024;
 /** Of the parts of attachments that may hold a token, so much of one mail is read in all readings: two seconds' work. A mail is given up after ten. */
 const maxReadBytes = 8 * 1024 * 1024;
 
-/** Looks through a mail's bodies, then through its attachments that are text or mails. `isCut`: something of it was left out before. */
+/** A mail: as it came, its attachments, and whether something of it was left out before. */
+type Whole = { raw: Buffer; attachments: readonly ParsedAttachment[]; isCut: boolean };
+
+/** Looks through a mail's bodies, then through its header, its attachments that are text or mails, and what no part of it shows. */
 export async function runsInMail(
   { bodyText, bodyHtml, extractedText }: Bodies,
-  attachments: readonly ParsedAttachment[],
-  isCut: boolean,
+  { raw, attachments, isCut }: Whole,
 ): Promise<Bodies & { links: MailRuns }> {
   const list = createList();
   const places = {
@@ -29,6 +31,8 @@ export async function runsInMail(
     extracted: list.placesIn(extractedText),
   };
   const tooMany = list.isOverfull();
+  lookThroughHeader(raw, list);
+  lookThroughAsItCame(raw, list);
   const looked = await lookedThrough(attachments, { list, depth: 0 });
   const links = {
     found: list.found,
@@ -101,8 +105,7 @@ async function lookedThroughMail(raw: Buffer, { list, depth }: Looking): Promise
   try {
     const { bytes, cut } = cappedForParser(raw);
     const inside = await PostalMime.parse(bytes.buffer, parserOptions);
-    // Its own header, which is not parsed: a subject, and what gateways add.
-    lookThroughText(raw.subarray(0, headerEnd(raw)), list);
+    lookThroughHeader(raw, list);
     lookThrough(inside.text ?? "", list);
     lookThrough(inside.html ?? "", list);
     const attachments = inside.attachments.map(({ mimeType: contentType, filename, content }) => ({
@@ -112,6 +115,35 @@ async function lookedThroughMail(raw: Buffer, { list, depth }: Looking): Promise
     return (await lookedThrough(attachments, { list, depth: depth + 1 })) && cut === null;
   } catch {
     return false;
+  }
+}
+
+/** Fields of hashes and signatures. Many a one looks like a token, and each would have to be looked up. */
+const signatures = /^(?:[\w-]*(?:dkim|arc-|signature)[\w-]*):.*(?:\r?\n[ \t].*)*/gim;
+const maxHeaderBytes = 256 * 1024;
+
+/** A subject, names, ids, what gateways add: as it came, and with its encoded words decoded. */
+function lookThroughHeader(raw: Buffer, list: List): void {
+  const end = Math.min(headerEnd(raw), maxHeaderBytes);
+  const header = raw.toString("latin1", 0, end).replace(signatures, "");
+  lookThrough(header, list);
+  if (header.includes("=?")) lookThrough(decodeWords(header.replace(/\r?\n[ \t]+/g, " ")), list);
+}
+
+const tails = /\/(?:[al]\/[\w-]{43}|stop\/[\w-]{20,1000}\.[\w-]{32})/g;
+const longestHost = 300;
+
+/** Addresses that are readable in the mail as it came, wherever they stand: also before its first part and behind its last, which no parser shows. */
+function lookThroughAsItCame(raw: Buffer, list: List): void {
+  const known = new Set<string>();
+  for (let at = 0; at < raw.length && !list.isOverfull(); at += partBytes) {
+    const part = raw.toString("latin1", at, at + partBytes + overlapBytes);
+    for (const { 0: tail, index } of part.matchAll(tails)) {
+      if (known.has(tail) || !part.slice(Math.max(0, index - longestHost), index).includes("://")) continue;
+      known.add(tail);
+      list.placesIn(tail);
+      if (list.isOverfull()) return;
+    }
   }
 }
 

@@ -10,7 +10,7 @@ const maxRounds = 4;
 
 /** Of ASCII alone: nothing else is looked for. */
 const encoded =
-  /%([0-7][0-9a-f])|&#x0*([0-7][0-9a-f])(?![0-9a-f]);?|&#0*(\d{2,3})(?!\d);?|&(amp|lowbar|underbar|percnt|num|sol);/gi;
+  /%([0-7][0-9a-f])|&#x0*([0-7]?[0-9a-f])(?![0-9a-f]);?|&#0*(\d{1,3})(?!\d);?|&(amp|lowbar|underbar|percnt|num|sol);/gi;
 const named: Readonly<Record<string, string>> = {
   amp: "&",
   lowbar: "_",
@@ -50,10 +50,11 @@ export function* readingsOf(text: string): Generator<Reading> {
   }
 }
 
-/** The character that was encoded; undefined if it is none that can be in an address. */
+/** The character that was encoded; undefined if it is none that can be in an address. Browsers leave out tabs and line ends in one. */
 function decoded([, percent, hex, decimal, name]: RegExpMatchArray): string | undefined {
   if (name !== undefined) return named[name.toLowerCase()];
   const code = decimal === undefined ? Number.parseInt((percent ?? hex) as string, 16) : Number(decimal);
+  if (code === 0x09 || code === 0x0a || code === 0x0d) return "";
   return code >= 0x20 && code < 0x7f ? String.fromCharCode(code) : undefined;
 }
 

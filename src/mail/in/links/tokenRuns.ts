@@ -1,15 +1,20 @@
 import { readingsOf } from "./readings.ts";
 
-/** Characters that may be the token of an approval link, and where they stand in a text, however they are written there. */
+/** Characters that may be the token of an approval link, or of one that stops such mail (with a dot), and where they stand in a text, however they are written there. */
 export type TokenRun = { run: string; start: number; end: number };
 
 /** 32 random bytes in base64url. */
 const tokenLength = 43;
+/** What a link that stops the service's mail has, with a dot in it: whom it is about, and a mark. */
+const stop = "(?<=/stop/)[\\w-]{20,1000}\\.[\\w-]{32}";
 /** Nothing of base64url stands around it; or it stands where a link has its token, whatever follows. */
-const runs = new RegExp(`(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/[al]/)[\\w-]{${tokenLength}}`, "g");
+const runs = new RegExp(`${stop}|(?<![\\w-])[\\w-]{${tokenLength}}(?![\\w-])|(?<=/[al]/)[\\w-]{${tokenLength}}`, "g");
 
 /** An address as one gateway writes it: `_` for a slash, `-XX` for what others write `%XX`. */
 const dashed = /urldefense\.proofpoint\.com\/v2\/url\?u=([\w.=-]+)/gi;
+
+/** A whole address, from its `http` on, in base64 or as hexadecimal digits: other gateways put it so behind theirs. */
+const wrapped = /aHR0c[\w+/-]{20,4000}|68747470[\da-fA-F]{80,4000}/g;
 
 /** Every run in a text, in all readings of it, each at each of its places once. */
 export function tokenRuns(text: string): TokenRun[] {
@@ -29,6 +34,10 @@ export function tokenRuns(text: string): TokenRun[] {
       const place = reading.origin(index, index + whole.length);
       for (const [run] of undashed(address as string).matchAll(runs)) note({ run, ...place });
     }
+    for (const { 0: whole, index } of reading.text.matchAll(wrapped)) {
+      const place = reading.origin(index, index + whole.length);
+      for (const [run] of unwrapped(whole).matchAll(runs)) note({ run, ...place });
+    }
   }
   return found;
 }
@@ -37,6 +46,9 @@ const undashed = (address: string): string =>
   address
     .replaceAll("_", "/")
     .replace(/-([0-7][0-9a-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+
+const unwrapped = (address: string): string =>
+  Buffer.from(address, address.startsWith("6") ? "hex" : "base64").toString("latin1");
 
 /** Three numbers a place: its start and end in a text, and the index of its run in a list. */
 export type Places = readonly number[];
