@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { domainToASCII } from "node:url";
+import { domainToASCII, domainToUnicode } from "node:url";
 import { parse } from "tldts";
 
 /** With the suffixes of hosting services, whose customers are strangers to each other. */
@@ -9,7 +9,17 @@ const suffixes = { allowPrivateDomains: true } as const;
 export const registrableDomain = (name: string): string | null => parse(name, suffixes).domain;
 
 /** Lower case, in ASCII (punycode), without the dot at the end; "" if it is not a domain name. */
-export const asciiName = (name: string): string => domainToASCII(name.replace(/\.$/, "")).toLowerCase();
+export function asciiName(name: string): string {
+  const ascii = domainToASCII(name.replace(/\.$/, "")).toLowerCase();
+  return hasBrokenPunycode(ascii) ? "" : ascii;
+}
+
+/** Newer versions of Node let a label pass that stands for no letters (`xn--a`), and leave it as it is. */
+const hasBrokenPunycode = (ascii: string): boolean =>
+  ascii.includes("xn--") &&
+  domainToUnicode(ascii)
+    .split(".")
+    .some((part) => part.startsWith("xn--"));
 
 /** The part behind the last @, as asciiName has it. */
 export const domainOfAddress = (address: string): string => asciiName(address.slice(address.lastIndexOf("@") + 1));
