@@ -4,6 +4,7 @@ import type { Timer } from "#src/processes/process.ts";
 import { tellApprovers } from "#src/processes/tellApprovers.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { fire, tell } from "#test/support/processContext.ts";
+import { failingProvider } from "./failingProvider.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const channel = (to: string) => ({ type: "email" as const, config: { to } });
@@ -20,18 +21,7 @@ const changesOf = async (...steps: Partial<IdentitySettings>[]) => {
 function rule(world: Awaited<ReturnType<typeof createSendWorld>>, failures = 0) {
   const sent: OutgoingMail[] = [];
   const timers: Timer[] = [];
-  const process = tellApprovers(world.node, {
-    name: "outbox",
-    connect: async () => ({
-      async handOver(mail) {
-        if (failures-- > 0) return { kind: "not_handed_over", message: "busy" };
-        sent.push(mail);
-        return { kind: "accepted", response: "250 ok" };
-      },
-      discard() {},
-    }),
-    close: async () => {},
-  });
+  const process = tellApprovers(world.node, failingProvider(sent, failures));
   return {
     sent,
     timers,

@@ -5,6 +5,7 @@ import { tellOutcomes } from "#src/processes/tellOutcomes.ts";
 import type { Actor } from "#streams/event.ts";
 import { asked, queued, sent as sentExample } from "#test/support/examples/drafts.ts";
 import { fire, tell } from "#test/support/processContext.ts";
+import { failingProvider } from "./failingProvider.ts";
 import { cause, createSendWorld, identityId } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
@@ -24,18 +25,7 @@ async function world({ failures = 0, slots = ["primary", "secondary"] as ("prima
   await made.node.identities.handle(identityId, { type: "UpdateIdentity", changes, mayLoosen: true }, cause);
   const draftId = await made.submit();
   const sent: OutgoingMail[] = [];
-  const process = tellOutcomes(made.node, {
-    name: "outbox",
-    connect: async () => ({
-      async handOver(mail) {
-        if (failures-- > 0) return { kind: "not_handed_over", message: "busy" };
-        sent.push(mail);
-        return { kind: "accepted", response: "250 ok" };
-      },
-      discard() {},
-    }),
-    close: async () => {},
-  });
+  const process = tellOutcomes(made.node, failingProvider(sent, failures));
   const timers: Timer[] = [];
   let position = made.log.all.length;
   const handle = (command: Parameters<typeof made.node.drafts.handle>[1], actor = cause.actor) =>

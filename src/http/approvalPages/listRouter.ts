@@ -1,8 +1,9 @@
 import express, { type Request, type Response, type Router } from "express";
 import type { ApprovalLists } from "#src/channels/approvalList.ts";
+import { answerPage as answer } from "../framework/linkPages.ts";
 import { listPage } from "./listPage.ts";
 import * as pages from "./outcomePages.ts";
-import { type ApprovalPagesOptions, answer, answerUnknown, failed } from "./router.ts";
+import { type ApprovalPagesOptions, answerUnknown, failed } from "./router.ts";
 
 type Options = ApprovalLists & Pick<ApprovalPagesOptions, "clock" | "countUnknown" | "onError">;
 

@@ -2,9 +2,8 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import type { ApprovalDecisions, Decision, DecisionResult, LinkedApproval } from "#src/channels/approvalView.ts";
 import type { Clock } from "#src/clock.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { pageHeaders } from "#src/html/page.ts";
-import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
+import { answerPage as answer, answerUnknownLink, callerOf } from "../framework/linkPages.ts";
 import { attachmentDownload } from "./attachmentDownload.ts";
 import { isToken, maxFormBytes, readForm } from "./form.ts";
 import { checkNonce, issueNonce } from "./nonce.ts";
@@ -108,20 +107,11 @@ async function find({ find }: ApprovalPagesOptions, request: Request): Promise<L
   return isToken(token) ? find(token) : undefined;
 }
 
-/** Only what does not exist is counted: a good link is shown whatever others try from the same address. */
-export async function answerUnknown(
-  options: Pick<ApprovalPagesOptions, "countUnknown">,
+export const answerUnknown = (
+  { countUnknown }: Pick<ApprovalPagesOptions, "countUnknown">,
   request: Request,
   response: Response,
-): Promise<void> {
-  try {
-    await options.countUnknown?.(request);
-  } catch (error) {
-    if (!(error instanceof Rejected) || error.code !== "rate_limited") throw error;
-    return answer(response.setHeader("Retry-After", String(error.details.retryAfter)), 429, pages.tooManyPage());
-  }
-  answer(response, 404, pages.unknownPage());
-}
+): Promise<void> => answerUnknownLink(request, response, { countUnknown, pages });
 
 const tokenOf = (request: Request): string => String(request.params.token);
 
@@ -177,20 +167,6 @@ function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedAp
   }
 }
 
-/** Who pressed, as far as HTTP knows. */
-function callerOf(request: Request): {
-  ip: string | undefined;
-  userAgent: string | undefined;
-  requestId: string | undefined;
-} {
-  const { id } = request as Request & { id?: unknown };
-  return {
-    ip: request.ip,
-    userAgent: request.get("user-agent")?.slice(0, 512),
-    requestId: typeof id === "string" ? id : undefined,
-  };
-}
-
 export const failed = ({ onError }: Pick<ApprovalPagesOptions, "onError">): ErrorRequestHandler =>
   errorHandler(({ error, request, response }) => {
     // A download that stopped in the middle: cut off, so that nobody takes it for the whole file.
@@ -213,7 +189,3 @@ export const failed = ({ onError }: Pick<ApprovalPagesOptions, "onError">): Erro
     onError?.(error, request);
     answer(response, 500, pages.brokenPage());
   });
-
-export function answer(response: Response, status: number, page: string): void {
-  response.status(status).set(pageHeaders).send(page);
-}

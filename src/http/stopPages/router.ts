@@ -2,9 +2,8 @@ import express, { type ErrorRequestHandler, type Request, type Response, type Ro
 import type { Clock } from "#src/clock.ts";
 import type { StopLink, StopLinks } from "#src/commands/serviceMail/stops.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import { pageHeaders } from "#src/html/page.ts";
-import { Rejected } from "#streams/decider.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
+import { answerPage as answer, answerUnknownLink, callerOf } from "../framework/linkPages.ts";
 import { type Bound, checkNonce, issueNonce } from "../framework/nonce.ts";
 import * as pages from "./pages.ts";
 
@@ -68,22 +67,8 @@ const boundTo = (request: Request, change: pages.Change): Bound => ["stop page",
 
 const tokenOf = (request: Request): string => String(request.params.token);
 
-async function answerUnknown(options: StopPagesOptions, request: Request, response: Response): Promise<void> {
-  try {
-    await options.countUnknown?.(request);
-  } catch (error) {
-    if (!(error instanceof Rejected) || error.code !== "rate_limited") throw error;
-    return answer(response.setHeader("Retry-After", String(error.details.retryAfter)), 429, pages.tooManyPage());
-  }
-  answer(response, 404, pages.unknownPage());
-}
-
-/** Who pressed, as far as HTTP knows. */
-function callerOf(request: Request) {
-  const { id } = request as Request & { id?: unknown };
-  const requestId = typeof id === "string" ? id : undefined;
-  return { ip: request.ip, userAgent: request.get("user-agent")?.slice(0, 512), requestId };
-}
+const answerUnknown = ({ countUnknown }: StopPagesOptions, request: Request, response: Response): Promise<void> =>
+  answerUnknownLink(request, response, { countUnknown, pages });
 
 const failed = ({ onError }: StopPagesOptions): ErrorRequestHandler =>
   errorHandler(({ error, request, response, next }) => {
@@ -99,7 +84,3 @@ const failed = ({ onError }: StopPagesOptions): ErrorRequestHandler =>
     onError?.(error, request);
     answer(response, 500, pages.brokenPage());
   });
-
-function answer(response: Response, status: number, page: string): void {
-  response.status(status).set(pageHeaders).send(page);
-}
