@@ -133,6 +133,9 @@ export type LinkedApproval = ApprovalView & {
 /** Why something approved does not leave now. */
 export type HeldBy = "sending_paused" | "plan_limit_reached" | "identity_disabled";
 
+/** A person in a chat. `name` is what others see of them, by their own choice. */
+export type ChatPerson = { kind: "telegram" | "slack"; id: string; name: string };
+
 export type DecideRequest = {
   token: string;
   decision: Decision;
@@ -140,6 +143,8 @@ export type DecideRequest = {
   reason: string | undefined;
   /** What was typed as the code, without blanks; absent if nothing was. */
   code?: string | undefined;
+  /** Who pressed a chat's button, as the chat names them; absent for a link's page. */
+  by?: ChatPerson | undefined;
   ip: string | undefined;
   userAgent: string | undefined;
   requestId: string | undefined;

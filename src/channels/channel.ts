@@ -1,11 +1,14 @@
+import type { ChatMessage } from "#streams/draft/events.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { ApprovalView, Decision } from "./approvalView.ts";
 
 /** One question to the approvers behind a channel. */
 export type ApprovalRequest = {
-  /** As the identity has it, its secrets sealed. */
+  /** As the identity has it, its secrets opened: never to be stored or logged. An empty secret is one whose key is gone from the ring. */
   channel: ApprovalChannel;
   view: ApprovalView;
+  /** What a chat's buttons carry: the token of each choice, which is what its link carries too. */
+  tokens: Record<Decision, string>;
   /** Where each choice is made; each carries a token of its own. */
   links: Record<Decision, string>;
   /** What the page behind these links asks for, if it does; nothing but this request may say it. */
@@ -19,7 +22,18 @@ export type ApprovalRequest = {
  * `again`: trying later may help. `error` is a sentence that explains why no approver was reached. `inMs`: the request only waits for room in the
  * service's own measure of mail, which there is after so many milliseconds. That is no failed try: it is asked then, however often it has to wait.
  */
-export type Answer = { reached: true } | { reached: false; error: string; again: boolean; inMs?: number };
+export type Answer =
+  | { reached: true; message?: ChatMessage }
+  | { reached: false; error: string; again: boolean; inMs?: number };
+
+/** What became of a question that still stands in a chat with its buttons. */
+export type Conclusion = Pick<ApprovalRequest, "channel" | "workspaceId"> & {
+  message: ChatMessage;
+  /** The conversation's own subject. */
+  threadSubject: string;
+  /** Who decided what and when, or why the buttons no longer count; quotes names by others, not escaped for any markup. */
+  sentence: string;
+};
 
 /** One question about several drafts of a workspace, asked by one link to a page that lists them. */
 export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "origin"> & {
@@ -32,10 +46,14 @@ export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "o
   expiresAt: string;
 };
 
-/** A way to approvers. Asking may happen twice; it never throws. One without `askTogether` is asked about each draft. */
+/**
+ * A way to approvers. Asking may happen twice; it never throws. One without `askTogether` is asked about each draft. `conclude`, where there is one,
+ * takes the buttons off a question and says what became of it; doing so twice changes nothing.
+ */
 export type Channel = {
   ask(request: ApprovalRequest): Promise<Answer>;
   askTogether?(request: BundleRequest): Promise<Answer>;
+  conclude?(conclusion: Conclusion): Promise<Answer>;
 };
 
 /** One for each type an identity can name. */

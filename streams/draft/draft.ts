@@ -1,6 +1,6 @@
 import { Rejected } from "../decider.ts";
 import type { Making } from "./content.ts";
-import type { Asked, LinkClosure, StoredContent } from "./events.ts";
+import type { Asked, ChatMessage, LinkClosure, StoredContent } from "./events.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
@@ -106,6 +106,8 @@ export type Notified = {
   answered: readonly string[];
   /** Notifications that a channel took. */
   reached: readonly string[];
+  /** Where those stand that a chat took, by notification. */
+  messages: Readonly<Record<string, ChatMessage>>;
   /** Notifications that failed for good: not taken, or taken and come back. */
   failed: readonly string[];
   /** Notifications whose links decide nothing any more, in the order of their closing. */

@@ -33,6 +33,9 @@ export type Asked = {
   listSha256?: string;
 };
 
+/** Where a question stands in a chat, as its provider names them: the chat, and its messages in their order. The last one has the buttons. */
+export type ChatMessage = { chat: string; ids: string[] };
+
 /** Why a link decides nothing any more: it was found in inbound mail, or too many wrong codes were typed on its page. */
 export type LinkClosure = "link_leaked" | "wrong_codes";
 
@@ -125,7 +128,8 @@ export type DraftEvent =
   | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>
-  | Event<"ApproversNotified", { notificationId: string }>
+  /** `message`: where the question stands, if in a chat. */
+  | Event<"ApproversNotified", { notificationId: string; message?: ChatMessage }>
   /**
    * `final`: it is not tried again, or it was taken and came back. `waits`: it was not tried, and waits for room in our own measure of mail; absent in
    * older events, which do not tell.

@@ -1,7 +1,7 @@
 import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Draft, requireStatus } from "./draft.ts";
-import type { Asked, Decision, DraftEvent, LinkClosure } from "./events.ts";
+import type { Asked, ChatMessage, Decision, DraftEvent, LinkClosure } from "./events.ts";
 
 export type NotificationCommand =
   /** `throttleSeconds` 0: no throttle. Counted between requests. */
@@ -9,7 +9,7 @@ export type NotificationCommand =
   /** No decision about this version in time. */
   | { type: "EscalateDraft"; version: number; channelType: string }
   | { type: "AskApprovers"; asked: Asked }
-  | { type: "RecordNotified"; notificationId: string }
+  | { type: "RecordNotified"; notificationId: string; message?: ChatMessage | undefined }
   | { type: "RecordNotificationFailed"; notificationId: string; error: string; final: boolean; waits?: boolean }
   /** `messageId`: the inbound message that the link was found in. */
   | { type: "CloseApprovalLink"; notificationId: string; because: LinkClosure; messageId?: string }
@@ -31,8 +31,10 @@ export function decideNotification(command: NotificationCommand, draft: Draft): 
     case "AskApprovers":
       if (draft.status !== "pending" || command.asked.version !== draft.version) return [];
       return [{ type: "ApproversAsked", data: command.asked }];
-    case "RecordNotified":
-      return [{ type: "ApproversNotified", data: { notificationId: command.notificationId } }];
+    case "RecordNotified": {
+      const { notificationId, message } = command;
+      return [{ type: "ApproversNotified", data: { notificationId, ...(message && { message }) } }];
+    }
     case "RecordNotificationFailed": {
       const { notificationId, error, final, waits } = command;
       if (draft.notified.failed.includes(notificationId)) return [];

@@ -24,12 +24,13 @@ export function evolveNotified(notified: Notified, event: NotificationEvent): No
     case "ApproversAsked":
       return { ...notified, open: { ...notified.open, [event.data.notificationId]: event.data } };
     case "ApproversNotified": {
-      const { notificationId } = event.data;
-      const { answered, reached } = notified;
+      const { notificationId, message } = event.data;
+      const { answered, reached, messages } = notified;
       return {
         ...notified,
         answered: [...answered, ...answers(notified, notificationId)],
         reached: [...reached, notificationId],
+        messages: message ? { ...messages, [notificationId]: message } : messages,
       };
     }
     case "NotificationFailed": {

@@ -104,6 +104,21 @@ export function open(
   }
 }
 
+/** A channel with its secrets opened, for the provider behind it alone. */
+export function openedChannel(
+  deps: Pick<Dependencies, "keyRing">,
+  { workspaceId, slot }: { workspaceId: string; slot: "primary" | "secondary" },
+  channel: ApprovalChannel,
+): ApprovalChannel {
+  const stored = slot === "primary" ? "approvalChannel" : "secondaryApprovalChannel";
+  const config = Object.entries(channel.config).map(([field, value]) =>
+    secretFields.includes(field)
+      ? [field, open(deps, value, { workspaceId, field: `${stored}.${field}` })]
+      : [field, value],
+  );
+  return { type: channel.type, config: Object.fromEntries(config) };
+}
+
 /** A channel as the wire shows it: secrets as **** and their last 4 characters. */
 export function maskedChannel(
   deps: Pick<Dependencies, "keyRing">,

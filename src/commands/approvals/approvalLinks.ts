@@ -203,8 +203,7 @@ async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest)
   const requestId = request.requestId ?? deps.ids.uuid();
   return {
     actor: {
-      kind: "email_link",
-      id: asked.channel.address ?? asked.notificationId,
+      ...(request.by ?? { kind: "email_link", id: asked.channel.address ?? asked.notificationId }),
       channel: asked.channel.type,
       ip: request.ip,
       userAgent: request.userAgent,

@@ -5,7 +5,7 @@ import type { Identity } from "#streams/identity/decider.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
-import { isHostedHere } from "./approvalChannels.ts";
+import { isHostedHere, openedChannel } from "./approvalChannels.ts";
 import { hashToken, tokenBytes } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
 import { comesBundled } from "./bundles.ts";
@@ -68,10 +68,12 @@ export async function askApprovers(
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
   if (!recorded.changed || bundled) return finished;
-  const delivered = { draftId, draft, channel, tokens, code, expiresAt, notificationId };
+  const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
+  const delivered = { draftId, draft, channel: opened, tokens, code, expiresAt, notificationId };
   const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
-    await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId }, cause);
+    const { message } = answer;
+    await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId, message }, cause);
     return finished;
   }
   const { inMs } = answer;
@@ -141,6 +143,7 @@ async function ask(
   return channels[channel.type].ask({
     channel,
     view,
+    tokens,
     links: { approve: link("approve"), reject: link("reject") },
     confirmCode: code,
     workspaceId,

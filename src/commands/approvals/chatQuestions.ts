@@ -1,0 +1,36 @@
+import type { Draft } from "#streams/draft/draft.ts";
+import type { ChatMessage } from "#streams/draft/events.ts";
+import type { FoundToken } from "#streams/draft/notification.ts";
+import type { ApprovalChannel } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { openedChannel } from "./approvalChannels.ts";
+import { linked, reaches } from "./approvalTokens.ts";
+import { channelOf } from "./askApprovers.ts";
+
+/** What a chat's button belongs to. */
+export type ChatQuestion = {
+  draftId: string;
+  draft: Draft;
+  asked: FoundToken;
+  /** The channel it was asked through, as the identity has it now, its secrets opened; null if another approver has taken over. */
+  channel: ApprovalChannel | null;
+  /** Where it stands; null if the chat never said. */
+  message: ChatMessage | null;
+};
+
+/** What the token of a button leads to, for whoever checks that the press came from that chat; undefined for a token that was never given out. */
+export async function chatQuestion(deps: Dependencies, token: string): Promise<ChatQuestion | undefined> {
+  const link = await linked(deps, token);
+  if (!link) return undefined;
+  const { draftId, draft, asked } = link;
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  const { slot } = asked.channel;
+  const channel = reaches(identity, asked.channel) ? channelOf(identity, slot) : null;
+  return {
+    draftId,
+    draft,
+    asked,
+    channel: channel && openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel),
+    message: draft.notified.messages[asked.notificationId] ?? null,
+  };
+}
