@@ -113,6 +113,7 @@ export function compose(
     authenticator,
     pictures,
     keyRing,
+    payments: null,
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
     countLostMail: metrics.mailLost,
