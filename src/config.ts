@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { parse } from "dotenv";
 import type { Static } from "typebox";
 import { Value } from "typebox/value";
+import { billingInconsistencies, stripeIn } from "./billingSettings.ts";
 import { isLoopbackHost } from "./http/framework/insiders.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
 import { expectedOf, trustedProxies, valueIn } from "./settingKinds.ts";
@@ -89,7 +90,8 @@ function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: 
     [production && !!given.CRASH_AT, "CRASH_AT is refused in production: remove it."],
     [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: remove it."],
   ];
-  return rules.filter(([broken]) => broken).map(([, sentence]) => sentence);
+  const broken = rules.filter(([broken]) => broken).map(([, sentence]) => sentence);
+  return [...broken, ...billingInconsistencies(given, { production })];
 }
 
 /** Nobody on the way reads what is asked for there. */
@@ -119,6 +121,7 @@ function completed(read: Settings, given: Environment) {
     dataDir,
     databaseOwnerUrl: read.databaseOwnerUrl ?? read.databaseUrl,
     secretsKeys: read.secretsKeys ?? developmentKeys(dataDir),
+    stripe: stripeIn(read),
     spfInclude: read.spfInclude ?? null,
     sandboxDomain,
     approvalsFrom: read.approvalsFrom ?? `approvals@${sandboxDomain ?? new URL(publicUrl).hostname}`,
