@@ -24,8 +24,8 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
     const form = new Map<string, Buffer[]>();
     const add = (name: string | undefined, value: Buffer | undefined): void => {
       if (name === undefined) return;
-      if (!value) return reject(new UnreadableForm("a part declares a character set and cannot be read byte for byte"));
-      form.set(name, [...(form.get(name) ?? []), value]);
+      if (!value) refuse("a part declares a character set and cannot be read byte for byte")();
+      else form.set(name, [...(form.get(name) ?? []), value]);
     };
     try {
       const limits = { fieldNameSize: maxNameBytes, fieldSize: post.length + 1, parts: maxParts, fields: maxParts };

@@ -99,7 +99,10 @@ export function sendGridInbound(options: SendGridInboundOptions): Router {
       return take({ ...post, mail: await readPost(post) });
     });
     if ("quarantined" in taken)
-      tell({ reason: taken.quarantined }, "a post of SendGrid's inbound mail was kept, but nothing could be made of it");
+      tell(
+        { reason: taken.quarantined },
+        "a post of SendGrid's inbound mail was kept, but nothing could be made of it",
+      );
     logger.info({ ...taken, bytes: bytes.length }, "mail received from SendGrid");
     response.status(200).json(taken);
   }
@@ -118,7 +121,8 @@ function notNow(response: Response): void {
 }
 
 const sentenceOf: Record<Doubt, string> = {
-  unsigned: "it is not signed: attach the security policy to the Inbound Parse setting, or unset SENDGRID_INBOUND_PUBLIC_KEY",
+  unsigned:
+    "it is not signed: attach the security policy to the Inbound Parse setting, or unset SENDGRID_INBOUND_PUBLIC_KEY",
   forged: "its signature is not of SENDGRID_INBOUND_PUBLIC_KEY, or the body was changed on the way",
   late: "it was signed more than a day ago or in the future: see whether this machine's clock is right",
 };

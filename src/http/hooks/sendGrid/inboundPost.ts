@@ -45,7 +45,12 @@ function envelopeOf(form: PostedForm): Envelope | { unreadable: string } {
   const field = only(form, "envelope");
   if ("unreadable" in field) return field;
   const { from = "", to } = asObject(field.value);
-  if (!Array.isArray(to) || to.length === 0 || typeof from !== "string" || !to.every((each) => typeof each === "string"))
+  if (
+    !Array.isArray(to) ||
+    to.length === 0 ||
+    typeof from !== "string" ||
+    !to.every((each) => typeof each === "string")
+  )
     return { unreadable: "the post's field envelope names no recipients" };
   if (to.length > maxRecipients) return { unreadable: `the post's envelope has more than ${maxRecipients} recipients` };
   return { from: addressIn(from), to: to.map(addressIn) };
