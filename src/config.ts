@@ -87,6 +87,10 @@ function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: 
       production && !given.MAIL_PROVIDER,
       "MAIL_PROVIDER has to be set in production: choose smtp, or outbox if mail should only be caught.",
     ],
+    [
+      !!given.SENDGRID_INBOUND_PUBLIC_KEY && !given.SENDGRID_INBOUND_SECRET,
+      "SENDGRID_INBOUND_PUBLIC_KEY is set without SENDGRID_INBOUND_SECRET: set both.",
+    ],
     [production && !!given.CRASH_AT, "CRASH_AT is refused in production: remove it."],
     [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: remove it."],
   ];
