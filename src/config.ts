@@ -5,6 +5,7 @@ import type { Static } from "typebox";
 import { Value } from "typebox/value";
 import { billingInconsistencies, stripeIn } from "./billingSettings.ts";
 import { isLoopbackHost } from "./http/framework/insiders.ts";
+import { problemsOfSmtpUrl } from "./mail/out/smtpUrl/smtpUrl.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
 import { expectedOf, trustedProxies, valueIn } from "./settingKinds.ts";
 import { type roles, settings } from "./settings.ts";
@@ -66,7 +67,7 @@ function readSettings(given: Environment, problems: string[]): Settings {
 }
 
 /** What is wrong with the settings together. */
-function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: Environment): string[] {
+function inconsistencies({ nodeEnv, mailProvider, publicUrl, smtpUrl }: Settings, given: Environment): string[] {
   const production = nodeEnv === "production";
   const rules: [broken: boolean, sentence: string][] = [
     [mailProvider === "smtp" && !given.SMTP_URL, "SMTP_URL has to be set with MAIL_PROVIDER=smtp."],
@@ -95,7 +96,8 @@ function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: 
     [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: remove it."],
   ];
   const broken = rules.filter(([broken]) => broken).map(([, sentence]) => sentence);
-  return [...broken, ...billingInconsistencies(given, { production })];
+  const relay = mailProvider === "smtp" && smtpUrl ? problemsOfSmtpUrl(smtpUrl) : [];
+  return [...broken, ...relay, ...billingInconsistencies(given, { production })];
 }
 
 /** Nobody on the way reads what is asked for there. */

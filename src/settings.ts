@@ -113,7 +113,8 @@ export const settings = Type.Object({
   SMTP_URL: Type.Optional(
     Url(["smtp", "smtps"], {
       otherwise: "no relay",
-      description: "The relay that MAIL_PROVIDER=smtp hands mail to, with its user and password.",
+      description:
+        "The relay that MAIL_PROVIDER=smtp hands mail to: host, user and password, and in the query options for TLS, a client certificate or OAuth2 (see 'The URL of the mail relay').",
     }),
   ),
   SMTP_CONNECTIONS: Whole(1, 1_000, {
