@@ -33,14 +33,14 @@ function question({ card, link, allowedUsers }: Asked, left: number): Span[] {
   const people = "Everybody in this chat can decide.";
   const sentences = [
     ...(left > 0 ? [notShown] : []),
-    ...(card.warnings.length > 0 ? [`⚠️ ${card.warnings.length === 1 ? "1 warning" : `${card.warnings.length} warnings`} above.`] : []),
+    ...(card.warnings.length > 0
+      ? [`⚠️ ${card.warnings.length === 1 ? "1 warning" : `${card.warnings.length} warnings`} above.`]
+      : []),
     `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. The buttons work until ${readableTime(card.expiresAt)} and only for this version.`,
     ...(card.escalation ? [card.escalation.sentence] : []),
     allowedUsers === null ? people : "Only the users whom the operator has named can decide.",
   ];
-  const page: Span[] = isTappable(link)
-    ? [{ text: "The whole draft", link }]
-    : [{ text: `The whole draft: ${link}` }];
+  const page: Span[] = isTappable(link) ? [{ text: "The whole draft", link }] : [{ text: `The whole draft: ${link}` }];
   return [
     { text: card.question, style: "bold" },
     { text: `\n${inert(shortLine(card.threadSubject, 200)) || "(no subject)"}\n\n${sentences.join("\n")}\n\n` },
@@ -67,5 +67,7 @@ export const reasonKeyboard = (approve: string, tokens: Record<Decision, string>
 /** Telegram takes no address of a private machine for a button or a link, and refuses a message with such a button. */
 function isTappable(link: string): boolean {
   const { protocol, hostname } = new URL(link);
-  return protocol === "https:" && /\.[a-z]{2,}$/i.test(hostname) && !/\.(localhost|local|internal|test)$/i.test(hostname);
+  return (
+    protocol === "https:" && /\.[a-z]{2,}$/i.test(hostname) && !/\.(localhost|local|internal|test)$/i.test(hostname)
+  );
 }
