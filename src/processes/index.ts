@@ -7,11 +7,13 @@ import { askInBundles } from "./askInBundles.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
+import { createCustomers } from "./createCustomers.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { followSubscriptions } from "./followSubscriptions.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import { setAsideWhilePaused } from "./pausedByOperator.ts";
@@ -81,4 +83,5 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOutcomes(deps, settings.provider),
   tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
+  ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];
