@@ -47,7 +47,7 @@ export async function startService(
     dataDirectory,
   }: { instanceId: string; logger: Logger; alone?: boolean; dataDirectory?: string | undefined },
 ): Promise<Service> {
-  const { deps, database, store, provider } = composition;
+  const { deps, channels, database, store, provider } = composition;
   if (config.startPaused) await startPaused(deps, logger);
   const standing = createStanding({
     ...{ database, store, projections, log: logger },
@@ -90,7 +90,7 @@ export async function startService(
       webhooks.start();
       const queued = { deliveries, onQueued: webhooks.wake };
       const onReduced: Says = (what, sentence) => logger.info(what, sentence);
-      const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, onReduced, ...config });
+      const processes = allProcesses(deps, { provider, channels, instanceId, webhooks: queued, onReduced, ...config });
       processRunner = createProcessRunner({
         ...{ store, database, clock, logger, instanceId, processes, alone },
         projected: (position, options) => deps.projected(position, options),
