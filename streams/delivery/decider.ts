@@ -29,8 +29,15 @@ export type Delivery =
   | (Told & { phase: "started"; started: Started })
   /** `withheld`: the service itself did not let it go. */
   | (Told & { phase: "not_handed_over"; started: Started; message: string; withheld: boolean })
-  /** `code`: empty if evidence says so rather than an answer. */
-  | (Told & { phase: "refused"; started: Started; retryable: boolean; code: string; message: string })
+  /** `code`: empty if evidence says so rather than an answer. `retryAfterSeconds`: 0 where the provider named no time. */
+  | (Told & {
+      phase: "refused";
+      started: Started;
+      retryable: boolean;
+      retryAfterSeconds: number;
+      code: string;
+      message: string;
+    })
   | (Told & { phase: "unknown" | "unconfirmed"; started: Started; message: string });
 
 type Outcome = Extract<
@@ -91,14 +98,15 @@ function endedBy(event: Outcome | Settled) {
     case "DeliveryAccepted":
       return { phase: "accepted", message: event.data.response } as const;
     case "DeliveryRefused": {
-      const { retryable, code, message } = event.data;
-      return { phase: "refused", retryable, code, message } as const;
+      const { retryable, code, message, retryAfterSeconds = 0 } = event.data;
+      return { phase: "refused", retryable, retryAfterSeconds, code, message } as const;
     }
     case "DeliveryUnknown":
       return { phase: "unknown", message: event.data.message } as const;
     case "DeliverySettled": {
       const { outcome, evidence: message } = event.data;
-      if (outcome === "refused") return { phase: outcome, retryable: false, code: "", message } as const;
+      if (outcome === "refused")
+        return { phase: outcome, retryable: false, retryAfterSeconds: 0, code: "", message } as const;
       return { phase: outcome, message };
     }
     default:

@@ -40,7 +40,16 @@ export type DeliveryEvent =
       }
     >
   | Event<"DeliveryAccepted", { response: string; providerId: string | null; rejectedRecipients: string[] }>
-  | Event<"DeliveryRefused", { retryable: boolean; code: string; message: string }>
+  | Event<
+      "DeliveryRefused",
+      {
+        retryable: boolean;
+        code: string;
+        message: string;
+        /** The provider takes it again after so long. Absent where it named no time, and in older events. */
+        retryAfterSeconds?: number;
+      }
+    >
   | Event<"DeliveryUnknown", { message: string }>
   | Event<"DeliveryDelivered", DeliveryReport>
   | Event<"DeliveryBounced", DeliveryReport>
