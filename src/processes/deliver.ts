@@ -56,7 +56,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
         return later(sending, { code: "provider_unavailable", message: delivery.message }, acting);
       case "refused":
         if (delivery.retryable) return later(sending, whyLater(delivery), acting);
-        return fail(sending, { code: delivery.code || "provider_refused", message: delivery.message }, acting.cause);
+        return fail(sending, refusalOf(delivery), acting.cause);
       case "accepted":
         await endAccepted(deps, { draftId, attemptId, delivery }, acting.cause);
         return undefined;
@@ -131,6 +131,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     if (draft.attemptId !== attemptId) return undefined;
     if (draft.status === "sending") return advance(draftId, context);
     if (delivery.phase === "accepted") await endAccepted(deps, { draftId, attemptId, delivery }, cause);
+    if (delivery.phase === "refused") await endFailed(deps, { draftId, attemptId, ...refusalOf(delivery) }, cause);
     return undefined;
   }
 
@@ -203,6 +204,11 @@ const whyLater = ({ code, message, retryAfterSeconds }: Delivery & { phase: "ref
   code: code === "provider_credentials" ? code : "provider_unavailable",
   message,
   waitSeconds: retryAfterSeconds,
+});
+
+const refusalOf = ({ code, message }: Delivery & { phase: "refused" }): Failure => ({
+  code: code || "provider_refused",
+  message,
 });
 
 const unconfirmed: Failure = { code: "unconfirmed", message: "it is unknown whether the provider took it" };

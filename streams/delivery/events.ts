@@ -51,9 +51,18 @@ export type DeliveryEvent =
       }
     >
   | Event<"DeliveryUnknown", { message: string }>
+  /** The provider says that it has the mail. Recorded only where its answer had not told that yet. */
+  | Event<"DeliveryProcessed", DeliveryReport>
   | Event<"DeliveryDelivered", DeliveryReport>
+  /** The provider will not deliver it. `wholeMail`: it had one recipient, so nobody gets it. */
+  | Event<"DeliveryDropped", DeliveryReport & { wholeMail: boolean }>
   | Event<"DeliveryBounced", DeliveryReport>
   | Event<"DeliveryComplained", DeliveryReport>
+  /** The mail travels under another Message-ID than ours: that one leads to its thread, too. */
+  | Event<
+      "DeliveryMessageIdLearned",
+      { draftId: string; threadId: string; identityId: string /** With angle brackets. */; rfcMessageId: string }
+    >
   | Event<
       "DeliverySettled",
       {
