@@ -102,6 +102,10 @@ export const MailAddress = (meaning: Meaning<string> = {}) =>
 export const Token = (meaning: Meaning<string> = {}) =>
   Checked("16 or more printable characters without blanks", (text) => /^[\x21-\x7e]{16,}$/.test(text), meaning);
 
+/** A secret that somebody else made. */
+export const Secret = (meaning: Meaning<string> = {}) =>
+  Checked("printable characters without blanks", (text) => /^[\x21-\x7e]+$/.test(text), meaning);
+
 const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
 
 /** How many proxies, or a list of networks. */
