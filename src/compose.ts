@@ -35,6 +35,7 @@ import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
+import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
@@ -129,7 +130,7 @@ export function compose(
     authenticator,
     pictures,
     keyRing,
-    payments: null,
+    payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
     countLostMail: metrics.mailLost,
