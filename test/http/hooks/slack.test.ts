@@ -306,7 +306,9 @@ describe("an approver in Slack", function () {
     const { draftId } = await asked(byWebhook());
     await until(async () => (await draftOf(draftId)).notification_status.state === "failed");
     const { error } = (await draftOf(draftId)).notification_status;
-    expect(error).to.equal("no approver was notified in Slack: Slack answered no_service (set a new webhook_url)");
+    expect(error).to.equal(
+      "no approver was notified through the slack channel: Slack answered no_service (set a new webhook_url)",
+    );
     slack.answersWith(undefined);
     const unknown = await asked(byBot({ channel: "C0NOWHERE" }));
     await until(async () => (await draftOf(unknown.draftId)).notification_status.state === "failed");
