@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
+import { slackReplies } from "./channels/slack/slackReplies.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { reception } from "./commands/inbound/receiveMail.ts";
@@ -114,6 +115,7 @@ export async function startService(
         settings: settingDescriptions,
         idempotencyHours: config.idempotencyHours,
         metrics: composition.metrics,
+        slack: { signingSecret: config.slackSigningSecret, replies: slackReplies(composition.slack) },
         sendGridInbound: {
           secrets: config.sendgridInboundSecret ?? [],
           publicKey: config.sendgridInboundPublicKey,

@@ -1,8 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
+import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
+import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { postedMail } from "#src/commands/inbound/postedMail.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
@@ -40,6 +42,7 @@ import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
 import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
+import { slackInteractions } from "./hooks/slack/interactions.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
@@ -86,6 +89,8 @@ export type HttpOptions = {
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
+  /** What presses in Slack are proven by, and answered with. */
+  slack: { signingSecret: string | undefined; replies: SlackReplies };
 };
 
 /** Every route of the service, one list a noun. */
@@ -183,6 +188,15 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         clock: deps.clock,
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),
+      }),
+      slackInteractions({
+        ...approvalDecisions(deps, httpDeps.requireReadable),
+        ...options.slack,
+        question: (token) => chatQuestion(deps, token),
+        publicUrl,
+        clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        onError: (error) => logger.error({ err: error }, "a press in Slack could not be answered"),
       }),
       stopPages({
         ...stopLinks(deps),
