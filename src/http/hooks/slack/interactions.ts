@@ -155,6 +155,8 @@ async function decide(
     async after() {
       const view = await options.find(token).catch(() => undefined);
       const sentence = sentenceOf(result, press, view);
+      // The others still need the buttons.
+      if (result.kind === "vote_counted") return options.replies.tell(responseUrl, { sentence });
       await options.replies.conclude(responseUrl, { sentence, threadSubject: view?.threadSubject ?? "" });
     },
   };
