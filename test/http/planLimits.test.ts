@@ -52,7 +52,8 @@ describe("plan limits over HTTP", function () {
       expect(headers.get("plan-status")).to.equal("active");
     }
     await change({ planStatus: "past_due" });
-    expect((await ask(`POST /v1/drafts/${drafts[0]}/send`)).headers.get("plan-status")).to.equal("past_due");
+    const due = await ask(`POST /v1/drafts/${drafts[answers.indexOf(refused[0]!)]}/send`);
+    expect([due.status, due.headers.get("plan-status")]).to.deep.equal([402, "past_due"]);
     await change({ planStatus: "active" });
     const me = async () => (await ask("GET /v1/workspaces/me")).json;
     expect(await me()).to.include({ emails_sent_this_period: 3, current_period_start: null });
