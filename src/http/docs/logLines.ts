@@ -86,6 +86,21 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "billing page failed",
+    todo: "Somebody saw an error page at `/billing`; nothing was changed. `err` says why.",
+  },
+  {
+    level: "error",
+    says: "an event of Stripe's was not recorded, it sends it again",
+    todo: "`err` says why. Stripe sends it again for three days, and subscriptions are read anew once a day: nothing is lost.",
+  },
+  {
+    level: "error",
+    says: "the payment processor cannot be asked, and a request was told so",
+    todo: "Somebody got 502 from checkout or portal. `why` says what Stripe answered: a key or a price that it does not know is a setting of ours (`STRIPE_SECRET_KEY`, `STRIPE_PRICE_…`, `STRIPE_PORTAL_CONFIGURATION`); anything else passes.",
+  },
+  {
+    level: "error",
     says: "approval page failed",
     todo: "As above: the approver saw an error page and can try again.",
   },
