@@ -1,10 +1,14 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
+import type { Channels } from "./channels/channel.ts";
+import { emailChannel } from "./channels/email/emailChannel.ts";
+import { unreachable } from "./channels/unreachable.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
+import { sendNotice } from "./commands/serviceMail/sendNotice.ts";
 import { remakeSnapshots } from "./commands/states/remake.ts";
 import { createStates } from "./commands/states/states.ts";
 import type { Config } from "./config.ts";
@@ -29,6 +33,7 @@ import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
+import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
@@ -54,6 +59,8 @@ export type Composition = {
   metrics: Metrics;
   webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender };
   deps: Dependencies;
+  /** How approvers are reached, by the type of their channel. Shared by processes and hooks. */
+  channels: Channels;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
   startClock(): Promise<void>;
   /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
@@ -63,12 +70,17 @@ export type Composition = {
 
 /**
  * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `readers`:
- * threads that read mail for others too, who close them; by default its own.
+ * threads that read mail for others too, who close them; by default its own. `channels`: what stands in the place of these channels.
  */
 export function compose(
   config: Config,
   urls: DatabaseUrls,
-  { logger, clock: driven, readers: lent }: { logger: Logger; clock?: Clock; readers?: ReaderPool },
+  {
+    logger,
+    clock: driven,
+    readers: lent,
+    channels,
+  }: { logger: Logger; clock?: Clock; readers?: ReaderPool; channels?: Partial<Channels> },
 ): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
@@ -113,6 +125,7 @@ export function compose(
     authenticator,
     pictures,
     keyRing,
+    payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
     countLostMail: metrics.mailLost,
@@ -128,6 +141,7 @@ export function compose(
     metrics,
     webhooks,
     deps,
+    channels: { ...channelsOf(deps, provider), ...channels },
     async startClock() {
       await shared?.start();
     },
@@ -155,6 +169,12 @@ function createProvider(config: Config, database: Database): MailProvider {
     return createSmtpProvider(config.smtpUrl as string, { room: { connections: config.smtpConnections } });
   return createOutboxProvider(database);
 }
+
+const channelsOf = (deps: Dependencies, provider: MailProvider): Channels => ({
+  email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
+  telegram: unreachable("telegram"),
+  slack: unreachable("slack"),
+});
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
   serviceMailPerHour === "off" ? undefined : postgresMeasure(database, limitsOf(serviceMailPerHour));

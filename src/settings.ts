@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
+import { billingSettings } from "./billingSettings.ts";
 import { crashPoints } from "./crashPoints.ts";
 import { mailInSettings, port } from "./mailInSettings.ts";
 import {
@@ -112,7 +113,8 @@ export const settings = Type.Object({
   SMTP_URL: Type.Optional(
     Url(["smtp", "smtps"], {
       otherwise: "no relay",
-      description: "The relay that MAIL_PROVIDER=smtp hands mail to, with its user and password.",
+      description:
+        "The relay that MAIL_PROVIDER=smtp hands mail to: host, user and password, and in the query options for TLS, a client certificate or OAuth2 (see 'The URL of the mail relay').",
     }),
   ),
   SMTP_CONNECTIONS: Whole(1, 1_000, {
@@ -153,6 +155,7 @@ export const settings = Type.Object({
     default: ["hooks.slack.com"],
     description: "The hosts that the webhook of a Slack channel may be on.",
   }),
+  ...billingSettings,
   RATE_LIMIT_READ: rate("reading requests of one API key", 60),
   RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
   RATE_LIMIT_SEND: rate("requests of one API key that send", 10),

@@ -1,4 +1,4 @@
-import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
+import type { ApprovalChannel, IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import type { Projection } from "../projection.ts";
 import { foldRows, underColumns } from "../rows.ts";
 
@@ -45,16 +45,29 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
       return { ...row, ...underColumns(columnOf, event.data.changes) };
     case "IdentitySecretsResealed":
       return { ...row, ...underColumns(columnOf, event.data.channels) };
+    case "IdentityChatMoved":
+      return { ...row, ...movedChannels(row, event.data) };
     case "IdentityDeleted":
       return { ...row, deleted_at: at };
   }
 }
 
+function movedChannels(row: Row, { from, to }: { from: string; to: string }): Partial<Row> {
+  const moved = (channel: ApprovalChannel | null) =>
+    channel?.type === "telegram" && channel.config.chat_id === from
+      ? { ...channel, config: { ...channel.config, chat_id: to } }
+      : channel;
+  return {
+    approval_channel: moved(row.approval_channel as ApprovalChannel | null),
+    secondary_approval_channel: moved(row.secondary_approval_channel as ApprovalChannel | null),
+  };
+}
+
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
-  version: 3,
+  version: 4,
   tables: ["identities"],
-  handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityDeleted"],
+  handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityChatMoved", "IdentityDeleted"],
   project: foldRows<Row, IdentityEvent>({
     table: "identities",
     columns,

@@ -4,6 +4,7 @@ import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { postedMail } from "#src/commands/inbound/postedMail.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
@@ -38,6 +39,7 @@ import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
+import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
@@ -79,6 +81,8 @@ export type HttpOptions = {
   idempotencyHours: number;
   /** Why nothing can be answered from some read models now. */
   obstacleOf: ObstacleOf;
+  /** The way in for mail that SendGrid posts. */
+  sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull">;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
@@ -186,6 +190,10 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         clock: deps.clock,
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "stop page failed"),
+      }),
+      sendGridInbound({
+        ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
+        countUnknown: (request) => strangers.count("bad_link", request),
       }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),

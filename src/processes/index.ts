@@ -1,8 +1,5 @@
 import type { Channels } from "#src/channels/channel.ts";
-import { emailChannel } from "#src/channels/email/emailChannel.ts";
-import { unreachable } from "#src/channels/unreachable.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
@@ -32,6 +29,7 @@ import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
+  channels: Channels;
   provider: MailProvider;
   instanceId: string;
   smtpConnections: number;
@@ -49,13 +47,6 @@ export type ProcessSettings = {
   retentionDaysQuarantined: number | "never";
 };
 
-/** How approvers are reached, by the type of their channel. */
-const channels = (deps: Dependencies, provider: MailProvider): Channels => ({
-  email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
-  telegram: unreachable("telegram"),
-  slack: unreachable("slack"),
-});
-
 /** Every rule of the service. */
 export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] =>
   rulesOf(deps, settings).map(setAsideWhilePaused);
@@ -67,8 +58,8 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   authenticateMail(deps),
   runRules(deps, settings.provider),
   checkDomains(deps, settings.domainCheckSeconds),
-  notifyApprovers(deps, channels(deps, settings.provider)),
-  askInBundles(deps, channels(deps, settings.provider)),
+  notifyApprovers(deps, settings.channels),
+  askInBundles(deps, settings.channels),
   escalateUnanswered(deps),
   escalateUnreached(deps),
   sendApproved(deps),

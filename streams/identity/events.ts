@@ -39,6 +39,8 @@ export type IdentityEvent =
       "IdentitySecretsResealed",
       { channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
     >
+  /** The provider gave a chat another id (`to`): channels that named the old one name it so, and it stays the same chat. */
+  | Event<"IdentityChatMoved", { from: string; to: string }>
   | Event<"IdentityDeleted", { emailAddress: string }>;
 
 export const identityStream = (id: string): string => `identity-${id}`;

@@ -200,11 +200,14 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
   const { draft, asked } = link;
+  const { type, address } = asked.channel;
+  // Who follows the link of a mailbox is that mailbox; of a chat it may be anybody.
+  const linkHolder = (type === "email" ? address : null) ?? asked.notificationId;
   const requestId = request.requestId ?? deps.ids.uuid();
   return {
     actor: {
-      ...(request.by ?? { kind: "email_link", id: asked.channel.address ?? asked.notificationId }),
-      channel: asked.channel.type,
+      ...(request.by ?? { kind: "email_link", id: linkHolder }),
+      channel: type,
       ip: request.ip,
       userAgent: request.userAgent,
       requestId,

@@ -1,5 +1,5 @@
-import type { HeaderFields } from "./headerFields.ts";
-import { messageIdsIn } from "./messageIds.ts";
+import { type HeaderFields, readHeaderFields } from "./headerFields.ts";
+import { messageIdsIn, threadIdsOf } from "./messageIds.ts";
 
 /** How much of a report's body is read, in bytes, and how many Message-IDs are taken from it. */
 const maxReportBytes = 256 * 1024;
@@ -11,6 +11,27 @@ export function reportedIds(fields: HeaderFields): string[] {
   const found = text.matchAll(/^[> \t]{0,20}(?:original-)?message-id:\s{0,20}<([^<>\s]{1,400})>/gim);
   return messageIdsIn([...found].map((match) => `<${match[1]}>`).join("")).slice(0, maxReportedIds);
 }
+
+const ownFields = new Set(["references", "in-reply-to"]);
+/** A blank line, which may be quoted. */
+const betweenBlocks = /\r?\n[> \t]{0,20}(?:\r?\n|$)/;
+
+/**
+ * The ids that the reported mail named as its thread, from the same enclosed header: a mail that got another Message-ID on its way still
+ * says there what it answers. Only of the first mail enclosed: others lie within it.
+ */
+export function reportedReferences(fields: HeaderFields): string[] {
+  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
+  const header = text.split(betweenBlocks).find(isMailHeader);
+  if (header === undefined) return [];
+  const quote = /^[> \t]{0,20}(?=from:)/im.exec(header)?.[0] ?? "";
+  const lines = header.split("\n").map((line) => (line.startsWith(quote) ? line.slice(quote.length) : line));
+  return threadIdsOf(readHeaderFields(Buffer.from(lines.join("\n"), "latin1"), ownFields));
+}
+
+/** The header of a part has no From, and what a bounce tells in its own words names no ids. */
+const isMailHeader = (block: string): boolean =>
+  /^[> \t]{0,20}from:/im.test(block) && /^[> \t]{0,20}(?:message-id|references|in-reply-to):/im.test(block);
 
 /** What a report is about by its content type: a delivery, something else (a receipt, a complaint); undefined: no report. */
 export function reportType(fields: HeaderFields): "delivery" | "other" | undefined {
