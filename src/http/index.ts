@@ -5,6 +5,7 @@ import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { postedMail } from "#src/commands/inbound/postedMail.ts";
+import { sendGridReports } from "#src/commands/sends/providerEvents.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
@@ -39,6 +40,7 @@ import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
+import { sendGridEvents } from "./hooks/sendGrid/events.ts";
 import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
@@ -83,6 +85,8 @@ export type HttpOptions = {
   obstacleOf: ObstacleOf;
   /** The way in for mail that SendGrid posts. */
   sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull">;
+  /** The key that signs what SendGrid tells of mail that went out; without one it cannot tell. */
+  sendGridEventsKey: string | undefined;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
@@ -194,6 +198,12 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       sendGridInbound({
         ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
         countUnknown: (request) => strangers.count("bad_link", request),
+      }),
+      sendGridEvents({
+        record: sendGridReports(deps),
+        publicKey: options.sendGridEventsKey,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        ...{ clock, logger },
       }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
