@@ -119,9 +119,10 @@ export async function startService(
         sendGridInbound: {
           secrets: config.sendgridInboundSecret ?? [],
           publicKey: config.sendgridInboundPublicKey,
-          isExpected: (provider.name as string) === "sendgrid",
+          isExpected: provider.name === "sendgrid",
           isDiskFull: () => diskRoom?.isFull() === true,
         },
+        sendGridEventsKey: config.sendgridEventPublicKey,
         obstacleOf: standing.obstacle,
         parts: {
           read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),

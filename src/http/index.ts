@@ -11,6 +11,7 @@ import { recordProcessorEvent } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { postedMail } from "#src/commands/inbound/postedMail.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
+import { sendGridReports } from "#src/commands/sends/providerEvents.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
@@ -48,6 +49,7 @@ import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
+import { sendGridEvents } from "./hooks/sendGrid/events.ts";
 import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
 import { slackInteractions } from "./hooks/slack/interactions.ts";
 import { stripeHook } from "./hooks/stripe.ts";
@@ -94,6 +96,8 @@ export type HttpOptions = {
   obstacleOf: ObstacleOf;
   /** The way in for mail that SendGrid posts. */
   sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull">;
+  /** The key that signs what SendGrid tells of mail that went out; without one it cannot tell. */
+  sendGridEventsKey: string | undefined;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
@@ -219,6 +223,12 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
       }),
       ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
+      sendGridEvents({
+        record: sendGridReports(deps),
+        publicKey: options.sendGridEventsKey,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        ...{ clock, logger },
+      }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],
