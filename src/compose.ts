@@ -3,8 +3,15 @@ import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
+import { telegramBots } from "./channels/telegram/botApi.ts";
+import { postgresBotRegistry } from "./channels/telegram/postgresBotRegistry.ts";
+import { telegramChannel } from "./channels/telegram/telegramChannel.ts";
+import { webhookBase } from "./channels/telegram/updateMode.ts";
+import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
 import { unreachable } from "./channels/unreachable.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
+import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
+import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
@@ -35,6 +42,7 @@ import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
+import type { Attended } from "./processes/attendTelegramBots.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
@@ -60,6 +68,8 @@ export type Composition = {
   deps: Dependencies;
   /** How approvers are reached, by the type of their channel. Shared by processes and hooks. */
   channels: Channels;
+  /** Telegram's bots: what is known of them, and what is done with what they are told. */
+  telegram: Attended;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
   startClock(): Promise<void>;
   /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
@@ -132,6 +142,7 @@ export function compose(
     countWithheld: metrics.mailWithheld,
     settings: settingsOf(config),
   };
+  const telegram = telegramOf(config, deps, database);
   return {
     database,
     store,
@@ -140,7 +151,8 @@ export function compose(
     metrics,
     webhooks,
     deps,
-    channels: { ...channelsOf(deps, provider), ...channels },
+    channels: { ...channelsOf(deps, provider, telegram.bots), ...channels },
+    telegram,
     async startClock() {
       await shared?.start();
     },
@@ -169,9 +181,21 @@ function createProvider(config: Config, database: Database): MailProvider {
   return createOutboxProvider(database);
 }
 
-const channelsOf = (deps: Dependencies, provider: MailProvider): Channels => ({
+function telegramOf(config: Config, deps: Dependencies, database: Database): Attended {
+  const bots = telegramBots({ apiRoot: config.telegramApiRoot });
+  const registry = postgresBotRegistry(database);
+  return {
+    bots,
+    registry,
+    updates: telegramUpdates(deps, { bots, registry, decisions: approvalDecisions(deps) }),
+    secrets: webhookSecrets(deps.keyRing.deriveKeys("telegram-webhook")),
+    webhookBase: webhookBase(config.telegramMode, config.publicUrl),
+  };
+}
+
+const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Channels => ({
   email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
-  telegram: unreachable("telegram"),
+  telegram: telegramChannel({ bots }),
   slack: unreachable("slack"),
 });
 

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { parse } from "dotenv";
 import type { Static } from "typebox";
 import { Value } from "typebox/value";
+import { canBeCalled } from "./channels/telegram/updateMode.ts";
 import { isLoopbackHost } from "./http/framework/insiders.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
 import { expectedOf, trustedProxies, valueIn } from "./settingKinds.ts";
@@ -65,7 +66,8 @@ function readSettings(given: Environment, problems: string[]): Settings {
 }
 
 /** What is wrong with the settings together. */
-function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: Environment): string[] {
+function inconsistencies(read: Settings, given: Environment): string[] {
+  const { nodeEnv, mailProvider, publicUrl, telegramMode } = read;
   const production = nodeEnv === "production";
   const rules: [broken: boolean, sentence: string][] = [
     [mailProvider === "smtp" && !given.SMTP_URL, "SMTP_URL has to be set with MAIL_PROVIDER=smtp."],
@@ -85,6 +87,11 @@ function inconsistencies({ nodeEnv, mailProvider, publicUrl }: Settings, given: 
     [
       production && !given.MAIL_PROVIDER,
       "MAIL_PROVIDER has to be set in production: choose smtp, or outbox if mail should only be caught.",
+    ],
+    [
+      // A Bot API server of one's own calls other addresses, too.
+      telegramMode === "webhook" && !given.TELEGRAM_API_ROOT && !canBeCalled(publicUrl ?? "http://localhost"),
+      "TELEGRAM_MODE=webhook needs a PUBLIC_URL that begins with https://, at port 443, 80, 88 or 8443: set it, or take polling.",
     ],
     [production && !!given.CRASH_AT, "CRASH_AT is refused in production: remove it."],
     [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: remove it."],

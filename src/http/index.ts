@@ -38,6 +38,7 @@ import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
+import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
@@ -82,6 +83,7 @@ export type HttpOptions = {
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
+  telegram: Pick<TelegramHookOptions, "updates" | "secrets">;
 };
 
 /** Every route of the service, one list a noun. */
@@ -187,6 +189,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "stop page failed"),
       }),
+      telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],

@@ -1,13 +1,6 @@
-import {
-  Api,
-  NetworkError,
-  ParseError,
-  TelegramApiError,
-  TelegramBotError,
-  TimeoutError,
-} from "node-telegram-bot-api";
-import { boundedFetch } from "./boundedFetch.ts";
+import { Api, NetworkError, ParseError, TelegramApiError, TelegramBotError, TimeoutError } from "node-telegram-bot-api";
 import { isBotToken } from "./botToken.ts";
+import { boundedFetch } from "./boundedFetch.ts";
 import type { Keyboard, Styled } from "./styled.ts";
 import { TelegramFailure } from "./telegramFailure.ts";
 
@@ -15,7 +8,13 @@ import { TelegramFailure } from "./telegramFailure.ts";
 export type Placed = { chat: string; id: string };
 
 /** `silently`: nobody's phone makes a sound. `asksReply`: whoever is replied to (`replyTo`) is asked to write. */
-export type Outgoing = Styled & { chat: string; keyboard?: Keyboard; silently?: boolean; asksReply?: string; replyTo?: string };
+export type Outgoing = Styled & {
+  chat: string;
+  keyboard?: Keyboard;
+  silently?: boolean;
+  asksReply?: string;
+  replyTo?: string;
+};
 
 /** One bot. Every call ends within its time and fails with a TelegramFailure, which holds no secret. */
 export type Bot = {
@@ -71,14 +70,22 @@ const bot = (api: Api): Bot => ({
       }),
     );
     const placed = { chat: message?.chat?.id, id: message?.message_id };
-    if (typeof placed.chat !== "number" || typeof placed.id !== "number") throw new TelegramFailure("again", { code: "garbled" });
+    if (typeof placed.chat !== "number" || typeof placed.id !== "number")
+      throw new TelegramFailure("again", { code: "garbled" });
     return { chat: String(placed.chat), id: String(placed.id) };
   },
   async edit({ chat, id }, { text, entities, keyboard = [] }) {
     const reply_markup = { inline_keyboard: keyboard };
     const link_preview_options = { is_disabled: true };
     await call(() =>
-      api.editMessageText({ chat_id: chat, message_id: Number(id), text, entities, reply_markup, link_preview_options }),
+      api.editMessageText({
+        chat_id: chat,
+        message_id: Number(id),
+        text,
+        entities,
+        reply_markup,
+        link_preview_options,
+      }),
     );
   },
   async setKeyboard({ chat, id }, keyboard) {
@@ -91,7 +98,12 @@ const bot = (api: Api): Bot => ({
   },
   async setWebhook({ url, secret }) {
     await call(() =>
-      api.setWebhook({ url, secret_token: secret, allowed_updates: [...wantedUpdates], max_connections: webhookConnections }),
+      api.setWebhook({
+        url,
+        secret_token: secret,
+        allowed_updates: [...wantedUpdates],
+        max_connections: webhookConnections,
+      }),
     );
   },
   async deleteWebhook() {
@@ -140,7 +152,8 @@ function answered({ errorCode, description, retryAfter, migrateToChatId }: Teleg
     const seconds = Number.isFinite(retryAfter) ? Math.max(1, Number(retryAfter)) : 1;
     return new TelegramFailure("again", { code: "too_many", status, retryAfterSeconds: seconds });
   }
-  if (Number.isSafeInteger(migrateToChatId)) return new TelegramFailure("refused", { code: "moved", status, movedTo: String(migrateToChatId) });
+  if (Number.isSafeInteger(migrateToChatId))
+    return new TelegramFailure("refused", { code: "moved", status, movedTo: String(migrateToChatId) });
   const code = known.find(([pattern]) => pattern.test(String(description)))?.[1];
   if (code) return new TelegramFailure("refused", { code, status });
   if (status === 401 || status === 404) return new TelegramFailure("refused", { code: "no_bot", status });

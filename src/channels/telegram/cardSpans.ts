@@ -27,10 +27,17 @@ export function cardSpans(card: ReviewCard): Span[] {
     listed("Removed from its HTML when it was submitted", letter.removed),
     card.rationale === null ? [] : [title("Why the agent wrote it"), quote(card.rationale, limits.rationale)],
     card.answers
-      ? [title("The message it answers"), ...message(card.answers), plain(`\n${inert(card.answers.proof.phrase)}`), ...files(card.answers.attachments)]
+      ? [
+          title("The message it answers"),
+          ...message(card.answers),
+          plain(`\n${inert(card.answers.proof.phrase)}`),
+          ...files(card.answers.attachments),
+        ]
       : [],
   ];
-  return parts.filter((part) => part.length > 0).flatMap((part, index) => (index === 0 ? part : [plain("\n\n"), ...part]));
+  return parts
+    .filter((part) => part.length > 0)
+    .flatMap((part, index) => (index === 0 ? part : [plain("\n\n"), ...part]));
 }
 
 const inert = unlinkedInChat;
@@ -49,7 +56,11 @@ function quote(text: string, max = Number.POSITIVE_INFINITY): Span {
 }
 
 const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: Said): Span[] => [
-  plain(inert(`From ${valueInWords({ name: fromName, text: fromEmail, mark: null })}\n${subject}\n${readableTime(receivedAt)}\n`)),
+  plain(
+    inert(
+      `From ${valueInWords({ name: fromName, text: fromEmail, mark: null })}\n${subject}\n${readableTime(receivedAt)}\n`,
+    ),
+  ),
   quote(text, limits.message),
   ...foldedNote(folded),
 ];

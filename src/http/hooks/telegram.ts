@@ -1,0 +1,49 @@
+import express, { type Request, type Response, type Router } from "express";
+import { readUpdate } from "#src/channels/telegram/updates.ts";
+import type { WebhookSecrets } from "#src/channels/telegram/webhookSecret.ts";
+import type { TelegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
+import { Rejected } from "#streams/decider.ts";
+import { rawBody } from "./rawBody.ts";
+
+export type TelegramHookOptions = {
+  updates: TelegramUpdates;
+  secrets: WebhookSecrets;
+  /** Counts a call that did not show its bot's secret; throws Rejected rate_limited when its sender has tried too many. */
+  countForged(request: Request): Promise<void>;
+};
+
+/** An update has at most two messages of 4,096 characters and their buttons. */
+const maxBytes = 256 * 1024;
+
+/**
+ * Where Telegram tells a bot what happened, by a POST that shows the bot's secret. It is answered 200 once what it asks for is done, so that it
+ * comes again where that failed; a bot that nobody uses, and what is no update of ours, is answered 200 too: repeating it would change nothing.
+ */
+export function telegramHook({ updates, secrets, countForged }: TelegramHookOptions): Router {
+  const router = express.Router();
+  router.post(
+    "/hooks/telegram/:bot",
+    async (request, _, next) => {
+      const { bot } = request.params as { bot: string };
+      if (!/^\d{1,20}$/.test(bot)) return next("route");
+      if (secrets.isGenuine(bot, request.get("X-Telegram-Bot-Api-Secret-Token"))) return next();
+      await countForged(request);
+      throw new Rejected("unauthorized", "this call does not show the bot's secret");
+    },
+    rawBody(maxBytes),
+    async (request: Request<{ bot: string }>, response: Response) => {
+      const update = readUpdate(parsed(request.body));
+      if (update) await updates.take(request.params.bot, update);
+      response.status(200).end();
+    },
+  );
+  return router;
+}
+
+function parsed(body: unknown): unknown {
+  try {
+    return JSON.parse(Buffer.isBuffer(body) ? body.toString() : "");
+  } catch {
+    return undefined;
+  }
+}
