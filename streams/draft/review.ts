@@ -59,7 +59,8 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
         ]
       );
     case "RejectDraft":
-      requireStatus(draft, "rejected", "pending", "approved", "stale");
+      // The first press decides. A key may also take back what was approved.
+      requireStatus(draft, "rejected", ...rejectableFrom(command));
       requireShown(command.ifVersion, null, draft);
       requireOpenLink(draft, command.tokenSha256);
       return (
@@ -90,6 +91,9 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       return unreachable(command);
   }
 }
+
+const rejectableFrom = ({ tokenSha256 }: Press): Draft["status"][] =>
+  tokenSha256 === null ? ["pending", "approved", "stale"] : ["pending"];
 
 const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
 
