@@ -3,12 +3,13 @@ import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
+import { createSlackApi, type SlackApi } from "./channels/slack/slackApi.ts";
+import { slackChannel } from "./channels/slack/slackChannel.ts";
 import { telegramBots } from "./channels/telegram/botApi.ts";
 import { postgresBotRegistry } from "./channels/telegram/postgresBotRegistry.ts";
 import { telegramChannel } from "./channels/telegram/telegramChannel.ts";
 import { webhookBase } from "./channels/telegram/updateMode.ts";
 import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
-import { unreachable } from "./channels/unreachable.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
 import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
@@ -40,6 +41,7 @@ import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
+import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import type { Attended } from "./processes/attendTelegramBots.ts";
@@ -70,6 +72,8 @@ export type Composition = {
   channels: Channels;
   /** Telegram's bots: what is known of them, and what is done with what they are told. */
   telegram: Attended;
+  /** Requests to Slack, for whom answers are given to. */
+  slack: SlackApi;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
   startClock(): Promise<void>;
   /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
@@ -117,6 +121,7 @@ export function compose(
     sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
+  const slack = createSlackApi({ ...config, resolver });
   const ids = systemIds;
   const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
   const states = createStates({ store, snapshots });
@@ -134,7 +139,7 @@ export function compose(
     authenticator,
     pictures,
     keyRing,
-    payments: null,
+    payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
     countLostMail: metrics.mailLost,
@@ -151,7 +156,12 @@ export function compose(
     metrics,
     webhooks,
     deps,
-    channels: { ...channelsOf(deps, provider, telegram.bots), ...channels },
+    channels: {
+      ...channelsOf(deps, provider, telegram.bots),
+      slack: slackChannel({ api: slack, signingSecret: config.slackSigningSecret }),
+      ...channels,
+    },
+    slack,
     telegram,
     async startClock() {
       await shared?.start();
@@ -161,7 +171,7 @@ export function compose(
       shared?.stop();
       waitFor.close();
       await Promise.all([provider.close(), lent ? undefined : readers.close()]);
-      await Promise.all([webhooks.sender.close(), pictures.close()]);
+      await Promise.all([webhooks.sender.close(), pictures.close(), slack.close()]);
       await states.close();
       await store.close();
       await database.close();
@@ -193,10 +203,9 @@ function telegramOf(config: Config, deps: Dependencies, database: Database): Att
   };
 }
 
-const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Channels => ({
+const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Omit<Channels, "slack"> => ({
   email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
   telegram: telegramChannel({ bots }),
-  slack: unreachable("slack"),
 });
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>

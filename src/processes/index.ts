@@ -8,11 +8,13 @@ import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
+import { createCustomers } from "./createCustomers.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { followSubscriptions } from "./followSubscriptions.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import { setAsideWhilePaused } from "./pausedByOperator.ts";
@@ -84,4 +86,5 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   tellOutcomes(deps, settings.provider),
   tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
+  ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];

@@ -7,7 +7,11 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 import { cause } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
-const slack = { type: "slack" as const, config: { webhook_url: "https://hooks.slack.com/services/T/B/x" } };
+/** It has what could be no token, so that nobody is asked for it. */
+const slack = {
+  type: "slack" as const,
+  config: { webhook_url: "https://hooks.slack.com/services/T/B/x", bot_token: "no token", channel: "C1" },
+};
 /** At once, which the wire does not take. */
 const soon = 0;
 

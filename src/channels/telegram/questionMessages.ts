@@ -40,6 +40,7 @@ function question({ card, link, allowedUsers }: Asked, left: number): Span[] {
       ? [`⚠️ ${card.warnings.length === 1 ? "1 warning" : `${card.warnings.length} warnings`} above.`]
       : []),
     `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. The buttons work until ${readableTime(card.expiresAt)} and only for this version.`,
+    ...(card.approvals === null ? [] : [inert(card.approvals)]),
     ...(card.escalation ? [card.escalation.sentence] : []),
     allowedUsers === null ? people : "Only the users whom the operator has named can decide.",
   ];

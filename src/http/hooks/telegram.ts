@@ -3,6 +3,7 @@ import { readUpdate } from "#src/channels/telegram/updates.ts";
 import type { WebhookSecrets } from "#src/channels/telegram/webhookSecret.ts";
 import type { TelegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
 import { Rejected } from "#streams/decider.ts";
+import { errorHandler } from "../framework/errorHandler.ts";
 import { rawBody } from "./rawBody.ts";
 
 export type TelegramHookOptions = {
@@ -21,8 +22,9 @@ const maxBytes = 256 * 1024;
  */
 export function telegramHook({ updates, secrets, countForged }: TelegramHookOptions): Router {
   const router = express.Router();
+  const path = "/hooks/telegram/:bot";
   router.post(
-    "/hooks/telegram/:bot",
+    path,
     async (request, _, next) => {
       const { bot } = request.params as { bot: string };
       if (!/^\d{1,20}$/.test(bot)) return next("route");
@@ -36,6 +38,15 @@ export function telegramHook({ updates, secrets, countForged }: TelegramHookOpti
       if (update) await updates.take(request.params.bot, update);
       response.status(200).end();
     },
+  );
+  router.use(
+    path,
+    errorHandler(({ error, response, next }) => {
+      const { status } = error as { status?: unknown };
+      if (response.headersSent || typeof status !== "number" || status < 400 || status >= 500) return next(error);
+      // It could not be read: too large, or compressed.
+      response.status(status).end();
+    }),
   );
   return router;
 }

@@ -40,6 +40,11 @@ export function wordsOf(result: DecisionResult, { by, at, reason }: Press): Said
           : "The agent can send it now.";
       return { toast: `Approved. ${then}`, sentence: `✅ Approved by ${who(by)}, ${readableTime(at)}. ${then}` };
     }
+    case "vote_counted": {
+      const { again, approvals } = result;
+      const sentence = `${again ? "You have approved it before." : "Your approval counts."} ${approvals.given.length} of ${approvals.required} are given.`;
+      return { toast: sentence, sentence: null };
+    }
     case "rejected":
       return {
         toast: "Rejected. It will not be sent.",
