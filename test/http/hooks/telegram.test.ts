@@ -6,7 +6,7 @@ import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { telegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { botToken, type Person, type Shown, startTelegram, type Telegram } from "#test/support/telegram/emulator.ts";
-import { refused } from "#test/support/telegram/front.ts";
+import { type Answer, refused } from "#test/support/telegram/front.ts";
 import { freePort } from "../../../scripts/support/freePort.ts";
 
 const token = botToken(100_001);
@@ -230,7 +230,11 @@ describe("approvers in Telegram", function () {
         body: typeof update === "string" ? update : JSON.stringify(update),
       });
     const secretOf = (bot: string) => ({ "X-Telegram-Bot-Api-Secret-Token": telegram.webhooks[bot]!.secret_token! });
-    const pressOf = (draft: { chat: string; question: Shown }, label: RegExp, id: number, user = 42) => ({
+    const pressOf = (
+      draft: { chat: string; question: Shown },
+      label: RegExp,
+      { id, user = 42 }: { id: number; user?: number },
+    ) => ({
       update_id: id,
       callback_query: {
         id: String(id),
@@ -243,7 +247,7 @@ describe("approvers in Telegram", function () {
     it("takes no call that does not show the secret of its own bot", async () => {
       await asked({ bot_token: otherToken });
       const draft = await asked();
-      const update = pressOf(draft, /Approve/, 1);
+      const update = pressOf(draft, /Approve/, { id: 1 });
       await until(async () => telegram.webhooks[token] !== undefined && telegram.webhooks[otherToken] !== undefined);
       expect(secretOf(token)["X-Telegram-Bot-Api-Secret-Token"]).to.match(/^[\w-]{43}$/);
       const forged = [{}, secretOf(otherToken), { "X-Telegram-Bot-Api-Secret-Token": "x".repeat(43) }];
@@ -270,7 +274,7 @@ describe("approvers in Telegram", function () {
 
     it("takes the same update as often as it comes: one decision, one mail", async () => {
       const draft = await asked({ text: "Only once, please." });
-      const update = pressOf(draft, /Approve/, 2);
+      const update = pressOf(draft, /Approve/, { id: 2 });
       const answers = await Promise.all([1, 2, 3, 4, 5].map(() => call("100001", update, secretOf(token))));
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200]);
       await until(async () => (await draftOf(draft.draftId)).status === "sent");
@@ -283,10 +287,10 @@ describe("approvers in Telegram", function () {
 
     it("lets one of two win who tap at once", async () => {
       const draft = await asked();
-      const reject = { ...pressOf(draft, /Reject/, 4, 43) };
+      const reject = { ...pressOf(draft, /Reject/, { id: 4, user: 43 }) };
       reject.callback_query.data = reject.callback_query.data.replace("r:", "n:");
       await Promise.all(
-        [pressOf(draft, /Approve/, 3), reject].map((update) => call("100001", update, secretOf(token))),
+        [pressOf(draft, /Approve/, { id: 3 }), reject].map((update) => call("100001", update, secretOf(token))),
       );
       await until(async () => ["sent", "rejected"].includes((await draftOf(draft.draftId)).status));
       const types = (await historyOf(draft.draftId)).map(({ type }) => type);
@@ -333,6 +337,88 @@ describe("approvers in Telegram", function () {
       await until(async () => (await draftOf(json.id)).notification_status.state === "sent");
       await press({ chat: to, question }, /Approve/);
       await until(async () => (await draftOf(json.id)).status === "sent");
+    });
+  });
+
+  describe("and their bots", () => {
+    const own = botToken(100_010);
+    const told = (method: string) => telegram.calls.filter((call) => call.token === own && call.method === method);
+
+    it("are registered once, whoever shares them, and lose their webhook with the last identity that names them", async () => {
+      const named = () =>
+        service.identity(workspace.id, { approvalChannel: channelOf({ bot_token: own, chat_id: "5" }) });
+      const first = await named();
+      await until(async () => told("setWebhook").length === 1);
+      const second = await named();
+      const { url, secret_token = "", allowed_updates = "[]" } = told("setWebhook")[0]!.params;
+      expect(url).to.equal(`${service.deps.settings.publicUrl}/hooks/telegram/100010`);
+      expect(secret_token)
+        .to.match(/^[\w-]{43}$/)
+        .and.not.equal(telegram.webhooks[token]?.secret_token);
+      expect(JSON.parse(allowed_updates)).to.have.members(["callback_query", "message"]);
+      const uses = async () => (await postgresBotRegistry(service.database).find("100010"))?.uses.length;
+      await until(async () => (await uses()) === 2);
+      await workspace.ask(`DELETE /v1/identities/${first.id}`);
+      await until(async () => (await uses()) === 1);
+      service.clock.advance(61_000);
+      expect(told("deleteWebhook")).to.have.length(0);
+      const approval_channel = { type: "email", config: { to: "ann@approvers.example" } };
+      await workspace.ask(`PATCH /v1/identities/${second.id}`, { json: { approval_channel } });
+      await until(async () => (await postgresBotRegistry(service.database).find("100010")) === undefined);
+      expect([told("setWebhook").length, told("deleteWebhook").length]).to.deep.equal([1, 1]);
+    });
+
+    it("that are blocked, or whose token is revoked, show on the draft at once; what may pass is tried again", async () => {
+      const pending = async (chat: string) => {
+        const identity = await service.identity(workspace.id, {
+          approvalChannel: channelOf({ bot_token: own, chat_id: chat }),
+        });
+        await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
+        const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+        const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+        const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+        return (await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Soon." } })).json.id;
+      };
+      const statusOf = async (id: string) => (await draftOf(id)).notification_status;
+      const down: Answer[] = [{ status: 502, body: "<html>Bad Gateway</html>" }];
+      const stop = telegram.answers(({ method, params }) => {
+        if (method !== "sendMessage") return undefined;
+        if (params.chat_id === "601") return refused(403, "Forbidden: bot was blocked by the user");
+        return params.chat_id === "602" ? down.shift() : undefined;
+      });
+      const blocked = await pending("601");
+      await until(async () => (await statusOf(blocked)).state === "failed");
+      expect((await statusOf(blocked)).error)
+        .to.contain("blocked")
+        .and.not.contain("Forbidden");
+      const later = await pending("602");
+      await until(async () => (await statusOf(later)).state === "retrying");
+      await until(async () => {
+        service.clock.advance(1_000);
+        return (await statusOf(later)).state === "sent";
+      });
+      stop();
+    });
+  });
+
+  describe("after all this", () => {
+    it("leave no secret of theirs in the log, in events, in what is answered or measured", async () => {
+      const secrets = [token, otherToken, ...Object.values(telegram.webhooks).map(({ secret_token }) => secret_token!)];
+      const { rows } = await service.database.reads.ofAll.query("select data::text, metadata::text from es.events");
+      const answers = await Promise.all(
+        ["/v1/identities?limit=100", "/v1/drafts?limit=100", "/v1/events?limit=100"].map((path) =>
+          workspace.ask(`GET ${path}`),
+        ),
+      );
+      const metrics = await (await fetch(`${service.url}/metrics`)).text();
+      const everything = [JSON.stringify(rows), logged.join(""), metrics, ...answers.map(({ text }) => text)].join(
+        "\n",
+      );
+      expect(everything.length).to.be.above(100_000);
+      expect(secrets.filter((secret) => secret && everything.includes(secret))).to.deep.equal([]);
+      const tokens = telegram.calls.flatMap(({ params }) => [...JSON.stringify(params).matchAll(/[ar]:([\w-]{43})/g)]);
+      expect(tokens.length).to.be.above(10);
+      expect(tokens.filter(([, each]) => everything.includes(each as string))).to.deep.equal([]);
     });
   });
 });
