@@ -5,8 +5,14 @@ import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
 import { createSlackApi, type SlackApi } from "./channels/slack/slackApi.ts";
 import { slackChannel } from "./channels/slack/slackChannel.ts";
-import { unreachable } from "./channels/unreachable.ts";
+import { telegramBots } from "./channels/telegram/botApi.ts";
+import { postgresBotRegistry } from "./channels/telegram/postgresBotRegistry.ts";
+import { telegramChannel } from "./channels/telegram/telegramChannel.ts";
+import { webhookBase } from "./channels/telegram/updateMode.ts";
+import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
+import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
+import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
@@ -39,6 +45,7 @@ import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
+import type { Attended } from "./processes/attendTelegramBots.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
@@ -64,6 +71,8 @@ export type Composition = {
   deps: Dependencies;
   /** How approvers are reached, by the type of their channel. Shared by processes and hooks. */
   channels: Channels;
+  /** Telegram's bots: what is known of them, and what is done with what they are told. */
+  telegram: Attended;
   /** Requests to Slack, for whom answers are given to. */
   slack: SlackApi;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
@@ -139,6 +148,7 @@ export function compose(
     countWithheld: metrics.mailWithheld,
     settings: settingsOf(config),
   };
+  const telegram = telegramOf(config, deps, database);
   return {
     database,
     store,
@@ -148,11 +158,12 @@ export function compose(
     webhooks,
     deps,
     channels: {
-      ...channelsOf(deps, provider),
+      ...channelsOf(deps, provider, telegram.bots),
       slack: slackChannel({ api: slack, signingSecret: config.slackSigningSecret }),
       ...channels,
     },
     slack,
+    telegram,
     async startClock() {
       await shared?.start();
     },
@@ -187,9 +198,21 @@ function createProvider(config: Config, database: Database): MailProvider {
   return createOutboxProvider(database);
 }
 
-const channelsOf = (deps: Dependencies, provider: MailProvider): Omit<Channels, "slack"> => ({
+function telegramOf(config: Config, deps: Dependencies, database: Database): Attended {
+  const bots = telegramBots({ apiRoot: config.telegramApiRoot });
+  const registry = postgresBotRegistry(database);
+  return {
+    bots,
+    registry,
+    updates: telegramUpdates(deps, { bots, registry, decisions: approvalDecisions(deps) }),
+    secrets: webhookSecrets(deps.keyRing.deriveKeys("telegram-webhook")),
+    webhookBase: webhookBase(config.telegramMode, config.publicUrl),
+  };
+}
+
+const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Omit<Channels, "slack"> => ({
   email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
-  telegram: unreachable("telegram"),
+  telegram: telegramChannel({ bots }),
 });
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>

@@ -154,6 +154,15 @@ export const settings = Type.Object({
       description: "The sender of approval mail and of notices.",
     }),
   ),
+  TELEGRAM_API_ROOT: HttpUrl({
+    default: "https://api.telegram.org",
+    description: "Where the Telegram Bot API is: a server of your own, or a stand-in for tests.",
+  }),
+  TELEGRAM_MODE: OneOf(["auto", "webhook", "polling"], {
+    default: "auto",
+    description:
+      "How button presses in Telegram come in: Telegram calls PUBLIC_URL (webhook), or the service fetches them (polling); auto takes the webhook where PUBLIC_URL begins with https://.",
+  }),
   SLACK_ALLOWED_HOSTS: ListOf(HostName(), {
     default: ["hooks.slack.com"],
     description:

@@ -53,6 +53,7 @@ import { sendGridEvents } from "./hooks/sendGrid/events.ts";
 import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
 import { slackInteractions } from "./hooks/slack/interactions.ts";
 import { stripeHook } from "./hooks/stripe.ts";
+import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
@@ -103,6 +104,7 @@ export type HttpOptions = {
   metrics: Metrics;
   /** What presses in Slack are proven by, and answered with. */
   slack: { signingSecret: string | undefined; replies: SlackReplies };
+  telegram: Pick<TelegramHookOptions, "updates" | "secrets">;
 };
 
 /** Every route of the service, one list a noun. */
@@ -229,6 +231,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         ...{ clock, logger },
       }),
+      telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],
