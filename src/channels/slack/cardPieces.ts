@@ -28,7 +28,7 @@ const maxLine = 1_000;
 export const cardPieces = (card: ReviewCard): Piece[] =>
   [
     headline(`${card.question} ${shortLine(card.threadSubject, limits.subject)}`),
-    ours([card.lead, card.escalation?.sentence]),
+    ours([card.lead, card.approvals, card.escalation?.sentence]),
     listed("Beware", card.warnings),
     listed("Hints", card.hints),
     card.newer && said("The newer message", card.newer),
