@@ -6,6 +6,7 @@ import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
+import { concludeCards } from "./concludeCards.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
@@ -79,6 +80,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
   tellOutcomes(deps, settings.provider),
+  concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
 ];
