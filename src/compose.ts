@@ -3,6 +3,8 @@ import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
 import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
+import { createSlackApi, type SlackApi } from "./channels/slack/slackApi.ts";
+import { slackChannel } from "./channels/slack/slackChannel.ts";
 import { unreachable } from "./channels/unreachable.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
@@ -33,6 +35,7 @@ import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
+import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
@@ -60,6 +63,8 @@ export type Composition = {
   deps: Dependencies;
   /** How approvers are reached, by the type of their channel. Shared by processes and hooks. */
   channels: Channels;
+  /** Requests to Slack, for whom answers are given to. */
+  slack: SlackApi;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
   startClock(): Promise<void>;
   /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
@@ -107,6 +112,7 @@ export function compose(
     sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
+  const slack = createSlackApi({ ...config, resolver });
   const ids = systemIds;
   const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
   const states = createStates({ store, snapshots });
@@ -124,6 +130,7 @@ export function compose(
     authenticator,
     pictures,
     keyRing,
+    payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
     countLostMail: metrics.mailLost,
@@ -139,7 +146,12 @@ export function compose(
     metrics,
     webhooks,
     deps,
-    channels: { ...channelsOf(deps, provider), ...channels },
+    channels: {
+      ...channelsOf(deps, provider),
+      slack: slackChannel({ api: slack, signingSecret: config.slackSigningSecret }),
+      ...channels,
+    },
+    slack,
     async startClock() {
       await shared?.start();
     },
@@ -148,7 +160,7 @@ export function compose(
       shared?.stop();
       waitFor.close();
       await Promise.all([provider.close(), lent ? undefined : readers.close()]);
-      await Promise.all([webhooks.sender.close(), pictures.close()]);
+      await Promise.all([webhooks.sender.close(), pictures.close(), slack.close()]);
       await states.close();
       await store.close();
       await database.close();
@@ -168,10 +180,9 @@ function createProvider(config: Config, database: Database): MailProvider {
   return createOutboxProvider(database);
 }
 
-const channelsOf = (deps: Dependencies, provider: MailProvider): Channels => ({
+const channelsOf = (deps: Dependencies, provider: MailProvider): Omit<Channels, "slack"> => ({
   email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
   telegram: unreachable("telegram"),
-  slack: unreachable("slack"),
 });
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>

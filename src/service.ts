@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
+import { slackReplies } from "./channels/slack/slackReplies.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { reception } from "./commands/inbound/receiveMail.ts";
@@ -55,6 +56,7 @@ export async function startService(
   });
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
+  const takesPosts = has("api") && config.sendgridInboundSecret !== undefined;
   let projectionRunner: ProjectionRunner | undefined;
   let processRunner: ProcessRunner | undefined;
   let webhooks: DeliverWebhooks | undefined;
@@ -75,6 +77,7 @@ export async function startService(
 
   try {
     await composition.startClock();
+    if (receivesMail || takesPosts) diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
     if (has("projections")) {
       const onProjected = composition.waitFor.reached;
       projectionRunner = createProjectionRunner({
@@ -112,6 +115,13 @@ export async function startService(
         settings: settingDescriptions,
         idempotencyHours: config.idempotencyHours,
         metrics: composition.metrics,
+        slack: { signingSecret: config.slackSigningSecret, replies: slackReplies(composition.slack) },
+        sendGridInbound: {
+          secrets: config.sendgridInboundSecret ?? [],
+          publicKey: config.sendgridInboundPublicKey,
+          isExpected: (provider.name as string) === "sendgrid",
+          isDiskFull: () => diskRoom?.isFull() === true,
+        },
         obstacleOf: standing.obstacle,
         parts: {
           read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),
@@ -124,7 +134,6 @@ export async function startService(
     if (receivesMail) {
       const { smtpInPort: port, smtpInHost: host, smtpInRelays: relays } = config;
       const { smtpInProxy: proxied, smtpInXclient: xclient, smtpInBudget: budget } = config;
-      diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
       certificate = await certificateOf(config, logger);
       smtp = await createSmtpReceiver({
         ...{ reception: reception(deps), port, host, relays, proxied, xclient, logger },

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
+import { billingSettings } from "./billingSettings.ts";
 import { crashPoints } from "./crashPoints.ts";
 import { mailInSettings, port } from "./mailInSettings.ts";
 import {
@@ -20,6 +21,7 @@ import {
   PointOf,
   Proxies,
   Rate,
+  Secret,
   ThreeOf,
   Token,
   Url,
@@ -112,7 +114,8 @@ export const settings = Type.Object({
   SMTP_URL: Type.Optional(
     Url(["smtp", "smtps"], {
       otherwise: "no relay",
-      description: "The relay that MAIL_PROVIDER=smtp hands mail to, with its user and password.",
+      description:
+        "The relay that MAIL_PROVIDER=smtp hands mail to: host, user and password, and in the query options for TLS, a client certificate or OAuth2 (see 'The URL of the mail relay').",
     }),
   ),
   SMTP_CONNECTIONS: Whole(1, 1_000, {
@@ -151,8 +154,17 @@ export const settings = Type.Object({
   ),
   SLACK_ALLOWED_HOSTS: ListOf(HostName(), {
     default: ["hooks.slack.com"],
-    description: "The hosts that the webhook of a Slack channel may be on.",
+    description:
+      "The hosts that the webhook of a Slack channel may be on, each alone or with a port; by https, and by http where WEBHOOK_ALLOWED_HOSTS names it too.",
   }),
+  SLACK_SIGNING_SECRET: Type.Optional(
+    Secret({
+      otherwise: "presses in Slack are taken from identities with a signing_secret of their own",
+      description:
+        "The signing secret of the Slack app behind the channels, which proves that a press in Slack comes from Slack.",
+    }),
+  ),
+  ...billingSettings,
   RATE_LIMIT_READ: rate("reading requests of one API key", 60),
   RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),
   RATE_LIMIT_SEND: rate("requests of one API key that send", 10),

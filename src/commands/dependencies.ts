@@ -9,6 +9,7 @@ import type { HeaderReader } from "#src/mail/in/headerReader.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { MailMeasure } from "#src/mail/out/measure/measure.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
+import type { PaymentProcessor } from "#src/payments/paymentProcessor.ts";
 import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
 import type { Plan } from "#streams/workspace/events.ts";
@@ -38,9 +39,11 @@ export type Dependencies = StreamServices & {
   /** Where signatures' pictures are fetched from, once. */
   pictures: Pick<PictureSource, "fetch">;
   keyRing: KeyRing;
+  /** Who takes the money; null: nobody, and the operator sets plans. */
+  payments: PaymentProcessor | null;
   messageIds: MessageIds;
   /** Where alarms are told that are no request's and no process's. */
-  log?: { error(details: object, message: string): void };
+  log?: { warn?(details: object, message: string): void; error(details: object, message: string): void };
   /** Counts a mail whose stored bytes are lost, where no event tells that it was quarantined for that. */
   countLostMail?: () => void;
   /** Counts the service's own mail; without it that has no limit. */

@@ -57,7 +57,7 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
 ];
 
 async function shownSubscription(deps: HttpDependencies, workspaceId: string) {
-  const [{ limits }, usage, identities, rules, domains] = await Promise.all([
+  const [{ limits, interval, renewsAt }, usage, identities, rules, domains] = await Promise.all([
     currentPlan(deps, workspaceId),
     planAndUsage(deps, workspaceId),
     countIdentities(deps.reads, workspaceId),
@@ -66,6 +66,8 @@ async function shownSubscription(deps: HttpDependencies, workspaceId: string) {
   ]);
   return {
     ...usage,
+    interval,
+    renews_at: renewsAt,
     identity_count: identities,
     rule_count: rules,
     domain_count: domains,

@@ -1,9 +1,12 @@
 import { setMaxListeners } from "node:events";
 import type { Logger } from "pino";
+import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
+import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { postedMail } from "#src/commands/inbound/postedMail.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
@@ -38,6 +41,8 @@ import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
+import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
+import { slackInteractions } from "./hooks/slack/interactions.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
@@ -79,9 +84,13 @@ export type HttpOptions = {
   idempotencyHours: number;
   /** Why nothing can be answered from some read models now. */
   obstacleOf: ObstacleOf;
+  /** The way in for mail that SendGrid posts. */
+  sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull">;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
+  /** What presses in Slack are proven by, and answered with. */
+  slack: { signingSecret: string | undefined; replies: SlackReplies };
 };
 
 /** Every route of the service, one list a noun. */
@@ -180,12 +189,25 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),
       }),
+      slackInteractions({
+        ...approvalDecisions(deps, httpDeps.requireReadable),
+        ...options.slack,
+        question: (token) => chatQuestion(deps, token),
+        publicUrl,
+        clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        onError: (error) => logger.error({ err: error }, "a press in Slack could not be answered"),
+      }),
       stopPages({
         ...stopLinks(deps),
         nonceKey: deps.keyRing.deriveKey("stop-nonce"),
         clock: deps.clock,
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "stop page failed"),
+      }),
+      sendGridInbound({
+        ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
+        countUnknown: (request) => strangers.count("bad_link", request),
       }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),

@@ -8,11 +8,13 @@ import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
 import { concludeCards } from "./concludeCards.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
+import { createCustomers } from "./createCustomers.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { followSubscriptions } from "./followSubscriptions.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import { setAsideWhilePaused } from "./pausedByOperator.ts";
@@ -83,4 +85,5 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
+  ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];

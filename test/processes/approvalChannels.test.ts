@@ -8,7 +8,11 @@ import { cause } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
 const telegram = { type: "telegram" as const, config: { bot_token: "123:secret", chat_id: "1" } };
-const slack = { type: "slack" as const, config: { webhook_url: "https://hooks.slack.com/services/T/B/x" } };
+/** It has what could be no token, so that nobody is asked for it. */
+const slack = {
+  type: "slack" as const,
+  config: { webhook_url: "https://hooks.slack.com/services/T/B/x", bot_token: "no token", channel: "C1" },
+};
 /** At once, which the wire does not take. */
 const soon = 0;
 

@@ -1,4 +1,5 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
+import { isSlackUrl } from "#src/channels/slack/slackHosts.ts";
 import { domainOfAddress } from "#src/dns/names.ts";
 import { CannotOpen, type Reseal } from "#src/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/secrets/mask.ts";
@@ -62,11 +63,10 @@ export function requireSecret(deps: Dependencies, path: string, value: string): 
     throw invalid(path, "this masked value does not match the stored one: send the full value");
   }
   if (!path.endsWith("webhook_url")) return;
-  const hosts = deps.settings.slackAllowedHosts ?? ["hooks.slack.com"];
+  const { slackAllowedHosts = ["hooks.slack.com"], webhookAllowedHosts = [] } = deps.settings;
   const url = URL.canParse(value) ? new URL(value) : undefined;
-  const allowed = url !== undefined && (hosts.includes(url.hostname) || hosts.includes(url.host));
-  if (url?.protocol !== "https:" || !allowed || url.username || url.password) {
-    throw invalid(path, `expected an https:// URL on ${hosts.join(" or ")}`);
+  if (!url || !isSlackUrl(url, { slackAllowedHosts, webhookAllowedHosts })) {
+    throw invalid(path, `expected an https:// URL on ${slackAllowedHosts.join(" or ")}`);
   }
 }
 

@@ -46,9 +46,12 @@ export const historyTypes: Record<Shown, string> = {
   DeliveryRefused: "The provider refused it, for good or for now (`retryable`).",
   DeliveryUnknown: "Nobody knows whether it was taken. It is never sent again.",
   DeliverySettled: "Evidence told how an unknown hand-over ended.",
+  DeliveryProcessed: "The provider reported that it has the mail.",
   DeliveryDelivered: "The recipient's server confirmed it.",
+  DeliveryDropped: "The provider reported that it will not deliver it, and why.",
   DeliveryBounced: "It came back.",
   DeliveryComplained: "The recipient marked it as unwanted.",
+  DeliveryMessageIdLearned: "It travels under another Message-ID, whose answers join its thread too.",
   DraftSent: "The draft ended sent.",
   DraftFailed:
     "It ended failed, with a code: `unconfirmed`, `identity_deleted`, `provider_unavailable`, `provider_credentials`, `approval_withdrawn` (the rule or setting that approved it no longer does, and nothing had left), `internal`, or the provider's own.",

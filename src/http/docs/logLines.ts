@@ -11,6 +11,11 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "a press in Slack could not be answered",
+    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
+  },
+  {
+    level: "error",
     says: "a draft on an approver's list cannot be shown",
     todo: "`err` says why: usually its stored content is gone. The other drafts on the list are shown and can be decided.",
   },
