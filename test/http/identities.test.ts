@@ -425,7 +425,7 @@ describe("http identities", function () {
     });
     const telegram = (chat_id: string) => ({ type: "telegram", config: { bot_token: "1:secret", chat_id } });
 
-    it("is 1 to 5, and 1 by default [13 quorum]", async () => {
+    it("is 1 to 5, and 1 by default [d13 quorum]", async () => {
       expect((await made()).approvals_required).to.equal(1);
       const { id } = await made({ approvals_required: 5 });
       expect((await patch(id, { approvals_required: 2 })).json.approvals_required).to.equal(2);

@@ -74,7 +74,7 @@ const sentTo = async (address: string) =>
 describe("a draft with approvals_required 2", function () {
   this.timeout(120_000);
 
-  it("waits for a second approver over another channel, says who approved so far, and is sent once by the last one [13 quorum]", async () => {
+  it("waits for a second approver over another channel, says who approved so far, and is sent once by the last one [d13 quorum]", async () => {
     const to = "second@approvers.example";
     const { draftId, identity, button, link } = await askedTwice(to);
     const first = await press({ token: button(), by: ada });
@@ -125,7 +125,7 @@ describe("a draft with approvals_required 2", function () {
     expect((await draftOf(draftId)).decided_by).to.include({ kind: "telegram", id: "8", name: "Bob" });
   });
 
-  it("counts all API keys as one approver; their send counts too, and says what is missing [13 quorum]", async () => {
+  it("counts all API keys as one approver; their send counts too, and says what is missing [d13 quorum]", async () => {
     const { draftId, button } = await askedTwice("keys@approvers.example");
     const answer = await approveByKey(draftId);
     expect([answer.status, answer.json.status, answer.json.approvals.given.length]).to.deep.equal([200, "pending", 1]);
@@ -217,7 +217,7 @@ describe("a draft with approvals_required 2", function () {
     expect(await sentTo(held.identity.address)).to.equal(0);
   });
 
-  it("needs people alone while human approval is required: the keys' approval of before counts no more [2 require_human_approval]", async () => {
+  it("needs people alone while human approval is required: the keys' approval of before counts no more [d2 require_human_approval]", async () => {
     const { draftId, identity, button } = await askedTwice("people@approvers.example");
     await approveByKey(draftId);
     await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { require_human_approval: true } });
