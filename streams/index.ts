@@ -18,6 +18,7 @@ import { rules } from "./rule/decider.ts";
 import { ruleRuns } from "./ruleRun/decider.ts";
 import { serviceMails } from "./serviceMail/decider.ts";
 import { slots } from "./slots/decider.ts";
+import { strayMails } from "./strayMail/decider.ts";
 import { threads } from "./thread/decider.ts";
 import { webhooks } from "./webhook/decider.ts";
 import { workspaces } from "./workspace/decider.ts";
@@ -44,6 +45,7 @@ export const streams = {
   ruleRuns,
   serviceMails,
   slots,
+  strayMails,
   threads,
   webhooks,
   workspaces,

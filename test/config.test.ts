@@ -293,6 +293,11 @@ describe("the configuration", () => {
 
   it("refuses settings that do not fit together", () => {
     expect(refusal({ MAIL_PROVIDER: "smtp" })).to.match(/SMTP_URL has to be set/);
+    const relay = "smtp://agent:hunter2@relay.example?minVersion=1.3&certFile=/nowhere";
+    expect(refusal({ MAIL_PROVIDER: "smtp", SMTP_URL: relay }))
+      .to.match(/minVersion has to be TLSv1.2 or TLSv1.3[\s\S]*certFile and keyFile belong together/)
+      .and.not.include("hunter2");
+    expect(loadConfig({ SECRETS_KEYS: ring, SMTP_URL: relay }).smtpUrl, "not used").to.equal(relay);
     expect(refusal({ DATABASE_OWNER_URL: "postgres://h/d" })).to.match(
       /DATABASE_OWNER_URL is set without DATABASE_URL/,
     );

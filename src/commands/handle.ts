@@ -203,6 +203,7 @@ export function createStreamServices(deps: {
     ruleRuns: serviceOf(streams.ruleRuns),
     serviceMails: serviceOf(streams.serviceMails),
     slots: serviceOf(streams.slots),
+    strayMails: serviceOf(streams.strayMails),
     threads: serviceOf(streams.threads),
     webhooks: serviceOf(streams.webhooks),
     workspaces: serviceOf(streams.workspaces),

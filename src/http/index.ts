@@ -1,13 +1,17 @@
 import { setMaxListeners } from "node:events";
 import type { Router } from "express";
 import type { Logger } from "pino";
+import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
+import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
 import { checkoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
 import { recordProcessorEvent } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { postedMail } from "#src/commands/inbound/postedMail.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
+import { sendGridReports } from "#src/commands/sends/providerEvents.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
@@ -45,7 +49,11 @@ import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
+import { sendGridEvents } from "./hooks/sendGrid/events.ts";
+import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
+import { slackInteractions } from "./hooks/slack/interactions.ts";
 import { stripeHook } from "./hooks/stripe.ts";
+import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
@@ -87,9 +95,16 @@ export type HttpOptions = {
   idempotencyHours: number;
   /** Why nothing can be answered from some read models now. */
   obstacleOf: ObstacleOf;
+  /** The way in for mail that SendGrid posts. */
+  sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull">;
+  /** The key that signs what SendGrid tells of mail that went out; without one it cannot tell. */
+  sendGridEventsKey: string | undefined;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
+  /** What presses in Slack are proven by, and answered with. */
+  slack: { signingSecret: string | undefined; replies: SlackReplies };
+  telegram: Pick<TelegramHookOptions, "updates" | "secrets">;
 };
 
 /** Every route of the service, one list a noun. */
@@ -189,6 +204,15 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "approval page failed"),
       }),
+      slackInteractions({
+        ...approvalDecisions(deps, httpDeps.requireReadable),
+        ...options.slack,
+        question: (token) => chatQuestion(deps, token),
+        publicUrl,
+        clock: deps.clock,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        onError: (error) => logger.error({ err: error }, "a press in Slack could not be answered"),
+      }),
       stopPages({
         ...stopLinks(deps),
         nonceKey: deps.keyRing.deriveKey("stop-nonce"),
@@ -196,7 +220,18 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         countUnknown: (request) => strangers.count("bad_link", request),
         onError: (error) => logger.error({ err: error }, "stop page failed"),
       }),
+      sendGridInbound({
+        ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
+        countUnknown: (request) => strangers.count("bad_link", request),
+      }),
       ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
+      sendGridEvents({
+        record: sendGridReports(deps),
+        publicKey: options.sendGridEventsKey,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        ...{ clock, logger },
+      }),
+      telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],

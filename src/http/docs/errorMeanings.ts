@@ -23,6 +23,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
   invalid_interval: "Expected monthly or annual.",
   stripe_customer_missing: "The payment processor does not know this workspace yet. Try again shortly.",
   human_approval_required: "A person decides here. Wait for the approvers.",
+  approvals_missing:
+    "More approvers have to approve it first (`approvals_required` of the identity); this send counted as the keys' approval. Once the draft is approved, send it with a new Idempotency-Key.",
   sending_paused:
     "Sending is paused, by the workspace or by the operator of the service. An approved draft leaves when the pause ends.",
   cold_send_not_allowed:

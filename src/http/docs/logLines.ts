@@ -6,8 +6,23 @@ const passes = "Nothing, unless it goes on for minutes: then see what is wrong w
 export const logLines: readonly LogLine[] = [
   {
     level: "error",
+    says: "events of SendGrid cannot be recorded; it will post them again",
+    todo: "`err` says why: it is a bug in the code. SendGrid posts the events again for 24 hours; deploy a version that can record them.",
+  },
+  {
+    level: "warn",
+    says: "a call to the SendGrid event webhook was refused",
+    todo: "`why` says what was wrong with it. If SendGrid's own calls are refused, its verification key is not `SENDGRID_EVENT_PUBLIC_KEY`: copy it again from the settings of its Event Webhook. Otherwise it is a stranger's, and nothing has to be done.",
+  },
+  {
+    level: "error",
     says: "gave up and parked the item",
     todo: "A process could not handle an event. Look at it with `npm run processes -- parked`, cure the cause, then `npm run processes -- retry ID`.",
+  },
+  {
+    level: "error",
+    says: "a press in Slack could not be answered",
+    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
   },
   {
     level: "error",
