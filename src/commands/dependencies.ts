@@ -46,7 +46,7 @@ export type Dependencies = StreamServices & {
   payments: PaymentProcessor | null;
   messageIds: MessageIds;
   /** Where alarms are told that are no request's and no process's. */
-  log?: { error(details: object, message: string): void };
+  log?: { warn?(details: object, message: string): void; error(details: object, message: string): void };
   /** Counts a mail whose stored bytes are lost, where no event tells that it was quarantined for that. */
   countLostMail?: () => void;
   /** Counts the service's own mail; without it that has no limit. */

@@ -77,8 +77,11 @@ export type ProcessorEvent = {
  * the processor wrote.
  */
 export type PaymentProcessor = {
-  /** Idempotent by workspace: asked again, it answers with the same customer. */
-  createCustomer(of: { workspaceId: string; name: string }): Promise<{ customerId: string }>;
+  /**
+   * Idempotent by workspace: asked again within a day, it answers with the same customer. `insteadOf`: the workspace's customer that was deleted,
+   * in whose place a new one is made.
+   */
+  createCustomer(of: { workspaceId: string; name: string; insteadOf?: string | null }): Promise<{ customerId: string }>;
   /** Opens a page on which the customer gives a card and starts the subscription. */
   checkout(request: CheckoutRequest): Promise<{ sessionId: string; url: string; expiresAt: string }>;
   /** Nobody can finish it afterwards, unless somebody has already: then "complete". One that is not known counts as expired. */

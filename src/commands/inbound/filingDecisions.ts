@@ -1,3 +1,4 @@
+import { boundedIds } from "#src/mail/in/messageIds.ts";
 import type { FilingDecision } from "#streams/filing/events.ts";
 import type { MailHeaders } from "#streams/inbox/events.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -53,16 +54,17 @@ export function oneAppend(decisions: readonly FilingDecision[]): FilingDecision[
 }
 
 /**
- * The ids by which a mail belongs to a thread. A bounce belongs where the mail of ours is that it reports, else where its References say. An id
- * that it reports and that is not ours counts only where it names nothing else, and then the first alone: several could join threads that
- * have nothing to do with each other. The headers alone decide, never what is known so far: else the order of arrival would count.
+ * The ids by which a mail belongs to a thread. A bounce belongs where the mail of ours is that it reports, else where its References and those
+ * of the reported mail say. An id that it reports and that is not ours counts only where it names nothing else, and then the first alone:
+ * several could join threads that have nothing to do with each other. The headers alone decide, never what is known so far: else the order of arrival would count.
  */
 function namedIds(deps: Dependencies, identityId: string, headers: MailHeaders): string[] {
-  const { classification, reportedMessageIds, threadIds } = headers;
+  const { classification, reportedMessageIds, reportedReferences = [], threadIds } = headers;
   if (classification !== "bounce") return threadIds;
   const own = reportedMessageIds.filter((id) => ownMail(deps, identityId, [id]) !== undefined);
   if (own.length > 0) return own;
-  return threadIds.length > 0 ? threadIds : reportedMessageIds.slice(0, 1);
+  const named = boundedIds([...new Set([...threadIds, ...reportedReferences])]);
+  return named.length > 0 ? named : reportedMessageIds.slice(0, 1);
 }
 
 function decideFiling(

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { addressParser, decodeWords } from "postal-mime";
 import type { MailHeaders } from "#streams/inbox/events.ts";
-import { reportedIds } from "./bounces.ts";
+import { reportedIds, reportedReferences } from "./bounces.ts";
 import { classify, classifyingFields } from "./classify.ts";
 import { readHeaderFields } from "./headerFields.ts";
 import { parseMailDate } from "./mailDate.ts";
-import { boundedIds, derivedMessageId, messageIdsIn, ownMessageId } from "./messageIds.ts";
+import { boundedIds, derivedMessageId, messageIdsIn, ownMessageId, threadIdsOf } from "./messageIds.ts";
 import { storableLine } from "./storable.ts";
 
 const names = new Set([
@@ -74,6 +74,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
   const references = boundedIds(messageIdsIn(fields.first("references")));
   const inReplyTo = messageIdsIn(fields.first("in-reply-to")).at(-1) ?? null;
   const classification = classify(fields, envelopeFrom);
+  const reported = classification === "bounce" ? reportedReferences(fields) : [];
   const isReport = classification === "bounce" || classification === "auto_reply";
   const [from, replyTo, to, cc] = [
     addressesIn("from", fields.first("from")),
@@ -88,8 +89,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
     told: JSON.stringify(["date", "from", "subject"].map((name) => fields.all(name))),
     body: fields.body,
     headers: {
-      // Old clients put a person's address before the id into In-Reply-To: its last <…> is the id.
-      threadIds: references.length > 0 ? references : inReplyTo ? [inReplyTo] : [],
+      threadIds: threadIdsOf(fields),
       inReplyTo,
       references,
       from: sender(from.mailboxes[0]),
@@ -101,6 +101,7 @@ export function readMailStart(raw: Buffer, envelopeFrom?: string): MailStart {
       date: parseMailDate(fields.first("date")),
       classification,
       reportedMessageIds: isReport ? reportedIds(fields) : [],
+      ...(reported.length > 0 && { reportedReferences: reported }),
       ...(cut.length > 0 && { cut }),
     },
   };

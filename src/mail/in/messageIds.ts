@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { HeaderFields } from "./headerFields.ts";
 
 /** So many ids place a mail in its conversation; the first names its root, the newest its nearest relatives. */
 const maxIds = 50;
@@ -23,6 +24,12 @@ export function ownMessageId(value: string): string | undefined {
 /** At most 50: the first and the newest. */
 export const boundedIds = (ids: string[]): string[] =>
   ids.length <= maxIds ? ids : [ids[0]!, ...ids.slice(1 - maxIds)];
+
+/** The ids that a mail names as its thread: all of References, or the last of In-Reply-To, where old clients put an address before it. */
+export function threadIdsOf(fields: Pick<HeaderFields, "first">): string[] {
+  const references = boundedIds(messageIdsIn(fields.first("references")));
+  return references.length > 0 ? references : messageIdsIn(fields.first("in-reply-to")).slice(-1);
+}
 
 /** An id for a mail without one, the same for the same bytes. Ours alone: nothing that leaves may name it. */
 export const derivedMessageId = (rawSha256: string): string => `<${rawSha256}@missing.local>`;

@@ -1,10 +1,10 @@
-import { isIP } from "node:net";
-import { parseConnectionUrl } from "nodemailer/lib/shared";
-import SMTPConnection, { type SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
+import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, ProviderBusy, type ReadyConnection } from "#src/mail/mailProvider.ts";
-import { createConnectionRoom, type Opened, type RoomLimits } from "./connectionRoom.ts";
+import { createConnectionRoom, type Opened, type RoomLimits, usualRoom } from "./connectionRoom.ts";
+import { createSmtpAccessToken, type SmtpAccessToken } from "./smtpAccessToken.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
+import { readSmtpUrl, type SmtpRelaySettings } from "./smtpUrl/smtpUrl.ts";
 
 /** How long each stage may take, in milliseconds. */
 export type SmtpTimeouts = {
@@ -20,17 +20,8 @@ export type SmtpTimeouts = {
 
 const defaults: SmtpTimeouts = { readyMs: 30_000, envelopeMs: 60_000, contentMs: 180_000, answerMs: 600_000 };
 
-const usualRoom: RoomLimits = {
-  connections: 10,
-  slowAfterMs: 2_000,
-  patienceMs: 60_000,
-  offerMoreAfterMs: 30_000,
-  busyForMs: 300_000,
-};
-
 /**
- * A relay that takes mail by SMTP: `smtp://user:pass@host:port` (STARTTLS if offered) or `smtps://…`, with nodemailer's options as
- * query, for example `?tls.rejectUnauthorized=false`. A password goes to another machine only over TLS, unless `?ignoreTLS=true` says so.
+ * A relay that takes mail by SMTP, as SMTP_URL describes it (smtpUrl/smtpUrl.ts); throws where that is wrong.
  * One connection a mail, and so many at once as `room` says. A mail is sent to all of its recipients or, if the relay refuses one of them, to none.
  */
 export function createSmtpProvider(
@@ -38,13 +29,17 @@ export function createSmtpProvider(
   { room: roomLimits, ...timeouts }: Partial<SmtpTimeouts> & { room?: Partial<RoomLimits> } = {},
 ): MailProvider {
   const limits = { ...defaults, ...timeouts };
-  const { auth, ...settings } = settingsOf(url);
+  const relay = readSmtpUrl(url);
+  const accessToken = relay.oauth && createSmtpAccessToken(relay.oauth);
   const sockets = new Set<SMTPConnection>();
   const room = createConnectionRoom({ ...usualRoom, ...roomLimits });
 
   async function open(): Promise<Opened<ReadyConnection>> {
+    const settings = readAnew(relay);
+    await accessToken?.ready();
+    const signIn = accessToken ?? settings.password;
     const connection = new SMTPConnection({
-      ...settings,
+      ...settings.connection,
       connectionTimeout: limits.readyMs,
       greetingTimeout: limits.readyMs,
       // A stage's own limit always comes first.
@@ -60,7 +55,7 @@ export function createSmtpProvider(
     );
     // Without a listener a connection lost while idle would end the process; a mail under way is told by its own callback.
     connection.on("error", () => {});
-    await ready(connection, auth, limits.readyMs).catch((error) => {
+    await ready(connection, signIn, limits.readyMs).catch((error) => {
       connection.close();
       throw error;
     });
@@ -80,32 +75,21 @@ export function createSmtpProvider(
   };
 }
 
-type Credentials = { user: string; pass: string };
-
-function settingsOf(url: string): SMTPConnectionOptions & { auth?: Credentials } {
-  const { host = "", auth, ...rest } = /^smtps?:\/\/./i.test(url) ? parsed(url) : {};
-  if (!host || Number(rest.port ?? 25) > 65_535)
-    throw new Error("SMTP_URL must be smtp://user:pass@host:port or smtps://user:pass@host:port");
-  const credentials = auth && { user: String(auth.user), pass: String(auth.pass) };
-  return { requireTLS: Boolean(credentials) && !isLoopback(host) && !rest.ignoreTLS, ...rest, host, auth: credentials };
-}
-
-function parsed(url: string): ReturnType<typeof parseConnectionUrl> {
+/** A certificate or password in a file is replaced without a restart; a file that cannot be used keeps mail back, and says so. */
+function readAnew(relay: SmtpRelaySettings) {
   try {
-    return parseConnectionUrl(url);
-  } catch {
-    // Its own message may repeat the password.
-    throw new Error("SMTP_URL is not a valid URL: percent-encode special characters in the user name and password");
+    return { connection: relay.connection(), password: relay.password() };
+  } catch (error) {
+    throw new Unavailable((error as Error).message);
   }
 }
 
-const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+type SignIn = { user: string; pass: string } | SmtpAccessToken;
 
 type Refusal = Error & { responseCode?: number | false };
 
 /** Resolves once mail may be given; throws Unavailable, CredentialsRefused or ProviderBusy. */
-function ready(connection: SMTPConnection, auth: Credentials | undefined, limitMs: number): Promise<void> {
+function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => fail(new Error(`not ready within ${limitMs} ms`)), limitMs);
     const done = () => {
@@ -116,19 +100,21 @@ function ready(connection: SMTPConnection, auth: Credentials | undefined, limitM
       clearTimeout(timer);
       // By 421 it says that it is there and closes the connection, mostly for being one too many.
       const What = error.responseCode === 421 ? ProviderBusy : Kind;
-      reject(new What(`SMTP relay: ${error.message}`, { cause: error }));
+      reject(error instanceof Unavailable ? error : new What(`SMTP relay: ${error.message}`, { cause: error }));
     };
     const signedIn = (error: Refusal | null) => {
+      if (!error) return done();
       // 454 and its like are the relay's trouble; 535 and its like are ours.
-      if (!error) done();
-      else fail(error, Number(error.responseCode) >= 500 ? CredentialsRefused : Unavailable);
+      const isRefused = Number(error.responseCode) >= 500;
+      if (isRefused && signIn && "forget" in signIn) signIn.forget();
+      fail(error, isRefused ? CredentialsRefused : Unavailable);
     };
     connection.once("error", (error) => fail(error));
     connection.once("end", () => fail(new Error("connection closed")));
     connection.connect((error) => {
       if (error) fail(error);
-      else if (auth) connection.login({ credentials: auth }, signedIn);
-      else done();
+      else if (!signIn) done();
+      else connection.login("forget" in signIn ? { oauth2: signIn.xoauth2 } : { credentials: signIn }, signedIn);
     });
   });
 }

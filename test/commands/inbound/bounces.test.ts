@@ -62,6 +62,66 @@ describe("a bounce [d5 threading]", () => {
     });
   }
 
+  describe("of a mail that got another Message-ID on its way", () => {
+    const changed = { reportedMessageIds: [stranger], references: [] };
+
+    it("joins by what that mail answered, and says of no mail of ours that it bounced", async () => {
+      const world = await createSendWorld();
+      const decided = await bounce(world, { number: 2, ...changed, reportedReferences: [first] });
+      expect(decided).to.include({ threadId: world.threadId(), opensThread: false, bouncedAttemptId: null });
+      expect(decided.chainIds).to.deep.equal(["<2@customer.example>", first]);
+    });
+
+    it("joins by an earlier mail of ours among that, which has not bounced", async () => {
+      const world = await createSendWorld();
+      const earlier = ownId(world);
+      const decided = await bounce(world, {
+        number: 2,
+        ...changed,
+        reportedReferences: ["<unseen@x.example>", earlier],
+      });
+      expect(decided).to.include({ threadId: world.threadId(), opensThread: false, bouncedAttemptId: null });
+    });
+
+    it("joins so too where it answers the changed id itself, and merges nothing", async () => {
+      const world = await createSendWorld();
+      const mailed = { ...changed, references: [stranger], reportedReferences: [first] };
+      const decided = await bounce(world, { number: 2, ...mailed });
+      expect(decided).to.include({ threadId: world.threadId(), opensThread: false });
+      expect(decided.absorbs).to.deep.equal([]);
+    });
+
+    it("joins nothing by another identity's mail, nor by ids that only another identity knows", async () => {
+      const world = await createSendWorld();
+      const foreign = ownId(world, { identityId: systemIds.uuid() });
+      for (const [index, id] of [foreign, "<known@elsewhere.example>"].entries()) {
+        const decided = await bounce(world, { number: 2 + index, ...changed, reportedReferences: [id] });
+        expect(decided).to.include({ opensThread: true, bouncedAttemptId: null });
+        expect([decided.threadId === world.threadId(), decided.absorbs]).to.deep.equal([false, []]);
+      }
+    });
+
+    it("belongs to the mail of ours that it reports, if it reports one, whatever that answered", async () => {
+      const world = await createSendWorld();
+      const other = await file(world, { number: 2, references: [] });
+      const own = ownId(world);
+      const decided = await bounce(world, {
+        number: 3,
+        references: [],
+        reportedMessageIds: [stranger, own],
+        reportedReferences: [other.rfcMessageId],
+      });
+      expect([decided.threadId, decided.absorbs]).to.deep.equal([world.threadId(), []]);
+    });
+
+    it("takes no more ids than any mail may name", async () => {
+      const world = await createSendWorld();
+      const many = (prefix: string) => Array.from({ length: 50 }, (_, n) => `<${prefix}${n}@x.example>`);
+      const mailed = { reportedMessageIds: [stranger], references: many("a"), reportedReferences: many("b") };
+      expect((await bounce(world, { number: 2, ...mailed })).chainIds).to.have.length(51);
+    });
+  });
+
   it("that names nothing goes by the first id it reports, before and after the mail of that id", async () => {
     for (const earlier of [true, false]) {
       const world = await createSendWorld();

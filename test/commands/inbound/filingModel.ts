@@ -7,8 +7,11 @@ import type { FilingDecision } from "#streams/filing/events.ts";
 import { cause, identityId, type SendWorld, workspaceId } from "#test/processes/sendWorld.ts";
 import { mailReceived } from "#test/support/examples/index.ts";
 
-/** A mail that names others, by number; mail 1 is there before. `reports`: it is a bounce, of these, which are not ours. */
-export type Sent = { number: number; names: number[]; reports?: number[] | undefined };
+/**
+ * A mail that names others, by number; mail 1 is there before. `reports`: it is a bounce, of these, which are not ours; `answered`: what the
+ * reported mail names.
+ */
+export type Sent = { number: number; names: number[]; reports?: number[] | undefined; answered?: number[] | undefined };
 
 export const seed = 20260101;
 const id = (number: number) => `<${number}@customer.example>`;
@@ -16,10 +19,14 @@ const id = (number: number) => `<${number}@customer.example>`;
 const numbers = fc.array(fc.integer({ min: 2, max: 12 }), { maxLength: 3 });
 
 export const graph = fc
-  .array(fc.record({ names: numbers, reports: fc.option(numbers, { freq: 4, nil: undefined }) }), {
-    minLength: 1,
-    maxLength: 9,
-  })
+  .array(
+    fc.record({
+      names: numbers,
+      reports: fc.option(numbers, { freq: 4, nil: undefined }),
+      answered: fc.option(numbers, { freq: 2, nil: undefined }),
+    }),
+    { minLength: 1, maxLength: 9 },
+  )
   .chain((sent) => {
     const mails = sent.map((mail, index): Sent => ({ ...mail, number: index + 2 }));
     // Some come again, and they come in any order.
@@ -28,11 +35,12 @@ export const graph = fc
 
 /** `alike`: mails of one number are the same message again (they are, by default), else others under one Message-ID. */
 export async function receive(world: SendWorld, mails: readonly Sent[], { alike = true } = {}): Promise<void> {
-  for (const [index, { number, names, reports }] of mails.entries()) {
+  for (const [index, { number, names, reports, answered = [] }] of mails.entries()) {
     const rawSha256 = await world.node.blobs.put(Buffer.from(`mail ${number}`));
     const mail = mailReceived({ number, references: names.map(id), identityId, workspaceId, rawSha256 });
     const different = {
       ...(reports && { classification: "bounce" as const, reportedMessageIds: reports.map(id) }),
+      ...(reports && answered.length > 0 && { reportedReferences: answered.map(id) }),
       ...(!alike && { contentDigest: `digest of delivery ${index}` }),
     };
     const delivered = { ...mail, headers: { ...mail.headers, ...different }, deliveryId: systemIds.uuid() };
@@ -47,9 +55,10 @@ function expectedPartition(mails: readonly Sent[]): number[][] {
     const up = parent.get(n) ?? n;
     return up === n ? n : root(up);
   };
-  for (const { number, names, reports = [] } of mails) {
+  for (const { number, names, reports, answered = [] } of mails) {
+    const named = reports ? [...names, ...answered] : names;
     // A bounce goes by what it reports only where it names nothing else, and then by the first.
-    for (const name of names.length > 0 ? names : reports.slice(0, 1)) parent.set(root(name), root(number));
+    for (const name of named.length > 0 ? named : (reports ?? []).slice(0, 1)) parent.set(root(name), root(number));
   }
   const groups = new Map<number, number[]>();
   for (const number of new Set([1, ...mails.map((mail) => mail.number)])) {

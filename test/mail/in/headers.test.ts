@@ -192,6 +192,42 @@ describe("who wrote a mail", () => {
   });
 });
 
+describe("what a bounce says of the mail it reports", () => {
+  const reported = (...lines: string[]) => {
+    const parts = ["--b", "Content-Type: message/delivery-status", "", "Action: failed", "", "--b", ...lines, "--b--"];
+    const type = 'Content-Type: multipart/report; report-type=delivery-status; boundary="b"';
+    const { reportedMessageIds, reportedReferences } = readHeaders(mail([type], parts.join("\r\n")));
+    return { ids: reportedMessageIds, references: reportedReferences };
+  };
+  const enclosed = ["Content-Type: message/rfc822", ""];
+
+  it("are its Message-ID and what it answers, folded or not", () => {
+    const lines = ["From: a@ours.example", "Message-ID: <1@x>", "References: <a@x>", " <b@x>", "\t<c@x>", "", "Hello"];
+    expect(reported(...enclosed, ...lines)).to.deep.equal({ ids: ["<1@x>"], references: ["<a@x>", "<b@x>", "<c@x>"] });
+  });
+
+  it("is In-Reply-To where there are no References", () => {
+    const lines = ["From: a@ours.example", "In-Reply-To: <a@x>", "", "Hello"];
+    expect(reported(...enclosed, ...lines)).to.deep.equal({ ids: [], references: ["<a@x>"] });
+  });
+
+  it("is read of a quoted header too", () => {
+    const lines = ["Your message:", "", "> From: a@ours.example", "> References: <a@x>", ">  <b@x>", ">", "> Hello"];
+    expect(reported("Content-Type: text/plain", "", ...lines).references).to.deep.equal(["<a@x>", "<b@x>"]);
+  });
+
+  it("is nothing of a mail within the reported one, nor of what stands in its text", () => {
+    const inner = ["", "Content-Type: message/rfc822", "", "From: eve@x", "Message-ID: <2@x>", "References: <evil@x>"];
+    const lines = ["From: a@ours.example", "Message-ID: <1@x>", "", "References: <text@x>", ...inner];
+    expect(reported(...enclosed, ...lines).references).to.equal(undefined);
+  });
+
+  it("is kept of bounces alone", () => {
+    const body = "From: a@ours.example\r\nReferences: <a@x>\r\n\r\nHello";
+    expect(readHeaders(mail(["From: ann@x.example"], body))).not.to.have.property("reportedReferences");
+  });
+});
+
 describe("a Date header", () => {
   it("becomes UTC, also of obsolete zones and short years", () => {
     expect(parseMailDate("Tue, 03 Nov 2026 09:12:40 +0100")).to.equal("2026-11-03T08:12:40.000Z");

@@ -146,7 +146,7 @@ const hashOf = (text: string): Buffer => createHash("sha256").update(text).diges
 const quietMs = 60_000;
 
 /** Says each sentence at once, and then no more for a minute. */
-function seldom<Details>(say: (details: Details, sentence: string) => void): typeof say {
+export function seldom<Details>(say: (details: Details, sentence: string) => void): typeof say {
   const quietUntil = new Map<string, number>();
   return (details, sentence) => {
     if (Date.now() < (quietUntil.get(sentence) ?? 0)) return;

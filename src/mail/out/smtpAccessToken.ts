@@ -1,0 +1,138 @@
+import XOAuth2 from "nodemailer/lib/xoauth2";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { CredentialsRefused } from "#src/mail/mailProvider.ts";
+import type { SmtpOAuth } from "./smtpUrl/smtpUrl.ts";
+
+/** How long the endpoint may take, in milliseconds, and how much it may say. */
+const answerMs = 10_000;
+const maxAnswerBytes = 64 * 1024;
+/** A token is renewed so long before it ends: a connection is opened with it, and signs in some seconds later. */
+const marginMs = 60_000;
+
+/** The access token of a relay: one for all connections, bought when there is none or its time is over. */
+export type SmtpAccessToken = {
+  /** What nodemailer signs in with; it asks for a new token once if the relay refuses the one it has. */
+  readonly xoauth2: XOAuth2;
+  /** Sees to it that there is a token. Throws CredentialsRefused or Unavailable, neither with a secret in it. */
+  ready(): Promise<void>;
+  /** The relay refused it: the next connection buys another one. */
+  forget(): void;
+};
+
+/** By OAuth2's refresh token grant (RFC 6749, section 6), for XOAUTH2. */
+export function createSmtpAccessToken(oauth: SmtpOAuth): SmtpAccessToken {
+  /** An endpoint may replace the refresh token with each answer (RFC 6749, section 6): the newest counts until the operator gives another. */
+  let replaced: { given: string; by: string } | undefined;
+
+  async function buy(): Promise<{ accessToken: string; expires: number }> {
+    const { clientSecret, refreshToken } = secretsOf(oauth);
+    const answer = await ask(oauth.accessUrl, {
+      grant_type: "refresh_token",
+      client_id: oauth.clientId,
+      client_secret: clientSecret,
+      refresh_token: replaced?.given === refreshToken ? replaced.by : refreshToken,
+      ...(oauth.scope !== undefined && { scope: oauth.scope }),
+    });
+    if (typeof answer.refresh_token === "string") replaced = { given: refreshToken, by: answer.refresh_token };
+    if (typeof answer.access_token !== "string" || !/^[\x21-\x7e]+$/.test(answer.access_token))
+      throw new Unavailable("SMTP relay: the token endpoint answered without an access token");
+    const lastsMs = Number(answer.expires_in) * 1000;
+    // Without a time it is good until the relay refuses it.
+    const expires = lastsMs > 0 ? Date.now() + lastsMs - Math.min(marginMs, lastsMs / 2) : 0;
+    return { accessToken: answer.access_token, expires };
+  }
+
+  const xoauth2 = new XOAuth2({
+    user: oauth.user,
+    provisionCallback: (_user, _renew, done) => {
+      buy().then(
+        ({ accessToken, expires }) => done(null, accessToken, expires),
+        (error) => done(error, "", 0),
+      );
+    },
+  });
+
+  return {
+    xoauth2,
+    ready: () =>
+      new Promise((resolve, reject) => xoauth2.getToken(false, (error) => (error ? reject(error) : resolve()))),
+    forget: () => {
+      xoauth2.accessToken = false;
+    },
+  };
+}
+
+function secretsOf(oauth: SmtpOAuth): ReturnType<SmtpOAuth["secrets"]> {
+  try {
+    return oauth.secrets();
+  } catch (error) {
+    throw new Unavailable((error as Error).message);
+  }
+}
+
+type Answer = Record<string, unknown>;
+
+/** Asks for a token. What the endpoint says of a refusal is not repeated but for OAuth2's own word: it may quote what it was sent. */
+async function ask(url: string, form: Record<string, string>): Promise<Answer> {
+  const { status, answer } = await post(url, form);
+  if (status === 200) return answer ?? {};
+  const code = refusals.find((word) => word === answer?.error);
+  const said = `SMTP relay: the token endpoint answered ${status}${code ? ` (${code})` : ""}`;
+  // 429 and 5xx are its trouble; what else it refuses is ours.
+  throw status >= 400 && status < 500 && status !== 408 && status !== 429
+    ? new CredentialsRefused(said)
+    : new Unavailable(said);
+}
+
+/** RFC 6749, section 5.2. */
+const refusals = [
+  "invalid_request",
+  "invalid_client",
+  "invalid_grant",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "invalid_scope",
+];
+
+async function post(
+  url: string,
+  form: Record<string, string>,
+): Promise<{ status: number; answer: Answer | undefined }> {
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      body: new URLSearchParams(form),
+      headers: { accept: "application/json" },
+      // What is sent is for this address alone.
+      redirect: "error",
+      signal: AbortSignal.timeout(answerMs),
+    });
+    return { status: response.status, answer: parsed(await textOf(response)) };
+  } catch (error) {
+    const { name, cause } = error as Error & { cause?: { code?: string } };
+    const why = name === "TimeoutError" ? `no answer within ${answerMs} ms` : (cause?.code ?? "no proper answer");
+    throw new Unavailable(`SMTP relay: the token endpoint could not be asked: ${why}`);
+  }
+}
+
+/** The body, as far as anybody needs it. */
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    // Leaving the loop gives the rest up.
+    if (bytes > maxAnswerBytes) break;
+  }
+  return Buffer.concat(chunks).toString("utf8", 0, maxAnswerBytes);
+}
+
+function parsed(text: string): Answer | undefined {
+  try {
+    const answer: unknown = JSON.parse(text);
+    return typeof answer === "object" && answer !== null ? (answer as Answer) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,91 @@
+import { isIP } from "node:net";
+
+const options = [
+  "requireTLS",
+  "ignoreTLS",
+  "opportunisticTLS",
+  "caFile",
+  "certFile",
+  "keyFile",
+  "servername",
+  "minVersion",
+  "tls.rejectUnauthorized",
+  "name",
+  "localAddress",
+  "passwordFile",
+  "accessUrl",
+  "clientId",
+  "clientSecret",
+  "clientSecretFile",
+  "refreshToken",
+  "refreshTokenFile",
+  "scope",
+] as const;
+export type Option = (typeof options)[number];
+/** What the query gives, as text. */
+export type Given = Partial<Record<Option, string>>;
+
+export const switches = ["requireTLS", "ignoreTLS", "opportunisticTLS", "tls.rejectUnauthorized"] as const;
+export const tokenOptions = [
+  "clientId",
+  "clientSecret",
+  "clientSecretFile",
+  "refreshToken",
+  "refreshTokenFile",
+  "scope",
+] as const;
+const tlsVersions = ["TLSv1.2", "TLSv1.3"] as const;
+/** Two ways of saying the same; `tls.` is how nodemailer has them in a URL. */
+const otherNames: Record<string, Option> = { "tls.servername": "servername", "tls.minversion": "minVersion" };
+
+export type Parsed = { url: URL; given: Given; problems: string[] };
+
+/** The URL and its options, with what is wrong with each by itself; one sentence if it is no URL. */
+export function parsedUrl(text: string): Parsed | string {
+  const shape = "SMTP_URL must be smtp://user:password@host:port or smtps://user:password@host:port.";
+  if (!/^smtps?:\/\/./i.test(text)) return shape;
+  let url: URL;
+  try {
+    url = new URL(text);
+    for (const part of [url.username, url.password, url.hostname]) decodeURIComponent(part);
+  } catch {
+    // Its own message may repeat the password.
+    return "SMTP_URL is not a valid URL: percent-encode special characters in the user name and password.";
+  }
+  if (hostOf(url) === "") return shape;
+  const given: Given = {};
+  const problems: string[] = [];
+  for (const [key, value] of url.searchParams) {
+    const name = nameOf(key);
+    if (name === undefined)
+      problems.push(`SMTP_URL: there is no option ${shown(key)}. The options are ${options.join(", ")}.`);
+    else if (given[name] !== undefined) problems.push(`SMTP_URL: ${name} is given twice.`);
+    else given[name] = value;
+  }
+  for (const [name, value] of Object.entries(given) as [Option, string][]) {
+    const expected = expectation(name, value);
+    if (expected !== undefined) problems.push(`SMTP_URL: ${name} has to be ${expected}.`);
+  }
+  return { url, given, problems };
+}
+
+const nameOf = (key: string): Option | undefined => {
+  const folded = key.toLowerCase();
+  return otherNames[folded] ?? options.find((option) => option.toLowerCase() === folded);
+};
+
+/** The name of an option that does not exist may be a piece of a password. */
+const shown = (key: string): string => (/^[A-Za-z][A-Za-z._-]{0,29}$/.test(key) ? key : "of that name");
+
+/** What the value has to be, where it is not. */
+function expectation(name: Option, value: string): string | undefined {
+  if ((switches as readonly string[]).includes(name))
+    return /^(?:true|false)$/.test(value) ? undefined : "true or false";
+  if (name === "minVersion")
+    return (tlsVersions as readonly string[]).includes(value) ? undefined : tlsVersions.join(" or ");
+  if (name === "localAddress") return isIP(value) ? undefined : "an IP address";
+  return value.trim() === "" ? "something: it is empty" : undefined;
+}
+
+/** Brackets are how a URL writes an IPv6 address, not part of it. */
+export const hostOf = (url: URL): string => decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, "$1");

@@ -1,0 +1,154 @@
+import { isIP } from "node:net";
+import type { SMTPConnectionOptions } from "nodemailer/lib/smtp-connection";
+import { fileProblems, fromFile, tlsOf } from "./files.ts";
+import { type Given, hostOf, type Parsed, parsedUrl, type switches, tokenOptions } from "./options.ts";
+
+/** How a relay lets us in by OAuth2: a refresh token buys access tokens at `accessUrl`. */
+export type SmtpOAuth = {
+  user: string;
+  clientId: string;
+  accessUrl: string;
+  scope: string | undefined;
+  /** Read anew for each access token: who replaces a file need not restart the service. Throws what SMTP_URL has wrong, without its secrets. */
+  secrets(): { clientSecret: string; refreshToken: string };
+};
+
+/** What SMTP_URL says. */
+export type SmtpRelaySettings = {
+  /** For one connection; the files that the URL names are read anew. Throws what is wrong with them, without their content. */
+  connection(): SMTPConnectionOptions;
+  /** Read anew too; undefined where nobody signs in, or by OAuth2. */
+  password(): { user: string; pass: string } | undefined;
+  oauth: SmtpOAuth | undefined;
+};
+
+/**
+ * What SMTP_URL says: `smtp://user:password@host:port` (STARTTLS if offered) or `smtps://…`, with options as its query. Throws an Error whose
+ * message lists everything that is wrong, with no password, token or key in it. A password or token goes to another machine only over TLS,
+ * unless `ignoreTLS=true` or `requireTLS=false` says so.
+ */
+export function readSmtpUrl(text: string): SmtpRelaySettings {
+  const problems = problemsOfSmtpUrl(text);
+  if (problems.length > 0) throw new Error(problems.join(" "));
+  const { url, given } = parsedUrl(text) as Parsed;
+  const host = hostOf(url);
+  const user = decodeURIComponent(url.username);
+  const oauth = oauthOf(user, given);
+  const isOn = (name: (typeof switches)[number]) => given[name] === "true";
+  const signsIn = user !== "" && !isLoopback(host);
+  const requireTLS = given.requireTLS === undefined ? signsIn && !isOn("ignoreTLS") : isOn("requireTLS");
+  return {
+    oauth,
+    password: () => (user === "" || oauth ? undefined : { user, pass: passwordOf(url, given) }),
+    connection: () => ({
+      host,
+      ...(url.port !== "" && { port: Number(url.port) }),
+      secure: url.protocol === "smtps:",
+      requireTLS,
+      ignoreTLS: isOn("ignoreTLS"),
+      opportunisticTLS: isOn("opportunisticTLS"),
+      ...(given.name !== undefined && { name: given.name }),
+      ...(given.localAddress !== undefined && { localAddress: given.localAddress }),
+      tls: tlsOf(given),
+    }),
+  };
+}
+
+/** Everything that is wrong with SMTP_URL, a sentence each; the files it names are looked at too. */
+export function problemsOfSmtpUrl(text: string): string[] {
+  const found = parsedUrl(text);
+  if (typeof found === "string") return [found];
+  const { url, given, problems } = found;
+  const user = url.username;
+  const on = (name: (typeof switches)[number]) => given[name] === "true";
+  const tokens = tokenOptions.filter((name) => given[name] !== undefined);
+  const rules: [broken: boolean, sentence: string][] = [
+    [
+      on("requireTLS") && (on("ignoreTLS") || on("opportunisticTLS")),
+      "requireTLS excludes ignoreTLS and opportunisticTLS: choose one.",
+    ],
+    [
+      on("ignoreTLS") && url.protocol === "smtps:",
+      "ignoreTLS contradicts smtps://, which is TLS from the first byte: choose one.",
+    ],
+    [
+      (given.certFile === undefined) !== (given.keyFile === undefined),
+      "certFile and keyFile belong together: give both, or neither.",
+    ],
+    [given.certFile !== undefined && on("ignoreTLS"), "certFile needs TLS: remove ignoreTLS."],
+    [user === "" && url.password !== "", "there is a password, but no user name."],
+    [
+      user === "" && given.passwordFile !== undefined,
+      "passwordFile needs a user name: smtp://user@host:port?passwordFile=…",
+    ],
+    [
+      url.password !== "" && given.passwordFile !== undefined,
+      "the password is given twice: remove it from the URL, or remove passwordFile.",
+    ],
+    [
+      user !== "" &&
+        url.password === "" &&
+        given.passwordFile === undefined &&
+        given.accessUrl === undefined &&
+        tokens.length === 0,
+      "there is a user name, but no password: add one, passwordFile, or accessUrl and its options for OAuth2.",
+    ],
+    ...oauthRules(given, { user, hasPassword: url.password !== "" || given.passwordFile !== undefined }),
+  ];
+  const broken = rules.filter(([isBroken]) => isBroken).map(([, sentence]) => `SMTP_URL: ${sentence}`);
+  return [...problems, ...broken, ...fileProblems(given)];
+}
+
+function oauthRules(given: Given, { user, hasPassword }: { user: string; hasPassword: boolean }) {
+  const { accessUrl } = given;
+  const wanted = accessUrl !== undefined;
+  const others = tokenOptions.filter((name) => given[name] !== undefined);
+  const rules: [broken: boolean, sentence: string][] = [
+    [
+      !wanted && others.length > 0,
+      `${others.join(", ")}: OAuth2 needs accessUrl too, where access tokens are to be had.`,
+    ],
+    [
+      wanted && !isSafeUrl(accessUrl),
+      "accessUrl has to be a URL https://… (http:// is taken for this machine only), without user and password.",
+    ],
+    [wanted && user === "", "OAuth2 needs a user name: smtp://user@host:port?accessUrl=…"],
+    [wanted && hasPassword, "a password and OAuth2 (accessUrl) exclude each other: remove one of them."],
+    [wanted && given.clientId === undefined, "OAuth2 (accessUrl) needs clientId."],
+  ];
+  for (const name of ["clientSecret", "refreshToken"] as const) {
+    const [direct, file] = [given[name] !== undefined, given[`${name}File`] !== undefined];
+    rules.push([direct && file, `${name} is given twice: remove ${name} or ${name}File.`]);
+    rules.push([
+      wanted && !direct && !file,
+      `OAuth2 (accessUrl) needs ${name}, or ${name}File with the path of a file that holds it.`,
+    ]);
+  }
+  return rules;
+}
+
+const passwordOf = (url: URL, given: Given): string =>
+  given.passwordFile === undefined ? decodeURIComponent(url.password) : fromFile("passwordFile", given);
+
+function oauthOf(user: string, given: Given): SmtpOAuth | undefined {
+  if (given.accessUrl === undefined) return undefined;
+  const secret = (name: "clientSecret" | "refreshToken"): string => given[name] ?? fromFile(`${name}File`, given);
+  return {
+    user,
+    clientId: given.clientId as string,
+    accessUrl: given.accessUrl,
+    scope: given.scope,
+    secrets: () => ({ clientSecret: secret("clientSecret"), refreshToken: secret("refreshToken") }),
+  };
+}
+
+const isLoopback = (host: string): boolean =>
+  host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+
+/** Secrets go there: over TLS, but for a machine's own. */
+function isSafeUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  const isOwn = url.protocol === "http:" && isLoopback(hostOf(url));
+  return (url.protocol === "https:" || isOwn) && url.username === "" && url.password === "";
+}
