@@ -37,6 +37,7 @@ import { limitsOf } from "./mail/out/measure/measure.ts";
 import { postgresMeasure } from "./mail/out/measure/postgresMeasure.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
+import { createSendGridProvider } from "./mail/out/sendGrid/sendGridProvider.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -188,6 +189,12 @@ function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventS
 function createProvider(config: Config, database: Database): MailProvider {
   if (config.mailProvider === "smtp")
     return createSmtpProvider(config.smtpUrl as string, { room: { connections: config.smtpConnections } });
+  if (config.mailProvider === "sendgrid")
+    return createSendGridProvider({
+      apiKey: config.sendgridApiKey as string,
+      baseUrl: config.sendgridBaseUrl,
+      room: { connections: config.smtpConnections },
+    });
   return createOutboxProvider(database);
 }
 

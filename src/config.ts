@@ -73,6 +73,14 @@ function inconsistencies(read: Settings, given: Environment): string[] {
   const production = nodeEnv === "production";
   const rules: [broken: boolean, sentence: string][] = [
     [mailProvider === "smtp" && !given.SMTP_URL, "SMTP_URL has to be set with MAIL_PROVIDER=smtp."],
+    [
+      mailProvider === "sendgrid" && !given.SENDGRID_API_KEY,
+      "SENDGRID_API_KEY has to be set with MAIL_PROVIDER=sendgrid.",
+    ],
+    [
+      !!given.SENDGRID_BASE_URL && !isPrivate(given.SENDGRID_BASE_URL),
+      "SENDGRID_BASE_URL has to begin with https://: the API key goes there. http is allowed for localhost only.",
+    ],
     [!!given.DATABASE_OWNER_URL && !given.DATABASE_URL, "DATABASE_OWNER_URL is set without DATABASE_URL: set both."],
     [
       !!given.SMTP_IN_TLS_CERT !== !!given.SMTP_IN_TLS_KEY,
@@ -88,7 +96,7 @@ function inconsistencies(read: Settings, given: Environment): string[] {
     ],
     [
       production && !given.MAIL_PROVIDER,
-      "MAIL_PROVIDER has to be set in production: choose smtp, or outbox if mail should only be caught.",
+      "MAIL_PROVIDER has to be set in production: choose smtp or sendgrid, or outbox if mail should only be caught.",
     ],
     [
       !!given.SENDGRID_INBOUND_PUBLIC_KEY && !given.SENDGRID_INBOUND_SECRET,

@@ -122,9 +122,10 @@ export async function startService(
         sendGridInbound: {
           secrets: config.sendgridInboundSecret ?? [],
           publicKey: config.sendgridInboundPublicKey,
-          isExpected: (provider.name as string) === "sendgrid",
+          isExpected: provider.name === "sendgrid",
           isDiskFull: () => diskRoom?.isFull() === true,
         },
+        sendGridEventsKey: config.sendgridEventPublicKey,
         telegram,
         obstacleOf: standing.obstacle,
         parts: {

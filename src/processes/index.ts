@@ -7,6 +7,7 @@ import { askInBundles } from "./askInBundles.ts";
 import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
+import { concludeCards } from "./concludeCards.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
 import { createCustomers } from "./createCustomers.ts";
 import { deliver } from "./deliver.ts";
@@ -84,6 +85,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
   tellOutcomes(deps, settings.provider),
+  concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
   ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),

@@ -155,6 +155,8 @@ async function decide(
     async after() {
       const view = await options.find(token).catch(() => undefined);
       const sentence = sentenceOf(result, press, view);
+      // Others have yet to approve by the same buttons.
+      if (result.kind === "vote_counted") return options.replies.tell(responseUrl, { sentence });
       await options.replies.conclude(responseUrl, { sentence, threadSubject: view?.threadSubject ?? "" });
     },
   };

@@ -5,6 +5,7 @@ import type {
   LinkedApproval,
   RecordedOutcome,
 } from "#src/channels/approvalView.ts";
+import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
 import { shortLine, visibleLine } from "#src/html/visible.ts";
@@ -20,6 +21,8 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
   switch (result.kind) {
     case "approved":
       return `Approved ${who} ${result.note ? held[result.note] : result.sending ? onItsWay(view) : "It has not been sent yet: the agent can send it now."}`;
+    case "vote_counted":
+      return `${result.again ? "You have already approved this version." : "Your approval counts."} ${approvalsInWords(result.approvals)} Nothing is sent before the others have approved it.`;
     case "rejected":
       return `Rejected ${who} ${press.reason ? `Reason: ${shortLine(press.reason, 500)} ` : ""}It will not be sent, and the agent is informed.`;
     case "already_decided":
