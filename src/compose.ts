@@ -1,10 +1,22 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
 import { postgresBlobs } from "./blobs/postgresBlobs.ts";
+import type { Channels } from "./channels/channel.ts";
+import { emailChannel } from "./channels/email/emailChannel.ts";
+import { createSlackApi, type SlackApi } from "./channels/slack/slackApi.ts";
+import { slackChannel } from "./channels/slack/slackChannel.ts";
+import { telegramBots } from "./channels/telegram/botApi.ts";
+import { postgresBotRegistry } from "./channels/telegram/postgresBotRegistry.ts";
+import { telegramChannel } from "./channels/telegram/telegramChannel.ts";
+import { webhookBase } from "./channels/telegram/updateMode.ts";
+import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
+import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
+import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
+import { sendNotice } from "./commands/serviceMail/sendNotice.ts";
 import { remakeSnapshots } from "./commands/states/remake.ts";
 import { createStates } from "./commands/states/states.ts";
 import type { Config } from "./config.ts";
@@ -25,12 +37,15 @@ import { limitsOf } from "./mail/out/measure/measure.ts";
 import { postgresMeasure } from "./mail/out/measure/postgresMeasure.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
+import { createSendGridProvider } from "./mail/out/sendGrid/sendGridProvider.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { prometheusMetrics } from "./metrics/prometheus.ts";
+import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
+import type { Attended } from "./processes/attendTelegramBots.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
@@ -54,6 +69,12 @@ export type Composition = {
   metrics: Metrics;
   webhooks: { deliveries: WebhookDeliveries; sender: WebhookSender };
   deps: Dependencies;
+  /** How approvers are reached, by the type of their channel. Shared by processes and hooks. */
+  channels: Channels;
+  /** Telegram's bots: what is known of them, and what is done with what they are told. */
+  telegram: Attended;
+  /** Requests to Slack, for whom answers are given to. */
+  slack: SlackApi;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
   startClock(): Promise<void>;
   /** After an upgrade: folds long streams whose rules have changed. Bounded; never fails. */
@@ -63,12 +84,17 @@ export type Composition = {
 
 /**
  * `clock`: by default this machine's, moved to PostgreSQL's time; one that a test drives is nobody else's, and stays as it is. `readers`:
- * threads that read mail for others too, who close them; by default its own.
+ * threads that read mail for others too, who close them; by default its own. `channels`: what stands in the place of these channels.
  */
 export function compose(
   config: Config,
   urls: DatabaseUrls,
-  { logger, clock: driven, readers: lent }: { logger: Logger; clock?: Clock; readers?: ReaderPool },
+  {
+    logger,
+    clock: driven,
+    readers: lent,
+    channels,
+  }: { logger: Logger; clock?: Clock; readers?: ReaderPool; channels?: Partial<Channels> },
 ): Composition {
   const database = connectDatabase(urls, {
     onConnectionLost: (error) => logger.warn({ err: error }, "lost a connection to PostgreSQL"),
@@ -96,6 +122,7 @@ export function compose(
     sender: createUndiciSender({ allowedHosts: config.webhookAllowedHosts, resolver }),
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
+  const slack = createSlackApi({ ...config, resolver });
   const ids = systemIds;
   const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
   const states = createStates({ store, snapshots });
@@ -113,6 +140,7 @@ export function compose(
     authenticator,
     pictures,
     keyRing,
+    payments: config.stripe && stripeProcessor({ ...config.stripe, clock }),
     messageIds: createMessageIds(...keyRing.deriveKeys("message-ids")),
     log: logger,
     countLostMail: metrics.mailLost,
@@ -120,6 +148,7 @@ export function compose(
     countWithheld: metrics.mailWithheld,
     settings: settingsOf(config),
   };
+  const telegram = telegramOf(config, deps, database);
   return {
     database,
     store,
@@ -128,6 +157,13 @@ export function compose(
     metrics,
     webhooks,
     deps,
+    channels: {
+      ...channelsOf(deps, provider, telegram.bots),
+      slack: slackChannel({ api: slack, signingSecret: config.slackSigningSecret }),
+      ...channels,
+    },
+    slack,
+    telegram,
     async startClock() {
       await shared?.start();
     },
@@ -136,7 +172,7 @@ export function compose(
       shared?.stop();
       waitFor.close();
       await Promise.all([provider.close(), lent ? undefined : readers.close()]);
-      await Promise.all([webhooks.sender.close(), pictures.close()]);
+      await Promise.all([webhooks.sender.close(), pictures.close(), slack.close()]);
       await states.close();
       await store.close();
       await database.close();
@@ -153,8 +189,31 @@ function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventS
 function createProvider(config: Config, database: Database): MailProvider {
   if (config.mailProvider === "smtp")
     return createSmtpProvider(config.smtpUrl as string, { room: { connections: config.smtpConnections } });
+  if (config.mailProvider === "sendgrid")
+    return createSendGridProvider({
+      apiKey: config.sendgridApiKey as string,
+      baseUrl: config.sendgridBaseUrl,
+      room: { connections: config.smtpConnections },
+    });
   return createOutboxProvider(database);
 }
+
+function telegramOf(config: Config, deps: Dependencies, database: Database): Attended {
+  const bots = telegramBots({ apiRoot: config.telegramApiRoot });
+  const registry = postgresBotRegistry(database);
+  return {
+    bots,
+    registry,
+    updates: telegramUpdates(deps, { bots, registry, decisions: approvalDecisions(deps) }),
+    secrets: webhookSecrets(deps.keyRing.deriveKeys("telegram-webhook")),
+    webhookBase: webhookBase(config.telegramMode, config.publicUrl),
+  };
+}
+
+const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Omit<Channels, "slack"> => ({
+  email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
+  telegram: telegramChannel({ bots }),
+});
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
   serviceMailPerHour === "off" ? undefined : postgresMeasure(database, limitsOf(serviceMailPerHour));

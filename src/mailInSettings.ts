@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { HostName, ListOf, Network, OneOf, PemFile, TwoOf, Whole } from "./settingKinds.ts";
+import { HostName, ListOf, Network, OneOf, PathSecret, PemFile, SigningKey, TwoOf, Whole } from "./settingKinds.ts";
 
 /** From and to. */
 export const port = [0, 65_535] as const;
@@ -51,6 +51,20 @@ export const mailInSettings = {
       otherwise: "no limit",
       description:
         "The same for the PostgreSQL of DATABASE_URL, whose disk the service does not see: how large its database may be.",
+    }),
+  ),
+  SENDGRID_INBOUND_SECRET: Type.Optional(
+    ListOf(PathSecret(), {
+      otherwise: "SendGrid brings no mail in",
+      description:
+        "The last part of the path that SendGrid posts inbound mail to, /hooks/sendgrid/inbound/<secret>; two, comma separated, while it is replaced: domains are set to the first, both are taken.",
+    }),
+  ),
+  SENDGRID_INBOUND_PUBLIC_KEY: Type.Optional(
+    SigningKey({
+      otherwise: "the secret alone tells a genuine post",
+      description:
+        "The public key of SendGrid's webhook security policy that signs inbound posts; with it a post needs the secret and a signature.",
     }),
   ),
 };

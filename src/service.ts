@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
+import { slackReplies } from "./channels/slack/slackReplies.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { reception } from "./commands/inbound/receiveMail.ts";
@@ -47,7 +48,7 @@ export async function startService(
     dataDirectory,
   }: { instanceId: string; logger: Logger; alone?: boolean; dataDirectory?: string | undefined },
 ): Promise<Service> {
-  const { deps, database, store, provider } = composition;
+  const { deps, channels, database, store, provider, telegram } = composition;
   if (config.startPaused) await startPaused(deps, logger);
   const standing = createStanding({
     ...{ database, store, projections, log: logger },
@@ -55,6 +56,7 @@ export async function startService(
   });
   const has = (role: Role) => config.roles.has(role);
   const receivesMail = has("smtp") && config.smtpInPort !== 0;
+  const takesPosts = has("api") && config.sendgridInboundSecret !== undefined;
   let projectionRunner: ProjectionRunner | undefined;
   let processRunner: ProcessRunner | undefined;
   let webhooks: DeliverWebhooks | undefined;
@@ -75,6 +77,7 @@ export async function startService(
 
   try {
     await composition.startClock();
+    if (receivesMail || takesPosts) diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
     if (has("projections")) {
       const onProjected = composition.waitFor.reached;
       projectionRunner = createProjectionRunner({
@@ -90,7 +93,10 @@ export async function startService(
       webhooks.start();
       const queued = { deliveries, onQueued: webhooks.wake };
       const onReduced: Says = (what, sentence) => logger.info(what, sentence);
-      const processes = allProcesses(deps, { provider, instanceId, webhooks: queued, onReduced, ...config });
+      const processes = allProcesses(deps, {
+        ...{ provider, channels, telegram, instanceId, webhooks: queued, onReduced },
+        ...config,
+      });
       processRunner = createProcessRunner({
         ...{ store, database, clock, logger, instanceId, processes, alone },
         projected: (position, options) => deps.projected(position, options),
@@ -112,6 +118,15 @@ export async function startService(
         settings: settingDescriptions,
         idempotencyHours: config.idempotencyHours,
         metrics: composition.metrics,
+        slack: { signingSecret: config.slackSigningSecret, replies: slackReplies(composition.slack) },
+        sendGridInbound: {
+          secrets: config.sendgridInboundSecret ?? [],
+          publicKey: config.sendgridInboundPublicKey,
+          isExpected: provider.name === "sendgrid",
+          isDiskFull: () => diskRoom?.isFull() === true,
+        },
+        sendGridEventsKey: config.sendgridEventPublicKey,
+        telegram,
         obstacleOf: standing.obstacle,
         parts: {
           read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),
@@ -124,7 +139,6 @@ export async function startService(
     if (receivesMail) {
       const { smtpInPort: port, smtpInHost: host, smtpInRelays: relays } = config;
       const { smtpInProxy: proxied, smtpInXclient: xclient, smtpInBudget: budget } = config;
-      diskRoom = await watchDisk(config, composition, { dataDirectory, logger });
       certificate = await certificateOf(config, logger);
       smtp = await createSmtpReceiver({
         ...{ reception: reception(deps), port, host, relays, proxied, xclient, logger },

@@ -1,3 +1,4 @@
+import { createPublicKey } from "node:crypto";
 import { isIP } from "node:net";
 import Type, { type Static, type TSchema } from "typebox";
 
@@ -101,6 +102,40 @@ export const MailAddress = (meaning: Meaning<string> = {}) =>
 /** A secret that callers show. */
 export const Token = (meaning: Meaning<string> = {}) =>
   Checked("16 or more printable characters without blanks", (text) => /^[\x21-\x7e]{16,}$/.test(text), meaning);
+
+/** A secret that somebody else made. */
+export const Secret = (meaning: Meaning<string> = {}) =>
+  Checked("printable characters without blanks", (text) => /^[\x21-\x7e]+$/.test(text), meaning);
+
+/** A secret of Stripe's, which says in its first letters what it is for. */
+export const StripeSecret = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
+  Checked(`a secret of Stripe that begins with ${begins(kinds)}`, isOfStripe(kinds, 16), meaning);
+
+/** The id of an object of Stripe's. */
+export const StripeId = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
+  Checked(`an id of Stripe that begins with ${begins(kinds)}`, isOfStripe(kinds, 1), meaning);
+
+const begins = (kinds: readonly string[]): string => kinds.map((kind) => `${kind}_`).join(" or ");
+
+const isOfStripe = (kinds: readonly string[], least: number) => (text: string) =>
+  new RegExp(`^(${kinds.join("|")})_[A-Za-z0-9_+/=-]{${least},250}$`).test(text);
+
+/** A secret that is the last part of a path. */
+export const PathSecret = (meaning: Meaning<string> = {}) =>
+  Checked("16 or more letters, digits, - or _", (text) => /^[\w-]{16,200}$/.test(text), meaning);
+
+/** The public half of a pair that signs posts: the DER of SPKI in base64, as SendGrid shows it. */
+export const SigningKey = (meaning: Meaning<string> = {}) =>
+  Checked("an elliptic public key as SendGrid shows it (base64)", isSigningKey, meaning);
+
+function isSigningKey(text: string): boolean {
+  try {
+    const key = createPublicKey({ key: Buffer.from(text, "base64"), format: "der", type: "spki" });
+    return key.asymmetricKeyType === "ec";
+  } catch {
+    return false;
+  }
+}
 
 const namedNetworks = ["loopback", "linklocal", "uniquelocal"];
 

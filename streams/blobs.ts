@@ -5,19 +5,29 @@ import type { DraftEvent, StoredContent } from "./draft/events.ts";
 import type { MailExpiry } from "./filing/events.ts";
 import type { IdentityEvent } from "./identity/events.ts";
 import type { InboxEvent } from "./inbox/events.ts";
+import type { StrayMailEvent } from "./strayMail/events.ts";
 import type { ThreadEvent } from "./thread/events.ts";
 
 /**
  * Which events name what lies in the blob store. What no event names is removed from there: a new field with a hash of a blob belongs here, and
  * test/streams/blobs.test.ts fails until it is.
  */
-type Naming = InboxEvent | ApprovalReplyEvent | ThreadEvent | DraftEvent | DeliveryEvent | IdentityEvent;
+type Naming =
+  | InboxEvent
+  | ApprovalReplyEvent
+  | StrayMailEvent
+  | ThreadEvent
+  | DraftEvent
+  | DeliveryEvent
+  | IdentityEvent;
 type DataOf<T extends Naming["type"]> = Extract<Naming, { type: T }>["data"];
 type Hashes = readonly (string | null)[];
 
 const named: { readonly [T in Naming["type"]]?: (data: DataOf<T>) => Hashes } = {
   MailReceived: ({ rawSha256 }) => [rawSha256],
   ApprovalReplyReceived: ({ rawSha256 }) => [rawSha256],
+  UnknownRecipientReceived: ({ rawSha256 }) => [rawSha256],
+  PostQuarantined: ({ rawSha256 }) => [rawSha256],
   MessageReceived: ({ rawSha256, bodyBlob, attachments }) => [rawSha256, bodyBlob, ...hashesOf(attachments)],
   DraftSubmitted: (data) => [...stored(data), ...hashesOf(data.pictures)],
   DraftEdited: (data) => [...stored(data), ...hashesOf(data.pictures)],

@@ -28,7 +28,7 @@ const lookingIntoStates: Record<string, RegExp> = {
 const queries = /^projections\/(\w+\/(queries|attachments)|page|rows|derivedId)\.ts$/;
 /** Types and errors of something outside, without saying how it is done. */
 const ports =
-  /^(src\/(clock|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|processes\/process|publicWeb\/pictureSource|snapshots\/snapshots|webhooks\/(deliveries|sender|targets))|projections\/(projection|reads|page))\.ts$/;
+  /^(src\/(clock|dns\/(resolver|names|records|checkRecords|surroundings)|startError|crashPoints|blobs\/blobs|eventStore\/eventStore|mail\/mailProvider|mail\/in\/reception|metrics\/metrics|payments\/paymentProcessor|processes\/process|publicWeb\/pictureSource|snapshots\/snapshots|webhooks\/(deliveries|sender|targets))|projections\/(projection|reads|page))\.ts$/;
 /** Functions from values to values: what mail and pages look like. */
 const rendering = /^src\/(html|channels|mail\/(in|out)|secrets)\//;
 const database = /^src\/postgres\/(database|reads|unavailable)\.ts$/;
@@ -108,6 +108,7 @@ const rules: Rule[] = [
     "webhooks",
     "publicWeb",
     "snapshots",
+    "payments",
   ].map((folder) => ({
     files: within(`src/${folder}`),
     rule: `src/${folder}/ imports its own port, the database, how things look, and libraries; it knows no command, no process and no HTTP`,
@@ -138,7 +139,7 @@ const rules: Rule[] = [
 
 /** These put everything together, and nobody else imports them. */
 const composition =
-  /^src\/(main|compose|service|config|settings|mailInSettings|settingKinds|firstStart|welcome|lifecycle|logger)\.ts$/;
+  /^src\/(main|compose|service|config|settings|mailInSettings|sendGridSettings|billingSettings|settingKinds|firstStart|welcome|lifecycle|logger)\.ts$/;
 
 /** Beside these, a file of an adapter stands on one library. */
 const notCounted = /^(node:.*|pg|pino|uuid|tsx)$/;

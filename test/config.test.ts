@@ -117,13 +117,53 @@ describe("the configuration", () => {
     expect(loadConfig({ SECRETS_KEYS: ring, ...environment })).to.deep.equal(loadConfig({ SECRETS_KEYS: ring }));
   });
 
+  const stripe = {
+    STRIPE_SECRET_KEY: "sk_test_abcdefghijklmnop",
+    STRIPE_WEBHOOK_SECRET: "whsec_abcdefghijklmnop,whsec_ponmlkjihgfedcba",
+    STRIPE_PRICE_PRO_MONTHLY: "price_1",
+    STRIPE_PRICE_PRO_ANNUAL: "price_2",
+    STRIPE_PRICE_AGENCY_MONTHLY: "price_3",
+    STRIPE_PRICE_AGENCY_ANNUAL: "price_4",
+  };
+
+  it("takes Stripe's settings together, or none of them [d10 settings]", () => {
+    expect(loadConfig({ SECRETS_KEYS: ring }).stripe).to.equal(null);
+    expect(loadConfig({ SECRETS_KEYS: ring, ...stripe, STRIPE_PORTAL_CONFIGURATION: "bpc_1" }).stripe).to.deep.equal({
+      secretKey: "sk_test_abcdefghijklmnop",
+      webhookSecrets: ["whsec_abcdefghijklmnop", "whsec_ponmlkjihgfedcba"],
+      portalConfiguration: "bpc_1",
+      apiBase: undefined,
+      prices: { pro: { monthly: "price_1", annual: "price_2" }, agency: { monthly: "price_3", annual: "price_4" } },
+    });
+    for (const name of Object.keys(stripe) as (keyof typeof stripe)[]) {
+      const { [name]: missing, ...others } = stripe;
+      expect(refusal(others), name).to.match(new RegExp(`set without ${name}:`));
+      expect(refusal({ [name]: missing }), name).to.contain(`${name} is set without`);
+    }
+    expect(refusal({ STRIPE_API_BASE: "http://127.0.0.1:1" })).to.contain("set without STRIPE_SECRET_KEY,");
+    expect(refusal({ ...stripe, STRIPE_PRICE_PRO_ANNUAL: "price_4" })).to.contain("another plan or interval has");
+    for (const [name, value] of [
+      ["STRIPE_SECRET_KEY", "pk_test_abcdefghijklmnop"],
+      ["STRIPE_WEBHOOK_SECRET", "whsec_abcdefghijklmnop,,"],
+      ["STRIPE_PRICE_PRO_ANNUAL", "29"],
+      ["STRIPE_API_BASE", "https://api.example/v2"],
+    ] as const) {
+      const said = refusal({ ...stripe, [name]: value });
+      expect(said, name).to.contain(`${name} is wrong`).and.not.contain(value);
+    }
+    const three = `${stripe.STRIPE_WEBHOOK_SECRET},whsec_aaaaaaaaaaaaaaaa`;
+    expect(refusal({ ...stripe, STRIPE_WEBHOOK_SECRET: three })).to.contain("more than two");
+    const plain = { NODE_ENV: "production", MAIL_PROVIDER: "outbox", STRIPE_API_BASE: "http://127.0.0.1:1" };
+    expect(refusal({ ...stripe, ...plain })).to.contain("STRIPE_API_BASE has to begin with https://");
+  });
+
   it("is all that docker-compose.yml hands on, and all of it is handed on that has a use there", async () => {
     const names = settingDescriptions.map(({ name }) => name);
     const compose = await readFile("docker-compose.yml", "utf8");
     const [, set = ""] = /\n {4}environment:\n([\s\S]*?)\n {4}\w/.exec(compose) ?? [];
     const handedOn = [...set.matchAll(/^ {6}([A-Z_]+):/gm)].map(([, name]) => name);
     // Of the embedded PostgreSQL, or for one machine alone, or for tests; and every instance there does everything.
-    const useless = ["DATA_DIR", "SMTP_IN_MIN_FREE_MB", "DEV_PROVEN_DOMAINS", "CRASH_AT", "ROLES"];
+    const useless = ["DATA_DIR", "SMTP_IN_MIN_FREE_MB", "DEV_PROVEN_DOMAINS", "CRASH_AT", "ROLES", "STRIPE_API_BASE"];
     expect(handedOn).to.have.members(names.filter((name) => !useless.includes(name)));
   });
 

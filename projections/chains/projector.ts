@@ -1,3 +1,4 @@
+import type { DeliveryEvent } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
 import type { FilingDecision, FilingEvent } from "#streams/filing/events.ts";
 import type { Projection, Tx } from "../projection.ts";
@@ -8,14 +9,22 @@ import { addMerges } from "./merges.ts";
 const longestIndexedId = 900;
 
 /**
- * Which thread a Message-ID belongs to, per identity: an id known to another identity means nothing. Filled from filing decisions
- * alone, so that a filer can bring it up to the tail of `filing-<identity>` by reading that stream.
+ * Which thread a Message-ID belongs to, per identity: an id known to another identity means nothing. Filled from filing decisions, so that a
+ * filer can bring it up to the tail of `filing-<identity>` by reading that stream, and from what a provider says about Message-IDs of our own
+ * mail, which is there when it is there.
  */
-export const chains: Projection<FilingEvent> = {
+export const chains: Projection<FilingEvent | DeliveryEvent> = {
   name: "chains",
-  version: 2,
+  version: 3,
   tables: ["chain_ids", "chain_messages", "chain_merged", "chain_groups", "chain_threads", "chain_progress"],
-  handles: ["FilingDecided", "MailFiled", "MailQuarantined", "HeldMailExpired", "QuarantinedMailExpired"],
+  handles: [
+    "FilingDecided",
+    "MailFiled",
+    "MailQuarantined",
+    "HeldMailExpired",
+    "QuarantinedMailExpired",
+    "DeliveryMessageIdLearned",
+  ],
   async project(tx, events) {
     const decisions = events
       .filter((event) => event.type === "FilingDecided")
@@ -24,7 +33,11 @@ export const chains: Projection<FilingEvent> = {
     await addIds(tx, decisions);
     await addMessages(tx, decisions);
     await addMerges(tx, decisions);
-    await moveProgress(tx, events);
+    await addLearned(tx, events);
+    await moveProgress(
+      tx,
+      events.filter((event) => event.type !== "DeliveryMessageIdLearned"),
+    );
   },
 };
 
@@ -43,10 +56,26 @@ async function addThreads(tx: Tx, decisions: readonly Decision[]): Promise<void>
 
 async function addIds(tx: Tx, decisions: readonly Decision[]): Promise<void> {
   const rows = decisions.flatMap(({ identityId, threadId, chainIds }) =>
-    chainIds
-      .filter((id) => id.length <= longestIndexedId)
-      .map((id) => ({ identity_id: identityId, rfc_message_id: id, thread_id: threadId })),
+    chainIds.map((id) => ({ identity_id: identityId, rfc_message_id: id, thread_id: threadId })),
   );
+  await insertIds(tx, rows);
+}
+
+async function addLearned(tx: Tx, events: readonly Recorded<FilingEvent | DeliveryEvent>[]): Promise<void> {
+  const rows = events
+    .filter((event) => event.type === "DeliveryMessageIdLearned")
+    .map(({ data: { identityId, rfcMessageId, threadId } }) => ({
+      identity_id: identityId,
+      rfc_message_id: rfcMessageId,
+      thread_id: threadId,
+    }));
+  await insertIds(tx, rows);
+}
+
+type IdRow = { identity_id: string; rfc_message_id: string; thread_id: string };
+
+async function insertIds(tx: Tx, ids: readonly IdRow[]): Promise<void> {
+  const rows = ids.filter(({ rfc_message_id }) => rfc_message_id.length <= longestIndexedId);
   if (rows.length === 0) return;
   // An id keeps the thread it was first seen on; merges lead on from there.
   await tx.query(

@@ -68,7 +68,7 @@ async function lastSequences(tx: Tx, workspaceIds: readonly string[]): Promise<M
 /** The events that integrators get, in log order, numbered within each workspace. */
 export const feed: Projection = {
   name: "feed",
-  version: 2,
+  version: 3,
   tables: ["feed_events", "feed_subjects"],
   handles: [...beginnings, ...publishedTypes],
   async project(tx, events) {

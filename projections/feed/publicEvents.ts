@@ -73,6 +73,7 @@ const mappings: Record<string, (data: Data, event: Recorded) => Made[]> = {
   DraftMarkedStale: (data) => [{ type: "draft.stale", data: { new_message_id: data.newMessageId } }],
   DraftEscalated: (data) => [{ type: "draft.escalated", data: { version: data.version, channel: data.channelType } }],
   DeliveryDelivered: (data) => [{ type: "email.delivered", data: { evidence: data.evidence } }],
+  DeliveryDropped: (data) => [{ type: "email.bounced", data: { evidence: data.evidence } }],
   DeliveryBounced: (data) => [{ type: "email.bounced", data: { evidence: data.evidence } }],
   DeliveryComplained: (data) => [{ type: "email.complained", data: { evidence: data.evidence } }],
   MessageAuthenticated: (data) => (isAnnounced(data) ? [received(data)] : []),

@@ -1,4 +1,4 @@
-import type { IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
+import type { ApprovalChannel, IdentityEvent, IdentitySettings } from "#streams/identity/events.ts";
 import type { Projection } from "../projection.ts";
 import { foldRows, underColumns } from "../rows.ts";
 
@@ -24,6 +24,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   sendOnChannelApproval: "send_on_channel_approval",
   coveredRecipients: "covered_recipients",
   confirmCode: "confirm_code",
+  approvalsRequired: "approvals_required",
 };
 
 const columns = ["id", ...Object.values(columnOf), "created_at", "updated_at", "deleted_at"];
@@ -37,6 +38,7 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
         ...row,
         covered_recipients: [],
         confirm_code: false,
+        approvals_required: 1,
         ...underColumns(columnOf, event.data),
         created_at: at,
         deleted_at: null,
@@ -45,16 +47,29 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
       return { ...row, ...underColumns(columnOf, event.data.changes) };
     case "IdentitySecretsResealed":
       return { ...row, ...underColumns(columnOf, event.data.channels) };
+    case "IdentityChatMoved":
+      return { ...row, ...movedChannels(row, event.data) };
     case "IdentityDeleted":
       return { ...row, deleted_at: at };
   }
 }
 
+function movedChannels(row: Row, { from, to }: { from: string; to: string }): Partial<Row> {
+  const moved = (channel: ApprovalChannel | null) =>
+    channel?.type === "telegram" && channel.config.chat_id === from
+      ? { ...channel, config: { ...channel.config, chat_id: to } }
+      : channel;
+  return {
+    approval_channel: moved(row.approval_channel as ApprovalChannel | null),
+    secondary_approval_channel: moved(row.secondary_approval_channel as ApprovalChannel | null),
+  };
+}
+
 export const identities: Projection<IdentityEvent> = {
   name: "identities",
-  version: 3,
+  version: 4,
   tables: ["identities"],
-  handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityDeleted"],
+  handles: ["IdentityCreated", "IdentityUpdated", "IdentitySecretsResealed", "IdentityChatMoved", "IdentityDeleted"],
   project: foldRows<Row, IdentityEvent>({
     table: "identities",
     columns,

@@ -1,6 +1,7 @@
 import type { ApprovalReplyEvent } from "#streams/approvalReply/events.ts";
 import type { FilingEvent } from "#streams/filing/events.ts";
 import type { InboxEvent } from "#streams/inbox/events.ts";
+import type { StrayMailEvent } from "#streams/strayMail/events.ts";
 import type { ThreadEvent } from "#streams/thread/events.ts";
 import type { Projection } from "../projection.ts";
 import { jsonRows, upsertRows } from "../rows.ts";
@@ -18,6 +19,7 @@ const columns = [
   "rfc_message_id",
   "raw_sha256",
   "size_bytes",
+  "reason",
 ] as const;
 
 const decidedSql = `
@@ -45,14 +47,21 @@ update inbound set expired_after_days = e.days,
 from json_to_recordset($1::json) as e (delivery_id uuid, days int)
 where inbound.id = e.delivery_id and inbound.expired_after_days is null`;
 
+const dispositions = {
+  MailReceived: "received",
+  ApprovalReplyReceived: "approval_reply",
+  UnknownRecipientReceived: "unknown_recipient",
+} as const;
+
 /** The ledger of everything received: one row per delivery, whatever became of it. */
-export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent | ThreadEvent> = {
+export const inbound: Projection<InboxEvent | ApprovalReplyEvent | StrayMailEvent | FilingEvent | ThreadEvent> = {
   name: "inbound",
-  version: 4,
+  version: 5,
   tables: ["inbound"],
   handles: [
     "MailReceived",
     "ApprovalReplyReceived",
+    "UnknownRecipientReceived",
     "FilingDecided",
     "MailQuarantined",
     "HeldMailExpired",
@@ -69,18 +78,20 @@ export const inbound: Projection<InboxEvent | ApprovalReplyEvent | FilingEvent |
     const filed = new Map<string, Record<string, unknown>>();
     for (const event of events) {
       const { type, data } = event;
-      if (type === "MailReceived" || type === "ApprovalReplyReceived") {
+      if (type === "MailReceived" || type === "ApprovalReplyReceived" || type === "UnknownRecipientReceived") {
+        // Mail that is no workspace's is in nobody's ledger.
         if (data.workspaceId === null) continue;
         received.push({
           id: data.deliveryId,
           workspace_id: data.workspaceId,
-          identity_id: data.identityId,
+          identity_id: type === "UnknownRecipientReceived" ? null : data.identityId,
           received_at: event.metadata.at,
           position: event.position,
           inbox_revision: event.revision,
           envelope_from: data.envelope.from,
           envelope_to: data.envelope.to,
-          disposition: type === "MailReceived" ? "received" : "approval_reply",
+          disposition: dispositions[type],
+          reason: type === "UnknownRecipientReceived" ? "no identity has this address" : null,
           rfc_message_id: data.headers.messageId,
           raw_sha256: data.rawSha256,
           size_bytes: data.sizeBytes,

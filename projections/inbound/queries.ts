@@ -5,7 +5,8 @@ import { rowById } from "../rowById.ts";
 /** A delivery in the inbound ledger, in the contract's names. */
 export type InboundRow = {
   id: string;
-  identity_id: string;
+  /** Null for mail to an address that nobody has. */
+  identity_id: string | null;
   received_at: Date;
   position: number;
   filed_position: number | null;

@@ -1,7 +1,8 @@
 create table inbound (
   id uuid primary key,
   workspace_id uuid not null,
-  identity_id uuid not null,
+  -- Null for mail to an address that nobody has.
+  identity_id uuid,
   received_at timestamptz not null,
   position bigint not null,
   inbox_revision int not null,

@@ -110,7 +110,7 @@ function outboundRow(event: Recorded, queued: Queued): Record<string, unknown> {
 
 export const messages: Projection<MessagesEvent> = {
   name: "messages",
-  version: 7,
+  version: 8,
   tables: ["messages", "held_messages", "message_thread_merges"],
   handles: [
     "MessageReceived",
@@ -123,6 +123,7 @@ export const messages: Projection<MessagesEvent> = {
     "DraftMarkedStale",
     "LateEvidence",
     "DeliveryDelivered",
+    "DeliveryDropped",
     "DeliveryBounced",
     "DeliveryComplained",
   ],
@@ -163,39 +164,43 @@ const statusOf: Record<string, (data: Record<string, unknown>) => string | null>
   // A draft that ends stale never left: its message never was.
   DraftMarkedStale: () => null,
   DeliveryDelivered: () => "delivered",
+  DeliveryDropped: () => "failed",
   DeliveryBounced: () => "bounced",
   DeliveryComplained: () => "complained",
 };
 
 /** What was reported of a mail overrides what was known when it left, and a worse report a better one, in whatever order they come. */
-const reported = ["delivered", "bounced", "complained"];
-const rank = (status: string | null | undefined): number => reported.indexOf(status ?? "");
-const rankSql = (status: string): string => `coalesce(array_position(array['${reported.join("','")}'], ${status}), 0)`;
+const reported = ["DeliveryDelivered", "DeliveryDropped", "DeliveryBounced", "DeliveryComplained"];
+
+type Outcome = { draft_id: string; status: string | null; rank: number; sent_at?: unknown; rfc_id?: unknown };
 
 async function followDeliveries(tx: Tx, events: readonly Recorded[]): Promise<void> {
-  const outcomes = new Map<string, { draft_id: string; status: string | null; sent_at?: unknown; rfc_id?: unknown }>();
+  const outcomes = new Map<string, Outcome>();
   for (const event of events) {
     const outcome = statusOf[event.type];
     if (!outcome) continue;
-    const status = outcome(event.data);
-    const draftId = rank(status) < 0 ? idOf(event.stream) : (event.data.draftId as string);
+    const rank = reported.indexOf(event.type) + 1;
+    const draftId = rank === 0 ? idOf(event.stream) : (event.data.draftId as string);
     const before = outcomes.get(draftId);
     const { sentAt, rfcMessageId } = event.data as { sentAt?: string; rfcMessageId?: string };
+    const newest = before && before.rank > rank ? before : { status: outcome(event.data), rank };
     outcomes.set(draftId, {
       ...before,
       draft_id: draftId,
-      status: before && rank(before.status) > rank(status) ? before.status : status,
+      status: newest.status,
+      rank: newest.rank,
       ...(sentAt ? { sent_at: sentAt, rfc_id: rfcMessageId } : {}),
     });
   }
   if (outcomes.size === 0) return;
   const all = [...outcomes.values()];
   await tx.query(
-    `update messages set delivery_status =
-         case when ${rankSql("o.status")} >= ${rankSql("messages.delivery_status")} then o.status else messages.delivery_status end,
+    `update messages set
+       delivery_status = case when o.rank >= messages.delivery_rank then o.status else messages.delivery_status end,
+       delivery_rank = greatest(o.rank, messages.delivery_rank),
        sent_at = coalesce(o.sent_at, messages.sent_at),
        rfc_message_id = coalesce(o.rfc_id, messages.rfc_message_id)
-     from json_to_recordset($1::json) as o (draft_id uuid, status text, sent_at timestamptz, rfc_id text)
+     from json_to_recordset($1::json) as o (draft_id uuid, status text, rank smallint, sent_at timestamptz, rfc_id text)
      where messages.draft_id = o.draft_id and o.status is not null`,
     [jsonRows(all)],
   );

@@ -24,6 +24,8 @@ create table messages (
   received_at timestamptz,
   sent_at timestamptz,
   delivery_status text,
+  -- How much the report that it stems from counts; 0: none.
+  delivery_rank smallint not null default 0,
   draft_id uuid,
   raw_sha256 text,
   attachments json not null,

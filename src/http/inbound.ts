@@ -66,7 +66,8 @@ export const inboundRoutes = (deps: HttpDependencies): Route[] => {
 /** Of a mail that is filed with its content its message says it. Another one is looked through now. */
 async function isFreeOfLinks(deps: HttpDependencies, workspaceId: string, row: ReceivedRow): Promise<boolean> {
   const { disposition, message_id, identity_id: identityId, inbox_revision: revision } = row;
-  if (disposition === "approval_reply") return false;
+  // An approver's mail, or one that nobody has looked through.
+  if (disposition === "approval_reply" || identityId === null) return false;
   const message = message_id === null ? undefined : await messageById(deps.reads, workspaceId, message_id);
   return message ? message.approval_links === null : isFreeAsItCame(deps, { identityId, revision });
 }

@@ -27,13 +27,34 @@ export class NoRoom extends Unavailable {
 
 export type Envelope = { from: string; to: readonly string[] };
 
+/**
+ * What a frozen mail says, part by part, for a provider that takes no MIME: the MIME was written from the same values. Lines of `text` and `html`
+ * end with LF, domains of addresses are ASCII. `headers` has all that the other fields do not say, the Message-ID included.
+ */
+export type Letter = {
+  from: { name: string; address: string };
+  to: readonly string[];
+  cc: readonly string[];
+  bcc: readonly string[];
+  replyTo: string | null;
+  subject: string;
+  text: string;
+  html: string | null;
+  headers: Readonly<Record<string, string>>;
+  /** `contentId` (without angle brackets): what the HTML shows in its place; null for a file that is attached. */
+  attachments: readonly { filename: string; contentType: string; content: Buffer; contentId: string | null }[];
+};
+
 /** One frozen mail on its way out. `attemptId` is carried to the provider wherever it takes such a mark, as evidence for later. */
-export type OutgoingMail = { attemptId: string; envelope: Envelope; messageId: string; mime: Buffer };
+export type OutgoingMail = { attemptId: string; envelope: Envelope; messageId: string; mime: Buffer; letter: Letter };
 
 /** How a hand-over ended. Everything that is not an answer after the first body byte is `unknown`. */
 export type Outcome =
   | { kind: "accepted"; response: string; providerId?: string; rejectedRecipients?: string[] }
-  /** The provider said no: nothing will be delivered. `retryable`: the same mail may be tried again later. */
+  /**
+   * The provider said no: nothing will be delivered. `retryable`: the same mail may be tried again later, but not before `retryAfterSeconds`.
+   * The code `provider_credentials` says that it does not let us in.
+   */
   | { kind: "refused"; retryable: boolean; code: string; message: string; retryAfterSeconds?: number }
   /** Nothing of the mail was written: safe to try again. */
   | { kind: "not_handed_over"; message: string }
@@ -54,8 +75,11 @@ export type ReadyConnection = {
   discard(): void;
 };
 
+/** By what an attempt is looked for in a provider's log. `since`: it was handed over after that. */
+export type AttemptToFind = { attemptId: string; recipients: readonly string[]; since: Date };
+
 export type MailProvider = {
-  readonly name: "outbox" | "smtp";
+  readonly name: "outbox" | "smtp" | "sendgrid";
   /** It is the mailbox itself: what it takes is delivered. */
   readonly isMailbox?: true;
   /**
@@ -68,6 +92,8 @@ export type MailProvider = {
   /** From now on nobody gets a connection, and those who wait for one are told NoRoom. What is open goes on. */
   letNobodyIn?(): void;
   /** What the provider's own log says about an attempt, if it keeps one; undefined: nothing is known there (no proof of absence). */
-  lookUp?(attemptId: string): Promise<"accepted" | "refused" | undefined>;
+  lookUp?(attempt: AttemptToFind): Promise<"accepted" | "refused" | undefined>;
+  /** Asks only whether we are let in, where a connection alone does not show that. Throws CredentialsRefused, or Unavailable where nobody says. */
+  checkCredentials?(): Promise<void>;
   close(): Promise<void>;
 };

@@ -1,4 +1,4 @@
-import { CredentialsRefused, type MailProvider } from "./mailProvider.ts";
+import { CredentialsRefused, type MailProvider, type ReadyConnection } from "./mailProvider.ts";
 
 /** A provider that remembers whether it lets us in. */
 export type WatchedProvider = MailProvider & {
@@ -14,16 +14,39 @@ const tryAgainMs = 60_000;
 export function watchCredentials(provider: MailProvider, { monotonic }: { monotonic(): number }): WatchedProvider {
   let refused: { message: string; lastTry: number } | undefined;
 
-  async function connect(caller?: { comesBack: boolean }) {
+  /** Whether what it does shows that we are let in, or that we are not. */
+  async function watched<T>(does: () => Promise<T>): Promise<T> {
     try {
-      const connection = await provider.connect(caller);
+      const done = await does();
       refused = undefined;
-      return connection;
+      return done;
     } catch (error) {
       if (error instanceof CredentialsRefused) refused = { message: error.message, lastTry: monotonic() };
       throw error;
     }
   }
+
+  const connect = async (caller?: { comesBack: boolean }): Promise<ReadyConnection> =>
+    provider.checkCredentials
+      ? watchedConnection(await provider.connect(caller))
+      : watched(() => provider.connect(caller));
+
+  /** Where only the answer to a mail shows it. */
+  const watchedConnection = (connection: ReadyConnection): ReadyConnection => ({
+    discard: () => connection.discard(),
+    async handOver(mail, mayWrite) {
+      const outcome = await connection.handOver(mail, mayWrite);
+      if (outcome.kind === "accepted") refused = undefined;
+      if (outcome.kind === "refused" && outcome.code === "provider_credentials")
+        refused = { message: outcome.message, lastTry: monotonic() };
+      return outcome;
+    },
+  });
+
+  const tryAgain = (): Promise<unknown> =>
+    provider.checkCredentials
+      ? watched(() => provider.checkCredentials!())
+      : connect({ comesBack: true }).then((connection) => connection.discard());
 
   return {
     ...provider,
@@ -31,10 +54,7 @@ export function watchCredentials(provider: MailProvider, { monotonic }: { monoto
     trouble() {
       if (refused && monotonic() - refused.lastTry >= tryAgainMs) {
         refused.lastTry = monotonic();
-        connect({ comesBack: true }).then(
-          (connection) => connection.discard(),
-          () => {},
-        );
+        tryAgain().catch(() => {});
       }
       return refused?.message;
     },

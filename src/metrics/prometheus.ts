@@ -10,6 +10,7 @@ const deliveryOutcomes: Record<string, string> = {
   DeliveryNotHandedOver: "not_handed_over",
   DeliveryUnknown: "unknown",
   DeliveryDelivered: "delivered",
+  DeliveryDropped: "dropped",
   DeliveryBounced: "bounced",
   DeliveryComplained: "complained",
 };

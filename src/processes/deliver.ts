@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { endStale } from "#src/commands/sends/queueSend.ts";
+import { endStale } from "#src/commands/sends/newerWords.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -55,9 +55,8 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
         if (delivery.withheld) return again(sending, draft.tries, acting);
         return later(sending, { code: "provider_unavailable", message: delivery.message }, acting);
       case "refused":
-        if (delivery.retryable)
-          return later(sending, { code: "provider_unavailable", message: delivery.message }, acting);
-        return fail(sending, { code: delivery.code || "provider_refused", message: delivery.message }, acting.cause);
+        if (delivery.retryable) return later(sending, whyLater(delivery), acting);
+        return fail(sending, refusalOf(delivery), acting.cause);
       case "accepted":
         await endAccepted(deps, { draftId, attemptId, delivery }, acting.cause);
         return undefined;
@@ -103,11 +102,13 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     return withdrawn ? fail({ draftId, draft }, withdrawn, acting.cause) : "again";
   }
 
-  /** "Later", by schedule from when the attempt ended; at the schedule's end the draft fails. */
-  async function later(sending: Sending, why: Failure, acting: Acting): Promise<Step> {
+  /** "Later", by schedule from when the attempt ended, and not before the provider's own time; at the schedule's end the draft fails. */
+  async function later(sending: Sending, why: Failure & { waitSeconds?: number }, acting: Acting): Promise<Step> {
     const { draftId, draft } = sending;
-    const seconds = settings.retrySeconds[draft.tries];
-    if (seconds === undefined) return fail(sending, why, acting.cause);
+    const { waitSeconds = 0, ...failure } = why;
+    const pause = settings.retrySeconds[draft.tries];
+    if (pause === undefined) return fail(sending, failure, acting.cause);
+    const seconds = Math.max(pause, waitSeconds);
     const ended = await deps.store.readLast(deliveryStream(draft.attemptId));
     const dueAt = new Date(Date.parse(ended?.metadata.at as string) + seconds * 1000);
     if (dueAt <= deps.clock.now()) return again(sending, draft.tries + 1, acting);
@@ -130,6 +131,7 @@ export function deliver(deps: Dependencies, settings: DeliverySettings): Process
     if (draft.attemptId !== attemptId) return undefined;
     if (draft.status === "sending") return advance(draftId, context);
     if (delivery.phase === "accepted") await endAccepted(deps, { draftId, attemptId, delivery }, cause);
+    if (delivery.phase === "refused") await endFailed(deps, { draftId, attemptId, ...refusalOf(delivery) }, cause);
     return undefined;
   }
 
@@ -196,6 +198,18 @@ const lanesFor = (connections: number): number => Math.max(32, 2 * connections +
 
 /** What was settled before it named its draft is kept apart by its attempt. */
 const draftIdOf = ({ stream, data }: Recorded): string => (data.draftId as string | undefined) ?? idOf(stream);
+
+/** Refused for now: a provider that does not let us in may do so once somebody has seen to it. */
+const whyLater = ({ code, message, retryAfterSeconds }: Delivery & { phase: "refused" }) => ({
+  code: code === "provider_credentials" ? code : "provider_unavailable",
+  message,
+  waitSeconds: retryAfterSeconds,
+});
+
+const refusalOf = ({ code, message }: Delivery & { phase: "refused" }): Failure => ({
+  code: code || "provider_refused",
+  message,
+});
 
 const unconfirmed: Failure = { code: "unconfirmed", message: "it is unknown whether the provider took it" };
 const internal: Failure = { code: "internal", message: "an internal error prevented this mail from being sent" };

@@ -22,8 +22,9 @@ export function outcomeEvent(outcome: Outcome, withheld: boolean) {
       return { type: "DeliveryAccepted", data: { response, providerId, rejectedRecipients } } as const;
     }
     case "refused": {
-      const { retryable, code, message } = outcome;
-      return { type: "DeliveryRefused", data: { retryable, code, message } } as const;
+      const { retryable, code, message, retryAfterSeconds } = outcome;
+      const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+      return { type: "DeliveryRefused", data: { retryable, code, message, ...wait } } as const;
     }
     case "not_handed_over":
       return {

@@ -19,7 +19,7 @@ export async function freezeMail(deps: Dependencies, draft: Draft, attemptId: st
     if (!bytes) throw new Error(`the attached file ${sha256} is missing`);
     attachments.set(sha256, bytes);
   }
-  const { mime: plain, envelope } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
+  const { mime: plain, ...rendered } = await renderMail({ content, messageId, date: deps.clock.now(), attachments });
   const mime = await signedMail(deps, identityId, plain);
-  return { mime, envelope, messageId, mimeSha256: await deps.blobs.put(mime) };
+  return { ...rendered, mime, messageId, mimeSha256: await deps.blobs.put(mime) };
 }

@@ -152,8 +152,8 @@ export function handOvers(deps: Dependencies, settings: DeliverySettings): HandO
     const { attemptId } = sending.draft;
     crashPoint("deliver:started");
     const permission = writePermission(deps, { sending, lookedAt }, cause);
-    const { envelope, mime, messageId } = mail;
-    const handing = connection.handOver({ attemptId, envelope, messageId, mime }, permission.mayWrite);
+    const { envelope, mime, messageId, letter } = mail;
+    const handing = connection.handOver({ attemptId, envelope, messageId, mime, letter }, permission.mayWrite);
     const outcome = await within(handOverSeconds * 1000, handing);
     if (outcome) {
       crashPoint("deliver:handed-over");

@@ -1,20 +1,21 @@
 import type { Channels } from "#src/channels/channel.ts";
-import { emailChannel } from "#src/channels/email/emailChannel.ts";
-import { unreachable } from "#src/channels/unreachable.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
-import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
+import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
+import { concludeCards } from "./concludeCards.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
+import { createCustomers } from "./createCustomers.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { followSubscriptions } from "./followSubscriptions.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import { setAsideWhilePaused } from "./pausedByOperator.ts";
@@ -32,6 +33,8 @@ import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
+  telegram: Attended;
+  channels: Channels;
   provider: MailProvider;
   instanceId: string;
   smtpConnections: number;
@@ -49,13 +52,6 @@ export type ProcessSettings = {
   retentionDaysQuarantined: number | "never";
 };
 
-/** How approvers are reached, by the type of their channel. */
-const channels = (deps: Dependencies, provider: MailProvider): Channels => ({
-  email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
-  telegram: unreachable("telegram"),
-  slack: unreachable("slack"),
-});
-
 /** Every rule of the service. */
 export const allProcesses = (deps: Dependencies, settings: ProcessSettings): Process[] =>
   rulesOf(deps, settings).map(setAsideWhilePaused);
@@ -67,8 +63,9 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   authenticateMail(deps),
   runRules(deps, settings.provider),
   checkDomains(deps, settings.domainCheckSeconds),
-  notifyApprovers(deps, channels(deps, settings.provider)),
-  askInBundles(deps, channels(deps, settings.provider)),
+  notifyApprovers(deps, settings.channels),
+  askInBundles(deps, settings.channels),
+  attendTelegramBots(deps, settings.telegram),
   escalateUnanswered(deps),
   escalateUnreached(deps),
   sendApproved(deps),
@@ -88,6 +85,8 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
   tellOutcomes(deps, settings.provider),
+  concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
+  ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];

@@ -1,10 +1,14 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
+import { loadContent } from "#src/commands/drafts/draftContents.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import type { DeliverySettings } from "./deliverySettings.ts";
 import type { Acting } from "./process.ts";
 import type { Sending } from "./writePermission.ts";
 
-const lookEveryMs = 5_000;
+/** Between two looks: at first this long, later half of what has been waited. A provider's log takes its time, and its look-ups are limited. */
+const lookAfterMs = 5_000;
+/** Clocks differ: a provider may say that it took a mail before it was started here. */
+const clocksDifferMs = 300_000;
 
 /** Looks for evidence of an unknown outcome until the time for it is over. "again": the delivery is settled now. */
 export async function settleUnknown(
@@ -15,12 +19,14 @@ export async function settleUnknown(
   const { draftId, draft } = sending;
   const { attemptId } = draft;
   const confirmMs = settings.confirmSeconds * 1000;
-  const found = await settings.provider.lookUp?.(attemptId);
   // Nothing follows "unknown" on that stream before it is settled: the time of its last event is when the outcome became unknown.
   const lost = await deps.store.readLast(deliveryStream(attemptId));
-  const waitedMs = deps.clock.now().getTime() - Date.parse(lost?.metadata.at as string);
+  const lostMs = Date.parse(lost?.metadata.at as string);
+  const since = new Date(lostMs - settings.handOverSeconds * 1000 - clocksDifferMs);
+  const found = await lookUp(deps, settings, { sending, since });
+  const waitedMs = deps.clock.now().getTime() - lostMs;
   if (!found && waitedMs < confirmMs) {
-    const inMs = Math.min(lookEveryMs, Math.max(200, confirmMs - waitedMs));
+    const inMs = Math.min(Math.max(lookAfterMs, waitedMs / 2), Math.max(200, confirmMs - waitedMs));
     await acting.timers.set({ key: draftId, name: "settle", inMs });
     return undefined;
   }
@@ -28,4 +34,15 @@ export async function settleUnknown(
   const command = { type: "SettleDelivery", outcome: found ?? "unconfirmed", evidence } as const;
   await deps.deliveries.handle(attemptId, command, acting.cause);
   return "again";
+}
+
+async function lookUp(
+  deps: Dependencies,
+  { provider }: DeliverySettings,
+  { sending, since }: { sending: Sending; since: Date },
+): Promise<"accepted" | "refused" | undefined> {
+  if (!provider.lookUp) return undefined;
+  const { attemptId, stored } = sending.draft;
+  const { to, cc, bcc } = await loadContent(deps.blobs, stored);
+  return provider.lookUp({ attemptId, recipients: [...to, ...cc, ...bcc], since });
 }

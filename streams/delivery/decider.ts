@@ -9,8 +9,11 @@ export type NoConnection = "provider_unavailable" | "provider_credentials";
 
 type Started = Extract<DeliveryEvent, { type: "DeliveryStarted" }>["data"];
 
-/** `reports`: the reported outcomes; each is recorded once. */
-type Told = { reports: readonly ReportEvent["type"][] };
+/**
+ * `reports`: the reported outcomes; each is recorded once. `nobodyGetsIt`: the provider dropped it for its one recipient. `learnedIds`: further
+ * Message-IDs that it travels under.
+ */
+type Told = { reports: readonly ReportEvent["type"][]; nobodyGetsIt: boolean; learnedIds: readonly string[] };
 
 /** The hand-over of this attempt has not begun; once `abandoned`, it never will. `noConnection`: for want of a connection, which counts as a try. */
 export type UnstartedDelivery = Told &
@@ -29,8 +32,15 @@ export type Delivery =
   | (Told & { phase: "started"; started: Started })
   /** `withheld`: the service itself did not let it go. */
   | (Told & { phase: "not_handed_over"; started: Started; message: string; withheld: boolean })
-  /** `code`: empty if evidence says so rather than an answer. */
-  | (Told & { phase: "refused"; started: Started; retryable: boolean; code: string; message: string })
+  /** `code`: empty if evidence says so rather than an answer. `retryAfterSeconds`: 0 where the provider named no time. */
+  | (Told & {
+      phase: "refused";
+      started: Started;
+      retryable: boolean;
+      retryAfterSeconds: number;
+      code: string;
+      message: string;
+    })
   | (Told & { phase: "unknown" | "unconfirmed"; started: Started; message: string });
 
 type Outcome = Extract<
@@ -41,31 +51,43 @@ type Outcome = Extract<
 /** What a mailbox, or a server on the way there, reported about a mail that was handed over. */
 export type ReportEvent = Extract<
   DeliveryEvent,
-  { type: "DeliveryDelivered" | "DeliveryBounced" | "DeliveryComplained" }
+  { type: "DeliveryProcessed" | "DeliveryDelivered" | "DeliveryDropped" | "DeliveryBounced" | "DeliveryComplained" }
 >;
+
+type Learned = Extract<DeliveryEvent, { type: "DeliveryMessageIdLearned" }>["data"];
+
+/** A provider has one for a mail, or one for each recipient: what is more than a few leads nowhere. */
+const maxLearnedIds = 10;
 
 export type DeliveryCommand =
   | { type: "StartDelivery"; started: Started }
   | { type: "AbandonDelivery"; draftId: string; because: string; code?: NoConnection }
   | { type: "RecordOutcome"; outcome: Outcome }
   | { type: "ReportDelivery"; report: ReportEvent }
+  | { type: "LearnMessageId"; learned: Learned }
   | { type: "SettleDelivery"; outcome: "accepted" | "refused" | "unconfirmed"; evidence: string };
 
-const initial: Delivery = { phase: "none", started: null, reports: [] };
+const initial: Delivery = { phase: "none", started: null, reports: [], nobodyGetsIt: false, learnedIds: [] };
 
 function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
-  const { started, reports } = delivery;
+  const { started, reports, nobodyGetsIt, learnedIds } = delivery;
+  const told = { reports, nobodyGetsIt, learnedIds };
   switch (event.type) {
     case "DeliveryStarted":
-      return { phase: "started", started: event.data, reports };
+      return { phase: "started", started: event.data, ...told };
     case "DeliveryAbandoned":
       return {
         phase: "abandoned",
         started: null,
         message: event.data.because,
         noConnection: event.data.code ?? null,
-        reports,
+        ...told,
       };
+    case "DeliveryMessageIdLearned":
+      return { ...delivery, learnedIds: [...learnedIds, event.data.rfcMessageId] };
+    case "DeliveryDropped":
+      return { ...delivery, reports: [...reports, event.type], nobodyGetsIt: nobodyGetsIt || event.data.wholeMail };
+    case "DeliveryProcessed":
     case "DeliveryDelivered":
     case "DeliveryBounced":
     case "DeliveryComplained":
@@ -76,7 +98,7 @@ function evolve(delivery: Delivery, event: DeliveryEvent): Delivery {
     case "DeliveryUnknown":
     case "DeliverySettled":
       // Only what was started has an outcome: without its start, nobody would know whose.
-      return started === null ? delivery : { ...endedBy(event), started, reports };
+      return started === null ? delivery : { ...endedBy(event), started, ...told };
     default:
       return unreachable(event);
   }
@@ -91,14 +113,15 @@ function endedBy(event: Outcome | Settled) {
     case "DeliveryAccepted":
       return { phase: "accepted", message: event.data.response } as const;
     case "DeliveryRefused": {
-      const { retryable, code, message } = event.data;
-      return { phase: "refused", retryable, code, message } as const;
+      const { retryable, code, message, retryAfterSeconds = 0 } = event.data;
+      return { phase: "refused", retryable, retryAfterSeconds, code, message } as const;
     }
     case "DeliveryUnknown":
       return { phase: "unknown", message: event.data.message } as const;
     case "DeliverySettled": {
       const { outcome, evidence: message } = event.data;
-      if (outcome === "refused") return { phase: outcome, retryable: false, code: "", message } as const;
+      if (outcome === "refused")
+        return { phase: outcome, retryable: false, retryAfterSeconds: 0, code: "", message } as const;
       return { phase: outcome, message };
     }
     default:
@@ -123,6 +146,8 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
       return recordOutcome(command.outcome, delivery);
     case "ReportDelivery":
       return report(command.report, delivery);
+    case "LearnMessageId":
+      return learn(command.learned, delivery);
     case "SettleDelivery":
       if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
       if (command.outcome === delivery.phase) return [];
@@ -137,7 +162,7 @@ function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
   if (delivery.phase === "started") {
     const reported = outcome.type === "DeliveryUnknown" && delivery.reports.length > 0;
     return reported
-      ? [outcome, settled(delivery, "accepted", "the outcome of this mail was already reported")]
+      ? [outcome, settled(delivery, shownBy(delivery), "the outcome of this mail was already reported")]
       : [outcome];
   }
   if (delivery.phase !== "unknown" && delivery.phase !== "unconfirmed") return [];
@@ -148,11 +173,26 @@ function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
   return [];
 }
 
-/** A reported outcome proves that the mail was accepted. An attempt that never started has no outcome. */
+/**
+ * A reported outcome settles what nobody knew. That the provider has the mail is news only until it has said so. An attempt that never started
+ * has no outcome.
+ */
 function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
   if (delivery.started === null || delivery.reports.includes(reported.type)) return [];
   const unsettled = delivery.phase === "unknown" || delivery.phase === "unconfirmed";
-  return unsettled ? [reported, settled(delivery, "accepted", reported.data.evidence)] : [reported];
+  if (unsettled) return [reported, settled(delivery, shownBy(evolve(delivery, reported)), reported.data.evidence)];
+  if (reported.type === "DeliveryProcessed" && (delivery.phase !== "started" || delivery.reports.length > 0)) return [];
+  return [reported];
+}
+
+/** What reports show of the hand-over: whatever the provider did with a mail, it had accepted it, unless all it did was to drop the whole. */
+const shownBy = ({ reports, nobodyGetsIt }: Delivery): "accepted" | "refused" =>
+  nobodyGetsIt && reports.every((type) => type === "DeliveryDropped") ? "refused" : "accepted";
+
+function learn(learned: Learned, { started, learnedIds }: Delivery): DeliveryEvent[] {
+  const { rfcMessageId } = learned;
+  const known = started === null || started.rfcMessageId === rfcMessageId || learnedIds.includes(rfcMessageId);
+  return known || learnedIds.length >= maxLearnedIds ? [] : [{ type: "DeliveryMessageIdLearned", data: learned }];
 }
 
 const settled = (

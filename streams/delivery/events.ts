@@ -40,11 +40,29 @@ export type DeliveryEvent =
       }
     >
   | Event<"DeliveryAccepted", { response: string; providerId: string | null; rejectedRecipients: string[] }>
-  | Event<"DeliveryRefused", { retryable: boolean; code: string; message: string }>
+  | Event<
+      "DeliveryRefused",
+      {
+        retryable: boolean;
+        code: string;
+        message: string;
+        /** The provider takes it again after so long. Absent where it named no time, and in older events. */
+        retryAfterSeconds?: number;
+      }
+    >
   | Event<"DeliveryUnknown", { message: string }>
+  /** The provider says that it has the mail. Recorded only where its answer had not told that yet. */
+  | Event<"DeliveryProcessed", DeliveryReport>
   | Event<"DeliveryDelivered", DeliveryReport>
+  /** The provider will not deliver it. `wholeMail`: it had one recipient, so nobody gets it. */
+  | Event<"DeliveryDropped", DeliveryReport & { wholeMail: boolean }>
   | Event<"DeliveryBounced", DeliveryReport>
   | Event<"DeliveryComplained", DeliveryReport>
+  /** The mail travels under another Message-ID than ours: that one leads to its thread, too. */
+  | Event<
+      "DeliveryMessageIdLearned",
+      { draftId: string; threadId: string; identityId: string /** With angle brackets. */; rfcMessageId: string }
+    >
   | Event<
       "DeliverySettled",
       {

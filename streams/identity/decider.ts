@@ -3,7 +3,7 @@ import { Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { defaultSettings } from "./defaults.ts";
-import { type IdentityEvent, type IdentitySettings, identityStream } from "./events.ts";
+import { type ApprovalChannel, type IdentityEvent, type IdentitySettings, identityStream } from "./events.ts";
 
 export type Identity = IdentitySettings & {
   exists: boolean;
@@ -11,6 +11,8 @@ export type Identity = IdentitySettings & {
   workspaceId: string;
   domainId: string;
   emailAddress: string;
+  /** Chats that their provider gave another id, by the old one. */
+  movedChats: Readonly<Record<string, string>>;
 };
 
 type Created = Extract<IdentityEvent, { type: "IdentityCreated" }>["data"];
@@ -18,7 +20,7 @@ type Created = Extract<IdentityEvent, { type: "IdentityCreated" }>["data"];
 export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
   /**
-   * `mayLoosen`: the caller may change approval channels, or drop require_human_approval or confirm_code, while human approval is required.
+   * `mayLoosen`: the caller may change approval channels and approvals_required, or drop require_human_approval or confirm_code, while human approval is required.
    * `workspaceRequires`: it is for the whole workspace.
    */
   | {
@@ -28,6 +30,8 @@ export type IdentityCommand =
       workspaceRequires?: boolean;
     }
   | { type: "ResealSecrets"; channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
+  /** Its provider says that a chat has another id. */
+  | { type: "MoveChat"; from: string; to: string }
   /** Deleting and making it again would be a way around that switch, so it takes the same right. */
   | { type: "DeleteIdentity"; mayLoosen: boolean; workspaceRequires?: boolean };
 
@@ -37,6 +41,7 @@ const initial: Identity = {
   workspaceId: "",
   domainId: "",
   emailAddress: "",
+  movedChats: {},
   ...defaultSettings,
 };
 
@@ -48,10 +53,37 @@ function evolve(identity: Identity, event: IdentityEvent): Identity {
       return { ...identity, ...event.data.changes };
     case "IdentitySecretsResealed":
       return { ...identity, ...event.data.channels };
+    case "IdentityChatMoved":
+      return chatMoved(identity, event.data);
     case "IdentityDeleted":
       return { ...identity, deleted: true };
     default:
       return unreachable(event);
+  }
+}
+
+function chatMoved(identity: Identity, { from, to }: { from: string; to: string }): Identity {
+  const moved = (channel: ApprovalChannel | null): ApprovalChannel | null =>
+    namesChat(channel, from) ? { ...channel, config: { ...channel.config, chat_id: to } } : channel;
+  return {
+    ...identity,
+    approvalChannel: moved(identity.approvalChannel),
+    secondaryApprovalChannel: moved(identity.secondaryApprovalChannel),
+    movedChats: { ...identity.movedChats, [from]: to },
+  };
+}
+
+const namesChat = (channel: ApprovalChannel | null, chat: string): channel is ApprovalChannel =>
+  channel?.type === "telegram" && channel.config.chat_id === chat;
+
+/** What a chat is called now that had this id once. */
+export function followedChat({ movedChats }: Pick<Identity, "movedChats">, chat: string): string {
+  const seen = new Set([chat]);
+  for (let now = chat; ; ) {
+    const next = movedChats[now];
+    if (next === undefined || seen.has(next)) return now;
+    seen.add(next);
+    now = next;
   }
 }
 
@@ -71,6 +103,11 @@ function decide(command: IdentityCommand, identity: Identity): IdentityEvent[] {
       const channels = changed(command.channels, identity);
       return Object.keys(channels).length === 0 ? [] : [{ type: "IdentitySecretsResealed", data: { channels } }];
     }
+    case "MoveChat": {
+      const { from, to } = command;
+      const names = namesChat(identity.approvalChannel, from) || namesChat(identity.secondaryApprovalChannel, from);
+      return names && from !== to ? [{ type: "IdentityChatMoved", data: { from, to } }] : [];
+    }
     case "DeleteIdentity":
       if (isGuarded(command, identity)) throw needsApprovalsScope("deleting it");
       return [{ type: "IdentityDeleted", data: { emailAddress: identity.emailAddress } }];
@@ -85,7 +122,7 @@ function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, i
   if (Object.keys(changes).length === 0) return [];
   if (isGuarded(command, identity) && loosens(changes)) {
     throw needsApprovalsScope(
-      "changing its approval channels or covered_recipients, or turning off require_human_approval or confirm_code,",
+      "changing its approval channels, approvals_required or covered_recipients, or turning off require_human_approval or confirm_code,",
     );
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
@@ -118,7 +155,8 @@ const loosens = (changes: Partial<IdentitySettings>): boolean =>
   changes.confirmCode === false ||
   "approvalChannel" in changes ||
   "secondaryApprovalChannel" in changes ||
-  "coveredRecipients" in changes;
+  "coveredRecipients" in changes ||
+  "approvalsRequired" in changes;
 
 export const identityDecider: Decider<Identity, IdentityCommand, IdentityEvent> = {
   category: "identity",

@@ -26,6 +26,8 @@ export type IdentitySettings = {
   coveredRecipients: readonly string[];
   /** An approval page asks for the four digits that stand in the approval mail. Absent in older events: no. */
   confirmCode: boolean;
+  /** How many approvers have to approve a draft, 1 to 5. Absent in older events: one. */
+  approvalsRequired: number;
 };
 
 export type IdentityEvent =
@@ -39,6 +41,8 @@ export type IdentityEvent =
       "IdentitySecretsResealed",
       { channels: Partial<Pick<IdentitySettings, "approvalChannel" | "secondaryApprovalChannel">> }
     >
+  /** The provider gave a chat another id (`to`): channels that named the old one name it so, and it stays the same chat. */
+  | Event<"IdentityChatMoved", { from: string; to: string }>
   | Event<"IdentityDeleted", { emailAddress: string }>;
 
 export const identityStream = (id: string): string => `identity-${id}`;

@@ -48,9 +48,9 @@ describe("the outbox pages", () => {
 
   const json = async (path: string): Promise<any> => (await get(path)).json();
 
-  async function caught(attemptId: string, { mime, envelope }: Awaited<ReturnType<typeof renderMail>>) {
+  async function caught(attemptId: string, mail: Awaited<ReturnType<typeof renderMail>>) {
     const connection = await createOutboxProvider(database).connect();
-    await connection.handOver({ attemptId, messageId: `<${attemptId}@x>`, envelope, mime }, () => true);
+    await connection.handOver({ attemptId, messageId: `<${attemptId}@x>`, ...mail }, () => true);
   }
 
   it("are there before any mail is", async () => {

@@ -172,6 +172,7 @@ export function openSendWorld(
       authenticator: undefined as never,
       pictures: { fetch: async () => undefined },
       // Keys lie in this log as they are.
+      payments: null,
       keyRing: { open: (sealed: string) => sealed, deriveKeys: () => [Buffer.alloc(32, 9)] } as never,
       messageIds: createMessageIds(Buffer.alloc(32, 7)),
       settings: {

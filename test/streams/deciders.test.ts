@@ -114,6 +114,85 @@ describe("a delivery", () => {
     given(deliveryDecider, started, unknown, settled("accepted", "log")).when(settle("refused")).then();
     given(deliveryDecider, started).when(settle("unconfirmed")).then();
   });
+
+  const data = { draftId: "draft", threadId: "thread", messageId: "message", evidence: "SendGrid" };
+  const dropped = (wholeMail: boolean) => ({ type: "DeliveryDropped", data: { ...data, wholeMail } }) as const;
+  const told = (type: "DeliveryProcessed" | "DeliveryDelivered" | "DeliveryBounced") => ({ type, data }) as const;
+  const report = (event: ReturnType<typeof dropped> | ReturnType<typeof told>) =>
+    ({ type: "ReportDelivery", report: event }) as const;
+
+  it("is settled by whatever its provider reports, each report once", () => {
+    for (const type of ["DeliveryProcessed", "DeliveryDelivered", "DeliveryBounced"] as const) {
+      const settledBy = settled("accepted", "SendGrid");
+      given(deliveryDecider, started, unknown)
+        .when(report(told(type)))
+        .then(told(type), settledBy);
+      given(deliveryDecider, started, unknown, told(type), settledBy)
+        .when(report(told(type)))
+        .then();
+      given(deliveryDecider)
+        .when(report(told(type)))
+        .then();
+    }
+    given(deliveryDecider, started, accepted)
+      .when(report(told("DeliveryProcessed")))
+      .then();
+    given(deliveryDecider, started, accepted, told("DeliveryDelivered"))
+      .when(report(told("DeliveryBounced")))
+      .then(told("DeliveryBounced"));
+  });
+
+  it("keeps a report that comes before its outcome, which settles it if nobody learns that", () => {
+    const reported = "the outcome of this mail was already reported";
+    given(deliveryDecider, started)
+      .when(report(told("DeliveryProcessed")))
+      .then(told("DeliveryProcessed"));
+    given(deliveryDecider, started, told("DeliveryProcessed"))
+      .when(record(unknown))
+      .then(unknown, settled("accepted", reported));
+    given(deliveryDecider, started, dropped(true)).when(record(unknown)).then(unknown, settled("refused", reported));
+    given(deliveryDecider, started, told("DeliveryProcessed")).when(record(accepted)).then(accepted);
+  });
+
+  it("was refused if the provider dropped it for its one recipient, and accepted if anything else became of it", () => {
+    given(deliveryDecider, started, unknown)
+      .when(report(dropped(true)))
+      .then(dropped(true), settled("refused", "SendGrid"));
+    given(deliveryDecider, started, unknown)
+      .when(report(dropped(false)))
+      .then(dropped(false), settled("accepted", "SendGrid"));
+    given(deliveryDecider, started, told("DeliveryDelivered"), dropped(true))
+      .when(record(unknown))
+      .then(unknown, settled("accepted", "the outcome of this mail was already reported"));
+    given(deliveryDecider, started, accepted)
+      .when(report(dropped(true)))
+      .then(dropped(true));
+  });
+
+  it("learns a few more Message-IDs that it travels under, each once", () => {
+    const learned = (n: number) =>
+      ({
+        type: "DeliveryMessageIdLearned",
+        data: { draftId: "draft", threadId: "thread", identityId: "identity", rfcMessageId: `<${n}@wire>` },
+      }) as const;
+    const learn = ({ data }: ReturnType<typeof learned>) => ({ type: "LearnMessageId", learned: data }) as const;
+    given(deliveryDecider, started)
+      .when(learn(learned(1)))
+      .then(learned(1));
+    given(deliveryDecider, started, learned(1))
+      .when(learn(learned(1)))
+      .then();
+    given(deliveryDecider, started)
+      .when({ type: "LearnMessageId", learned: { ...learned(1).data, rfcMessageId: "<ours>" } })
+      .then();
+    const ten = Array.from({ length: 10 }, (_, n) => learned(n));
+    given(deliveryDecider, started, ...ten)
+      .when(learn(learned(10)))
+      .then();
+    given(deliveryDecider)
+      .when(learn(learned(1)))
+      .then();
+  });
 });
 
 describe("an address", () => {

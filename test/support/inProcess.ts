@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { projections } from "#projections/index.ts";
 import type { ReadModel } from "#projections/projection.ts";
+import type { Channels } from "#src/channels/channel.ts";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { createIdentity, type NewIdentity } from "#src/commands/identities/identities.ts";
 import { sandboxDomainId } from "#src/commands/ids.ts";
@@ -28,10 +29,13 @@ let readers: ReaderPool | undefined;
 /** The threads that read mail, which take a second to start: the same for all services of this process, as long as it lives. */
 const sharedReaders = () => (readers ??= createReaderPool());
 
-/** Every role of the service in this process, on a database of its own, answering on a real socket. `log` takes each line of its log. */
+/**
+ * Every role of the service in this process, on a database of its own, answering on a real socket. `log` takes each line of its log; `channels`
+ * stand in the place of its own.
+ */
 export async function startInProcess(
   environment: Record<string, string> = {},
-  { log }: { log?: (line: string) => void } = {},
+  { log, channels = {} }: { log?: (line: string) => void; channels?: Partial<Channels> } = {},
 ) {
   const testDatabase = await createTestDatabase({ readModels: true });
   const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT"].map((name) => [
@@ -48,7 +52,7 @@ export async function startInProcess(
   });
   const logger = log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel });
   const clock = adjustableClock();
-  const composition = compose(config, testDatabase, { logger, clock, readers: sharedReaders() });
+  const composition = compose(config, testDatabase, { logger, clock, readers: sharedReaders(), channels });
   const service = await startService(config, composition, { instanceId: randomUUID(), logger });
   const { deps, database, store } = composition;
   const url = service.url as string;

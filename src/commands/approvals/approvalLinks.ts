@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { draftById } from "#projections/drafts/queries.ts";
 import { heldById, messageById } from "#projections/messages/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type {
@@ -14,18 +15,17 @@ import { codeTriesLeft } from "#streams/draft/confirmation.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { findToken } from "#streams/draft/notification.ts";
-import { newerWord } from "#streams/draft/staleness.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { changeDraft } from "../drafts/changeDraft.ts";
+import { type Changed, changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
-import { waitUntilFiled } from "../sends/barrier.ts";
-import { endStale } from "../sends/queueSend.ts";
-import { loadThread } from "../threads/threads.ts";
+import { endStale, newerWordOf } from "../sends/newerWords.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
-import { approvalView, heldMessage } from "./approvalViews.ts";
+import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
+import { votingOf } from "./voters.ts";
 
 /** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
@@ -118,10 +118,26 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
-  const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256, codeMacs } as const;
+  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: asked.channel });
+  const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
+  const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting } as const;
   if (isWrongCode) return refused(deps, { press, command }, cause);
-  await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
+  const handled = await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
+  if (handled.state.status === "pending") return voteCounted(deps, { draftId, identity, handled });
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
+}
+
+/** Others have to approve too. */
+async function voteCounted(
+  deps: Deps,
+  { draftId, identity, handled }: { draftId: string; identity: Identity; handled: Changed },
+): Promise<DecisionResult> {
+  await requireShown(deps, handled.position, shown.outcome);
+  const row = await draftById(deps.reads, identity.workspaceId, draftId);
+  const approvals = row && (await approvalsSoFar(deps, identity, row));
+  // Fewer are required since, or the draft was edited a moment ago.
+  if (!approvals || row.version !== handled.state.version) return { kind: "changed" };
+  return { kind: "vote_counted", approvals, again: !handled.changed };
 }
 
 async function reject(
@@ -168,13 +184,6 @@ async function howItGoesOn(deps: Dependencies, draftId: string): Promise<Decisio
 const heldBy = (code: string): HeldBy =>
   code === "sending_paused" || code === "plan_limit_reached" ? code : "identity_disabled";
 
-/** The newest message on the draft's thread, if it is newer than the one that the draft answers. Waits for acknowledged mail to be filed. */
-async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
-  await waitUntilFiled(deps, draft.identityId);
-  const { state: thread } = await loadThread(deps, draft.threadId);
-  return newerWord(thread, draft)?.messageId ?? null;
-}
-
 async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
   if (newMessageId === null) return { kind: "stale", newer: null };
   const held = await heldById(deps.reads, draft.workspaceId, newMessageId);
@@ -200,11 +209,14 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {
   const { draft, asked } = link;
+  const { type, address } = asked.channel;
+  // Who follows the link of a mailbox is that mailbox; of a chat it may be anybody.
+  const linkHolder = (type === "email" ? address : null) ?? asked.notificationId;
   const requestId = request.requestId ?? deps.ids.uuid();
   return {
     actor: {
-      ...(request.by ?? { kind: "email_link", id: asked.channel.address ?? asked.notificationId }),
-      channel: asked.channel.type,
+      ...(request.by ?? { kind: "email_link", id: linkHolder }),
+      channel: type,
       ip: request.ip,
       userAgent: request.userAgent,
       requestId,

@@ -2,10 +2,9 @@ import { createHash } from "node:crypto";
 import { draftOfToken } from "#projections/drafts/queries.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import type { Draft } from "#streams/draft/draft.ts";
-import type { Asked } from "#streams/draft/events.ts";
 import { type FoundToken, findToken } from "#streams/draft/notification.ts";
-import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { reaches } from "./channelAddresses.ts";
 
 export const tokenBytes = 32;
 
@@ -30,7 +29,7 @@ export async function linked(deps: Dependencies, token: string): Promise<Linked 
   const asked = findToken(draft, tokenSha256);
   if (!asked) return undefined;
   const { state: identity } = await deps.identities.load(draft.identityId);
-  const expiresAt = reaches(identity, asked.channel) ? asked.expiresAt : nothingLeft;
+  const expiresAt = reaches(deps, identity, asked.channel) ? asked.expiresAt : nothingLeft;
   return { token, draftId: known.draft_id, draft, position, asked: { ...asked, expiresAt }, tokenSha256 };
 }
 
@@ -41,12 +40,6 @@ export async function draftOf(deps: Dependencies, tokenSha256: string): ReturnTy
   if (!(await deps.projected(await deps.store.head(), { of: ["drafts"] })))
     throw new Unavailable("the read models lag behind");
   return draftOfToken(deps.reads, tokenSha256);
-}
-
-/** A link is bound to its channel: if another approver has taken over, those given to the old one have run out. */
-export function reaches(identity: Identity, { slot, type, address }: Asked["channel"]): boolean {
-  const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
-  return channel?.type === type && (address === undefined || (channel.config.to ?? null) === address);
 }
 
 const nothingLeft = new Date(0).toISOString();

@@ -9,6 +9,7 @@ import { isHostedHere, openedChannel } from "./approvalChannels.ts";
 import { hashToken, tokenBytes } from "./approvalTokens.ts";
 import { approvalView } from "./approvalViews.ts";
 import { comesBundled } from "./bundles.ts";
+import { addressOf, moveChat } from "./channelAddresses.ts";
 import { confirmCodeMac, newConfirmCode } from "./confirmCodes.ts";
 
 /** Which of an identity's channels. */
@@ -45,6 +46,7 @@ export async function askApprovers(
   const { state: identity } = await deps.identities.load(draft.identityId);
   const channel = channelOf(identity, slot);
   if (!channel || identity.deleted) return finished;
+  const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
   const notificationId = deps.ids.uuid();
   const bundled =
     !late && !alone && (await comesBundled(deps, channels[channel.type], { draftId, draft, identity, channel, slot }));
@@ -56,7 +58,7 @@ export async function askApprovers(
     causedBy: cause.causationId,
     version: draft.version,
     contentSha256: draft.contentSha256,
-    channel: { slot, type: channel.type, address: channel.config.to ?? null },
+    channel: { slot, type: channel.type, address: addressOf(opened) },
     tokens: bundled
       ? []
       : (["approve", "reject"] as const).map((decision) => ({ sha256: hashToken(tokens[decision]), decision })),
@@ -68,11 +70,14 @@ export async function askApprovers(
   // Decided or edited meanwhile: nobody is to be asked about this version any more.
   // Or it is left to the mail that asks about several (src/processes/askInBundles.ts).
   if (!recorded.changed || bundled) return finished;
-  const opened = openedChannel(deps, { workspaceId: draft.workspaceId, slot }, channel);
   const delivered = { draftId, draft, channel: opened, tokens, code, expiresAt, notificationId };
   const answer = late ? tooLate : await ask(deps, channels, delivered);
   if (answer.reached) {
-    const { message } = answer;
+    const { message, movedTo } = answer;
+    const from = channel.config.chat_id;
+    if (movedTo !== undefined && from !== undefined) {
+      await moveChat(deps, { identityId: draft.identityId, from, to: movedTo }, cause);
+    }
     await deps.drafts.handle(draftId, { type: "RecordNotified", notificationId, message }, cause);
     return finished;
   }

@@ -8,9 +8,10 @@ import type { Asked } from "#streams/draft/events.ts";
 import { findToken } from "#streams/draft/notification.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
-import { draftOf, hashToken, reaches } from "./approvalTokens.ts";
+import { draftOf, hashToken } from "./approvalTokens.ts";
 import { approvalView, recordedOutcome } from "./approvalViews.ts";
 import { listedDecision, listedIn, listedToken } from "./bundleTokens.ts";
+import { reaches } from "./channelAddresses.ts";
 
 /** Each draft that waits is read whole, for its warnings. */
 const draftsOnPage = 50;
@@ -74,7 +75,7 @@ function unshown(deps: Dependencies, { row }: Found, error: unknown): ListedDraf
 
 async function stateOf(deps: Dependencies, { row, draft, asked }: Found, token: string): Promise<ListedState> {
   const { state: identity } = await deps.identities.load(draft.identityId);
-  if (!reaches(identity, asked.channel)) return { kind: "elsewhere" };
+  if (!reaches(deps, identity, asked.channel)) return { kind: "elsewhere" };
   if (asked.version !== draft.version) return { kind: "changed" };
   if (draft.notified.closed[asked.notificationId]) return { kind: "closed" };
   if (draft.status !== "pending") {

@@ -4,8 +4,9 @@ import type { FoundToken } from "#streams/draft/notification.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { openedChannel } from "./approvalChannels.ts";
-import { linked, reaches } from "./approvalTokens.ts";
+import { linked } from "./approvalTokens.ts";
 import { channelOf } from "./askApprovers.ts";
+import { reaches } from "./channelAddresses.ts";
 
 /** What a chat's button belongs to. */
 export type ChatQuestion = {
@@ -25,7 +26,7 @@ export async function chatQuestion(deps: Dependencies, token: string): Promise<C
   const { draftId, draft, asked } = link;
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { slot } = asked.channel;
-  const channel = reaches(identity, asked.channel) ? channelOf(identity, slot) : null;
+  const channel = reaches(deps, identity, asked.channel) ? channelOf(identity, slot) : null;
   return {
     draftId,
     draft,

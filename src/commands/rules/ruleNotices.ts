@@ -30,9 +30,11 @@ export async function notifyByRule(
   }
   const { identityId, threadId } = evaluated.subject;
   const attemptId = derivedId("rule-notice", runId, rule.ruleId, String(index));
-  // It may have left right before this process ended.
-  if ((await provider.lookUp?.(attemptId)) === "accepted") return { outcome: "done", reason: null };
-  const notice = { to: config.to as string, ...(await letter(deps, rule, evaluated)) };
+  const to = config.to as string;
+  // It may have left right before this process ended. A mailbox knows at once; the log of another provider lags behind.
+  const attempt = { attemptId, recipients: [to], since: new Date(0) };
+  if (provider.isMailbox && (await provider.lookUp?.(attempt)) === "accepted") return { outcome: "done", reason: null };
+  const notice = { to, ...(await letter(deps, rule, evaluated)) };
   const { workspaceId } = evaluated;
   const origin = { identityId, threadId, attemptId };
   const outcome = await sendNotice(deps, provider, { kind: "rule", workspaceId, origin, ...notice });

@@ -1,28 +1,65 @@
 import type { ReportEvent } from "#streams/delivery/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
+import { loadContent } from "../drafts/draftContents.ts";
 import type { Cause } from "../handle.ts";
 
 /** What somebody says became of a mail of ours; `evidence`: who says so, in words. */
-export type Report = { attemptId: string; outcome: "delivered" | "bounced" | "complained"; evidence: string };
+export type Report = { attemptId: string; outcome: ReportedOutcome; evidence: string };
 
-const types: Record<Report["outcome"], ReportEvent["type"]> = {
-  delivered: "DeliveryDelivered",
-  bounced: "DeliveryBounced",
-  complained: "DeliveryComplained",
-};
+export type ReportedOutcome = "processed" | "delivered" | "dropped" | "bounced" | "complained";
 
 /**
  * Records what became of a mail, each outcome once. If nobody knew whether the provider had taken it, that is settled with it. An attempt
  * that never handed anything over has nothing to report: false.
  */
-export async function reportDelivery(deps: Dependencies, report: Report, cause: Cause): Promise<boolean> {
-  const { attemptId, outcome, evidence } = report;
+export async function reportDelivery(
+  deps: Dependencies,
+  { attemptId, ...said }: Report,
+  cause: Cause,
+): Promise<boolean> {
   const { state: delivery } = await deps.deliveries.load(attemptId);
   if (delivery.started === null) return false;
   const { draftId, threadId } = delivery.started;
   const { state: draft } = await deps.drafts.load(draftId);
-  const data = { draftId, threadId, messageId: draft.messageId, evidence };
-  const command = { type: "ReportDelivery", report: { type: types[outcome], data } } as const;
+  const data = { draftId, threadId, messageId: draft.messageId, evidence: said.evidence };
+  const report = await reportEvent(said.outcome, data, async () => {
+    const { to, cc, bcc } = await loadContent(deps.blobs, draft.stored);
+    return to.length + cc.length + bcc.length === 1;
+  });
+  const command = { type: "ReportDelivery", report } as const;
   const { workspaceId } = draft;
   return (await deps.deliveries.handle(attemptId, command, { ...cause, workspaceId })).changed;
+}
+
+async function reportEvent(
+  outcome: ReportedOutcome,
+  data: Extract<ReportEvent, { type: "DeliveryDelivered" }>["data"],
+  isToOne: () => Promise<boolean>,
+): Promise<ReportEvent> {
+  switch (outcome) {
+    case "processed":
+      return { type: "DeliveryProcessed", data };
+    case "delivered":
+      return { type: "DeliveryDelivered", data };
+    case "dropped":
+      return { type: "DeliveryDropped", data: { ...data, wholeMail: await isToOne() } };
+    case "bounced":
+      return { type: "DeliveryBounced", data };
+    case "complained":
+      return { type: "DeliveryComplained", data };
+  }
+}
+
+/** Notes another Message-ID under which a mail travels, so that an answer to it joins the mail's thread. */
+export async function learnMessageId(
+  deps: Dependencies,
+  { attemptId, rfcMessageId }: { attemptId: string; rfcMessageId: string },
+  cause: Cause,
+): Promise<void> {
+  const { state: delivery } = await deps.deliveries.load(attemptId);
+  if (delivery.started === null) return;
+  const { draftId, threadId } = delivery.started;
+  const { workspaceId, identityId } = (await deps.drafts.load(draftId)).state;
+  const learned = { draftId, threadId, identityId, rfcMessageId };
+  await deps.deliveries.handle(attemptId, { type: "LearnMessageId", learned }, { ...cause, workspaceId });
 }

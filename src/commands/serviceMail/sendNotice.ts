@@ -57,9 +57,9 @@ async function handOver(deps: Dependencies, provider: MailProvider, notice: Noti
     return keptBack === undefined;
   };
   try {
-    const { messageId, mime, envelope } = await written(deps, notice);
+    const mail = await written(deps, notice);
     const connection = await provider.connect();
-    const outcome = await connection.handOver({ attemptId, envelope, messageId, mime }, mayWrite);
+    const outcome = await connection.handOver({ attemptId, ...mail }, mayWrite);
     if (keptBack) return { outcome: keptBack, mayHaveLeft: false };
     if (outcome.kind === "accepted") return { outcome: { sent: true }, mayHaveLeft: true };
     const again = outcome.kind !== "refused" || outcome.retryable;
@@ -76,6 +76,6 @@ async function written(deps: Dependencies, notice: Notice) {
   const stopUrl = `${deps.settings.publicUrl}/stop/${stopToken(deps.keyRing, { workspaceId, address: to })}`;
   const bodies = withFooter(notice, { to, stopUrl });
   const from = { name: "Countersign", address };
-  const { mime, envelope } = await renderNotice({ from, to, subject, ...bodies, messageId, date: deps.clock.now() });
-  return { messageId, mime, envelope };
+  const rendered = await renderNotice({ from, to, subject, ...bodies, messageId, date: deps.clock.now() });
+  return { messageId, ...rendered };
 }

@@ -147,6 +147,8 @@ function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedAp
   switch (result.kind) {
     case "approved":
       return { status: 200, page: pages.approvedPage(result, link) };
+    case "vote_counted":
+      return { status: 200, page: pages.countedPage(result.approvals, result.again, link) };
     case "rejected":
       return { status: 200, page: pages.rejectedPage(link) };
     case "already_decided":

@@ -17,7 +17,7 @@ export const eventKinds: Record<PublicEventType, { when: string; data: readonly 
   },
   "email.sent": { when: "A draft was queued for delivery.", data: [...mail, ...content] },
   "email.delivered": { when: "The recipient's server confirmed it.", data: [...mail, "evidence"] },
-  "email.bounced": { when: "It came back.", data: [...mail, "evidence"] },
+  "email.bounced": { when: "It came back, or the provider dropped it.", data: [...mail, "evidence"] },
   "email.complained": { when: "The recipient marked it as unwanted.", data: [...mail, "evidence"] },
   "draft.created": {
     when: "A draft was submitted.",

@@ -25,6 +25,13 @@ const confirmCode = {
     "The approval page asks for the four digits from the approval mail before either decision. While human approval is required, turning it off needs the scope write:approvals.",
 };
 
+const approvalsRequired = {
+  minimum: 1,
+  maximum: 5,
+  description:
+    "How many different approvers have to approve a draft before it is sent. A rejection ends it. API keys count once together, and not at all while human approval is required. With more than 1, no rule, mode or auto_approve_replies approves. Protected like the approval channel.",
+};
+
 /** How approvers are reached. Secrets are stored encrypted and shown masked. */
 export const ApprovalChannel = OneOfBy(
   "type",
@@ -34,6 +41,15 @@ export const ApprovalChannel = OneOfBy(
       config: Strict({
         bot_token: Type.String({ minLength: 1, maxBytes: 256, description: masked }),
         chat_id: Type.String({ minLength: 1, maxBytes: 64 }),
+        allowed_users: Type.Optional(
+          Type.String({
+            maxLength: 1000,
+            pattern: "^\\d{1,20}( ?, ?\\d{1,20})*$",
+            description:
+              "Who may decide in the chat: ids of Telegram users, comma separated. Without it every member may, and the record names who did.",
+            examples: ["111222333,444555666"],
+          }),
+        ),
       }),
     }),
     Strict({
@@ -83,6 +99,10 @@ export const Identity = Strict(
     send_on_channel_approval: Type.Boolean(),
     covered_recipients: Type.Array(Type.String()),
     confirm_code: Type.Boolean(confirmCode),
+    approvals_required: Type.Integer(approvalsRequired),
+    warnings: Type.Array(Type.String(), {
+      description: "What does not work as it is set, for example too few approvers for approvals_required.",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -133,6 +153,7 @@ export const CreateIdentity = Strict(
     send_on_channel_approval: Type.Boolean({ default: true }),
     covered_recipients: Type.Array(EmailAddress, { ...coveredRecipients, default: [] }),
     confirm_code: Type.Boolean({ ...confirmCode, default: false }),
+    approvals_required: Type.Integer({ ...approvalsRequired, default: 1 }),
   },
   { title: "CreateIdentity" },
 );
@@ -149,6 +170,7 @@ export const UpdateIdentity = Strict(
     send_on_channel_approval: Type.Optional(Type.Boolean()),
     covered_recipients: Type.Optional(Type.Array(EmailAddress, coveredRecipients)),
     confirm_code: Type.Optional(Type.Boolean(confirmCode)),
+    approvals_required: Type.Optional(Type.Integer(approvalsRequired)),
   },
   { title: "UpdateIdentity" },
 );

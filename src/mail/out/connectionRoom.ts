@@ -15,6 +15,14 @@ export type RoomLimits = {
   busyForMs: number;
 };
 
+export const usualRoom: RoomLimits = {
+  connections: 10,
+  slowAfterMs: 2_000,
+  patienceMs: 60_000,
+  offerMoreAfterMs: 30_000,
+  busyForMs: 300_000,
+};
+
 /** A connection that is ready, and when it has closed. */
 export type Opened<C> = { connection: C; closed: Promise<unknown> };
 

@@ -2,7 +2,7 @@ import pg from "pg";
 import type { MailProvider, MayWrite, Outcome, OutgoingMail } from "#src/mail/mailProvider.ts";
 import type { Database } from "#src/postgres/database.ts";
 
-export type OutboxProvider = Required<Omit<MailProvider, "hasRoom" | "letNobodyIn">> & {
+export type OutboxProvider = Required<Omit<MailProvider, "hasRoom" | "letNobodyIn" | "checkCredentials">> & {
   /** How many hand-overs of this attempt were taken. More than one would be a mail sent twice. */
   accepts(attemptId: string): Promise<number>;
 };
@@ -33,7 +33,7 @@ export function createOutboxProvider(database: Database): OutboxProvider {
         },
       };
     },
-    lookUp: async (attemptId) => ((await accepts(attemptId)) > 0 ? "accepted" : undefined),
+    lookUp: async ({ attemptId }) => ((await accepts(attemptId)) > 0 ? "accepted" : undefined),
     accepts,
     close: async () => {},
   };

@@ -2,15 +2,15 @@ import { createHash } from "node:crypto";
 import { domainToASCII } from "node:url";
 import MailComposer, { type MailComposerOptions } from "nodemailer/lib/mail-composer";
 import { encodeWord } from "nodemailer/lib/mime-funcs";
-import type { Envelope } from "#src/mail/mailProvider.ts";
+import type { Envelope, Letter } from "#src/mail/mailProvider.ts";
 import type { DraftContent } from "#streams/draft/content.ts";
 import { composeBodies } from "./bodies.ts";
 import { assertAddress, assertHeaders, assertOneLine, assertSafeHeaders, Unrenderable } from "./headerSafety.ts";
 import { endingOf, picturesIn, pictureTypeOf } from "./pictures.ts";
 import { boundReferences } from "./threadHeaders.ts";
 
-/** A mail as it is handed over: MIME with CRLF line ends, and who it goes to (Bcc is here and nowhere else). */
-export type RenderedMail = { mime: Buffer; envelope: Envelope };
+/** A mail as it is handed over: MIME with CRLF line ends, who it goes to (the MIME names no Bcc), and the same part by part. */
+export type RenderedMail = { mime: Buffer; envelope: Envelope; letter: Letter };
 
 export type MailToRender = {
   content: DraftContent;
@@ -38,6 +38,8 @@ export async function renderMail({ content, messageId, date, attachments }: Mail
   assertSafeHeaders(content);
   const { text, html } = composeBodies(content);
   const references = boundReferences(content.references);
+  const inReplyTo = boundReferences([content.in_reply_to ?? ""])[0];
+  const parts = partsOf(content, attachments);
   const mime = await compose({
     ...identification(messageId, date),
     from: content.from,
@@ -45,13 +47,33 @@ export async function renderMail({ content, messageId, date, attachments }: Mail
     cc: content.cc.map(bare),
     replyTo: content.reply_to === null ? undefined : bare(content.reply_to),
     ...subjectHeader(content.subject),
-    inReplyTo: boundReferences([content.in_reply_to ?? ""])[0],
+    inReplyTo,
     references: references.length > 0 ? references : undefined,
     text: unixLines(text),
     html: html === null ? undefined : unixLines(html),
-    attachments: partsOf(content, attachments),
+    attachments: parts,
   });
-  return { mime, envelope: envelopeOf(content.from.address, [...content.to, ...content.cc, ...content.bcc]) };
+  const letter: Letter = {
+    from: { name: content.from.name, address: forSmtp(content.from.address) },
+    to: content.to.map(forSmtp),
+    cc: content.cc.map(forSmtp),
+    bcc: content.bcc.map(forSmtp),
+    replyTo: content.reply_to === null ? null : forSmtp(content.reply_to),
+    subject: content.subject,
+    text: unixLines(text),
+    html: html === null ? null : unixLines(html),
+    headers: {
+      "Message-ID": messageId,
+      ...(inReplyTo !== undefined && { "In-Reply-To": inReplyTo }),
+      ...(references.length > 0 && { References: references.join(" ") }),
+    },
+    attachments: parts.map(({ filename, contentType, content, cid = null }) => ({
+      ...{ filename, contentType, content },
+      contentId: cid,
+    })),
+  };
+  const envelope = envelopeOf(content.from.address, [...content.to, ...content.cc, ...content.bcc]);
+  return { mime, envelope, letter };
 }
 
 export type NoticeToRender = {
@@ -79,21 +101,28 @@ export async function renderNotice(notice: NoticeToRender): Promise<RenderedMail
       throw new Unrenderable(`not a header to add: ${name}`);
   }
   const subject = subjectHeader(notice.subject);
+  const headers = {
+    "Auto-Submitted": "auto-generated",
+    "X-Auto-Response-Suppress": "All",
+    ...Object.fromEntries(more),
+  };
+  const [text, html] = [unixLines(notice.text), unixLines(notice.html)];
   const mime = await compose({
     ...identification(notice.messageId, notice.date),
     from: notice.from,
     to: [bare(notice.to)],
     ...subject,
-    headers: {
-      "Auto-Submitted": "auto-generated",
-      "X-Auto-Response-Suppress": "All",
-      ...Object.fromEntries(more),
-      ...subject.headers,
-    },
-    text: unixLines(notice.text),
-    html: unixLines(notice.html),
+    headers: { ...headers, ...subject.headers },
+    text,
+    html,
   });
-  return { mime, envelope: envelopeOf(notice.from.address, [notice.to]) };
+  const letter: Letter = {
+    from: { name: notice.from.name, address: forSmtp(notice.from.address) },
+    ...{ to: [forSmtp(notice.to)], cc: [], bcc: [], replyTo: null },
+    ...{ subject: notice.subject, text, html, attachments: [] },
+    headers: { "Message-ID": notice.messageId, ...headers },
+  };
+  return { mime, envelope: envelopeOf(notice.from.address, [notice.to]), letter };
 }
 
 const usualHeaders: ReadonlySet<string> = new Set(
@@ -134,8 +163,17 @@ const subjectHeader = (subject: string): Pick<MailComposerOptions, "subject" | "
     ? { headers: { Subject: { prepared: true, foldLines: true, value: encodeWord(subject, "B", 52) } } }
     : { subject };
 
+type Part = {
+  filename: string;
+  contentType: string;
+  content: Buffer;
+  contentDisposition: "attachment" | "inline";
+  contentTransferEncoding: "base64";
+  cid?: string;
+};
+
 /** What the HTML shows comes as a part that it names by hash, once; everything else is attached. */
-function partsOf(content: DraftContent, bytes: MailToRender["attachments"]) {
+function partsOf(content: DraftContent, bytes: MailToRender["attachments"]): Part[] {
   const ofSignature = new Set(signaturePictures(content).filter((sha256) => bytes.has(sha256)));
   const shown = new Set([...picturesIn(content.body_html), ...ofSignature]);
   const parts = content.attachments.map((file) => {
@@ -153,7 +191,7 @@ function signaturePicture(sha256: string, bytes: MailToRender["attachments"]): D
   return { filename: `picture.${endingOf(type)}`, content_type: type, sha256 };
 }
 
-const inline = (file: DraftContent["attachments"][number], bytes: MailToRender["attachments"]) => ({
+const inline = (file: DraftContent["attachments"][number], bytes: MailToRender["attachments"]): Part => ({
   ...attached(file, bytes),
   // What its bytes are, not what was declared: a program may show a part of another type as it likes.
   contentType: pictureTypeOf(bytes.get(file.sha256) ?? Buffer.alloc(0)) ?? "application/octet-stream",
@@ -164,7 +202,7 @@ const inline = (file: DraftContent["attachments"][number], bytes: MailToRender["
 function attached(
   { filename, content_type, sha256 }: DraftContent["attachments"][number],
   bytes: MailToRender["attachments"],
-) {
+): Part {
   const content = bytes.get(sha256);
   if (!content) throw new Unrenderable(`the bytes of attachment ${sha256} are missing`);
   // These types may not be base64, and anything else might change their bytes on the way.

@@ -1,7 +1,7 @@
 import SMTPConnection from "nodemailer/lib/smtp-connection";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { CredentialsRefused, type MailProvider, ProviderBusy, type ReadyConnection } from "#src/mail/mailProvider.ts";
-import { createConnectionRoom, type Opened, type RoomLimits } from "./connectionRoom.ts";
+import { createConnectionRoom, type Opened, type RoomLimits, usualRoom } from "./connectionRoom.ts";
 import { createSmtpAccessToken, type SmtpAccessToken } from "./smtpAccessToken.ts";
 import { handOverBySmtp } from "./smtpHandOver.ts";
 import { readSmtpUrl, type SmtpRelaySettings } from "./smtpUrl/smtpUrl.ts";
@@ -19,14 +19,6 @@ export type SmtpTimeouts = {
 };
 
 const defaults: SmtpTimeouts = { readyMs: 30_000, envelopeMs: 60_000, contentMs: 180_000, answerMs: 600_000 };
-
-const usualRoom: RoomLimits = {
-  connections: 10,
-  slowAfterMs: 2_000,
-  patienceMs: 60_000,
-  offerMoreAfterMs: 30_000,
-  busyForMs: 300_000,
-};
 
 /**
  * A relay that takes mail by SMTP, as SMTP_URL describes it (smtpUrl/smtpUrl.ts); throws where that is wrong.

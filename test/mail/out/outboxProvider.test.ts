@@ -5,6 +5,7 @@ import type { MayWrite, OutgoingMail } from "#src/mail/mailProvider.ts";
 import { createOutbox } from "#src/mail/out/outbox.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import { connectDatabase, type Database } from "#src/postgres/database.ts";
+import { emptyLetter } from "#test/support/letter.ts";
 import { createTestDatabase, type TestDatabase } from "#test/support/postgres.ts";
 
 const mail = (attemptId: string): OutgoingMail => ({
@@ -15,6 +16,7 @@ const mail = (attemptId: string): OutgoingMail => ({
     `From: Ann <a@ours.example>\r\nSubject: ${attemptId}\r\nX-Two: 1\r\nX-Two: 2\r\n\r\nraw \xff bytes\r\n`,
     "latin1",
   ),
+  letter: emptyLetter,
 });
 
 describe("the outbox provider", () => {
@@ -55,9 +57,10 @@ describe("the outbox provider", () => {
 
   it("shows a mail that was handed over twice as two", async () => {
     const provider = createOutboxProvider(database);
-    expect(await provider.lookUp("twice")).to.equal(undefined);
+    const attempt = { attemptId: "twice", recipients: [], since: new Date(0) };
+    expect(await provider.lookUp(attempt)).to.equal(undefined);
     await handOver("twice");
-    expect([await provider.accepts("twice"), await provider.lookUp("twice")]).to.deep.equal([1, "accepted"]);
+    expect([await provider.accepts("twice"), await provider.lookUp(attempt)]).to.deep.equal([1, "accepted"]);
     await handOver("twice");
     expect(await provider.accepts("twice")).to.equal(2);
   });

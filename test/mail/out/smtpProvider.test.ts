@@ -10,6 +10,7 @@ import {
   type OutgoingMail,
 } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider, type SmtpTimeouts } from "#src/mail/out/smtpProvider.ts";
+import { emptyLetter } from "#test/support/letter.ts";
 import { type Fault, type RelayOptions, type SmtpRelay, type Stage, startSmtpRelay } from "#test/support/smtpRelay.ts";
 
 const short: SmtpTimeouts = { readyMs: 300, envelopeMs: 300, contentMs: 300, answerMs: 300 };
@@ -27,6 +28,7 @@ const mailOf = (mime: Buffer, to = envelope): OutgoingMail => ({
   envelope: to,
   messageId: "<id@ours.example>",
   mime,
+  letter: emptyLetter,
 });
 
 describe("the SMTP provider", () => {

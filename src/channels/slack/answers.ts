@@ -1,0 +1,45 @@
+/**
+ * What Slack made of a request. `again`: trying later may help. `pauseMs`: after so long, says Slack. `why`: in words that hold nothing of what was
+ * asked or answered but Slack's own name for the error.
+ */
+export type SlackAnswer =
+  | { ok: true; body: Record<string, unknown> }
+  | { ok: false; again: boolean; why: string; code?: string; pauseMs?: number };
+
+/** Slack's names for trouble that passes. Whatever else it names stays until somebody changes something. */
+const passing =
+  /^(ratelimited|rate_limited|message_limit_exceeded|internal_error|fatal_error|service_unavailable|request_timeout|team_added_to_org)$/;
+
+/** `text`: undefined where there was too much of it. */
+export function judged(answer: { status: number; retryAfter: string; text: string | undefined }): SlackAnswer {
+  const { status, text = "" } = answer;
+  if (status === 429) return busy(answer.retryAfter);
+  if (status >= 500 || status === 408) return { ok: false, again: true, why: `Slack answered ${status}` };
+  if (status >= 300 && status < 400) {
+    return { ok: false, again: false, why: `the answer was a redirect (${status}), and redirects are not followed` };
+  }
+  const json = jsonOf(text);
+  if (status < 300 && (text.trim() === "ok" || json?.ok === true)) return { ok: true, body: json ?? {} };
+  const code = nameOf(json?.error ?? text);
+  if (code === undefined && status < 300) return { ok: false, again: true, why: "what answered was not Slack" };
+  if (code !== undefined && /^(ratelimited|rate_limited)$/.test(code)) return busy(answer.retryAfter);
+  const said = code === undefined ? `Slack answered ${status}` : `Slack answered ${code}`;
+  return { ok: false, again: code !== undefined && passing.test(code), why: said, ...(code && { code }) };
+}
+
+function busy(retryAfter: string): SlackAnswer {
+  const seconds = /^\d{1,6}$/.test(retryAfter.trim()) ? Number(retryAfter) : 30;
+  return { ok: false, again: true, why: `Slack is busy: it asks for a pause of ${seconds} s`, pauseMs: seconds * 1000 };
+}
+
+const nameOf = (value: unknown): string | undefined =>
+  typeof value === "string" && /^[a-z][a-z_]{1,60}$/.test(value.trim()) ? value.trim() : undefined;
+
+function jsonOf(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,95 @@
+import { unlinked } from "../email/excerpt.ts";
+
+/** What Slack takes: the parts of Block Kit that the card is made of. Lengths are counted in characters, as Slack counts them. */
+
+export type PlainText = { type: "plain_text"; text: string; emoji: false };
+type Markdown = { type: "mrkdwn"; text: string; verbatim: true };
+export type Button = {
+  type: "button";
+  action_id: string;
+  text: PlainText;
+  value?: string;
+  url?: string;
+  style?: "primary" | "danger";
+};
+export type Block =
+  | { type: "header"; text: PlainText }
+  | { type: "section"; text: PlainText | Markdown }
+  | { type: "context"; elements: (PlainText | Markdown)[] }
+  | { type: "divider" }
+  | { type: "actions"; block_id: string; elements: Button[] };
+
+/** Slack's own limit of a section is 3,000. */
+export const maxSection = 2_900;
+const maxHeader = 150;
+
+/** The three characters by which Slack's markup begins. Slack turns them back wherever it shows text. */
+export const escaped = (text: string): string =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+
+/**
+ * Words by others that no program makes a link or a mention of: Slack's own programs make links of web addresses in plain text too, and other
+ * chats that take Slack's messages ignore blocks and read the text as Markdown. The marks that part them have no width.
+ */
+export const neutral = (text: string): string =>
+  unlinked(text)
+    .replace(/@(?=\S)/g, `@${apart}`)
+    .replace(/\](?=[([:])/g, `]${apart}`);
+
+const apart = "\u200c";
+
+/** The same value with each text in it neutral. */
+export function allNeutral<T>(value: T): T {
+  if (typeof value === "string") return neutral(value) as T;
+  if (Array.isArray(value)) return value.map(allNeutral) as T;
+  if (typeof value !== "object" || value === null || value instanceof Map) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, allNeutral(inner)])) as T;
+}
+
+/** Text that Slack shows letter by letter: no markup, no mention, no `:emoji:`. `text` is not escaped yet, and not empty. */
+export const plain = (text: string): PlainText => ({ type: "plain_text", text: escaped(text), emoji: false });
+
+/** Words of our own, with Slack's markup. Whatever else stands in them is escaped already. */
+export const markdown = (text: string): Markdown => ({ type: "mrkdwn", text, verbatim: true });
+
+export const header = (text: string): Block => ({ type: "header", text: plain(chunks(text, maxHeader)[0] ?? "") });
+export const label = (text: string): Block => ({ type: "section", text: markdown(`*${escaped(text)}*`) });
+export const divider: Block = { type: "divider" };
+export const note = (text: string): Block => ({ type: "context", elements: [plain(text)] });
+
+/** As many sections as a text needs. */
+export const sections = (text: string): Block[] =>
+  chunks(text, maxSection).map((part) => ({ type: "section", text: plain(part) }));
+
+/** A text in parts that are at most `max` long once they are escaped: cut at the end of a line, else of a word, else anywhere but within a character. */
+export function chunks(text: string, max: number): string[] {
+  const parts: string[] = [];
+  let rest = text;
+  while (rest !== "") {
+    const fitting = fits(rest, max);
+    const end = fitting === rest.length ? fitting : goodEnd(rest, fitting);
+    const part = rest.slice(0, end);
+    if (part.trim() !== "") parts.push(part.replace(/\n+$/, ""));
+    rest = rest.slice(end).replace(/^\n/, "");
+  }
+  return parts;
+}
+
+/** How many of a text's first characters are at most `max` long once they are escaped. At least one. */
+export function fits(text: string, max: number): number {
+  let length = 0;
+  let end = 0;
+  for (const character of text) {
+    length += escaped(character).length;
+    if (length > max && end > 0) return end;
+    end += character.length;
+  }
+  return end;
+}
+
+function goodEnd(text: string, fitting: number): number {
+  const line = text.lastIndexOf("\n", fitting - 1) + 1;
+  if (line > fitting / 2) return line;
+  const word = text.lastIndexOf(" ", fitting - 1) + 1;
+  return word > fitting / 2 ? word : fitting;
+}

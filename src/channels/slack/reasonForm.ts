@@ -1,0 +1,46 @@
+import { shortLine } from "#src/html/visible.ts";
+import { neutral, note, plain } from "./blocks.ts";
+
+/** What the form remembers: the right to reject this one question, and where its card can be changed. Slack hands it back as it was. */
+export type Remembered = { token: string; responseUrl: string | null };
+
+/** What Slack calls the form, its field, and what was typed there. */
+export const reasonNames = { form: "reject", field: "reason" } as const;
+
+/** Slack's limit of what a form remembers is 3,000 characters. */
+const longestUrl = 2_000;
+
+/** The form that asks why. An empty field rejects without a reason. */
+export const reasonForm = ({ token, responseUrl, threadSubject }: Remembered & { threadSubject: string }) => ({
+  type: "modal",
+  callback_id: reasonNames.form,
+  private_metadata: JSON.stringify({
+    token,
+    response_url: responseUrl !== null && responseUrl.length <= longestUrl ? responseUrl : null,
+  }),
+  title: plain("Reject this draft"),
+  submit: plain("Reject"),
+  close: plain("Cancel"),
+  blocks: [
+    note(`Subject: ${neutral(shortLine(threadSubject, 200)) || "(no subject)"}`),
+    {
+      type: "input",
+      block_id: reasonNames.field,
+      optional: true,
+      label: plain("Why? The agent is told."),
+      element: { type: "plain_text_input", action_id: reasonNames.field, multiline: true, max_length: 2_000 },
+    },
+  ],
+});
+
+/** What a form remembered; undefined for one that is none of ours. */
+export function remembered(privateMetadata: unknown): Remembered | undefined {
+  if (typeof privateMetadata !== "string") return undefined;
+  try {
+    const { token, response_url: responseUrl } = JSON.parse(privateMetadata) as Record<string, unknown>;
+    if (typeof token !== "string") return undefined;
+    return { token, responseUrl: typeof responseUrl === "string" ? responseUrl : null };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { request } from "undici";
+import { createPublicAgents, type PublicWebOptions } from "#src/publicWeb/agents.ts";
+import { isPrivateHost } from "#src/publicWeb/hosts.ts";
+import { judged, type SlackAnswer } from "./answers.ts";
+import type { SlackHosts } from "./slackHosts.ts";
+
+export type SlackApiOptions = SlackHosts & Pick<PublicWebOptions, "resolver" | "lookup" | "ca" | "timeoutMs">;
+
+/** `token`: of the bot that calls a method. `signal` cuts it off. */
+type Given = { token?: string; signal?: AbortSignal };
+
+export type SlackApi = {
+  hosts: SlackHosts;
+  /**
+   * Posts JSON once, or again where Slack asks for a pause of seconds. Never throws, and its answer holds nothing of the address, the token or
+   * what was answered.
+   */
+  post(url: URL, json: unknown, given?: Given): Promise<SlackAnswer>;
+  close(): Promise<void>;
+};
+
+const maxAnswerBytes = 64 * 1024;
+const usualTimeoutMs = 10_000;
+/** Slack takes about a message a second in a channel, and says so while several are under way. A longer pause is left to the next try. */
+const longestPauseMs = 5_000;
+const mostPauses = 3;
+
+/** Requests to Slack, to the public internet alone. */
+export function createSlackApi({
+  slackAllowedHosts,
+  webhookAllowedHosts,
+  timeoutMs = usualTimeoutMs,
+  ...options
+}: SlackApiOptions): SlackApi {
+  // An address that the operator wrote out is no name that anybody could turn elsewhere.
+  const writtenOut = slackAllowedHosts.filter(
+    (host) => URL.canParse(`https://${host}`) && isPrivateHost(new URL(`https://${host}`)),
+  );
+  const allowedHosts = [...webhookAllowedHosts, ...writtenOut];
+  const agents = createPublicAgents({ ...options, allowedHosts, timeoutMs });
+
+  async function once(url: URL, json: unknown, { token, signal }: Given): Promise<SlackAnswer> {
+    const dispatcher = agents.agentFor(url);
+    if (!dispatcher) return { ok: false, again: false, why: "its host is not on the public internet" };
+    const ended = AbortSignal.timeout(timeoutMs);
+    try {
+      const answer = await request(url, {
+        method: "POST",
+        dispatcher,
+        headers: {
+          "content-type": "application/json; charset=utf-8",
+          "user-agent": "Countersign-Slack/1",
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        },
+        body: JSON.stringify(json),
+        signal: signal ? AbortSignal.any([signal, ended]) : ended,
+      });
+      const text = await beginningOf(answer.body);
+      return judged({ status: answer.statusCode, retryAfter: String(answer.headers["retry-after"] ?? ""), text });
+    } catch (error) {
+      return {
+        ok: false,
+        again: true,
+        why: ended.aborted ? `no answer within ${timeoutMs / 1000} s` : reasonOf(error),
+      };
+    }
+  }
+
+  return {
+    hosts: { slackAllowedHosts, webhookAllowedHosts },
+    async post(url, json, given = {}) {
+      for (let pauses = 0; ; pauses++) {
+        const answer = await once(url, json, given);
+        if (answer.ok || answer.pauseMs === undefined) return answer;
+        if (answer.pauseMs > longestPauseMs || pauses === mostPauses) return answer;
+        const isCut = await sleep(answer.pauseMs, false, given.signal ? { signal: given.signal } : {}).catch(
+          () => true,
+        );
+        if (isCut) return answer;
+      }
+    },
+    close: () => agents.close(),
+  };
+}
+
+/** The whole of a short answer; undefined for one that Slack would never give. */
+async function beginningOf(body: AsyncIterable<Buffer> & { destroy(): unknown }): Promise<string | undefined> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.length;
+    if (size > maxAnswerBytes) {
+      body.destroy();
+      return undefined;
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString("utf8");
+}
+
+/** Of an error only its code, and the sentences of our own look-up: others may quote what was asked for. */
+function reasonOf(error: unknown): string {
+  const { code, message = "" } = error as { code?: unknown; message?: string };
+  if (message.startsWith("the host's name")) return message.slice(0, 200);
+  return typeof code === "string" && /^[A-Z0-9_]{1,40}$/.test(code)
+    ? `it cannot be reached (${code})`
+    : "it cannot be reached";
+}

@@ -1,0 +1,153 @@
+import type { ReviewCard } from "../card/reviewCard.ts";
+import type { ApprovalRequest } from "../channel.ts";
+import {
+  allNeutral,
+  type Block,
+  type Button,
+  chunks,
+  escaped,
+  label,
+  markdown,
+  neutral,
+  note,
+  plain,
+  sections,
+} from "./blocks.ts";
+import { cardPieces, factsPiece, type Piece } from "./cardPieces.ts";
+
+/** One message as Slack takes it, by a webhook or by chat.postMessage. */
+export type SlackMessage = {
+  text: string;
+  blocks: Block[];
+  parse: "none";
+  link_names: false;
+  unfurl_links: false;
+  unfurl_media: false;
+};
+
+/**
+ * How it is decided. "pressed": buttons that Slack tells us of, with a form for the reason; "approved": the same, and rejecting leads to the page;
+ * "linked": both lead to the page.
+ */
+export type Deciding = "pressed" | "approved" | "linked";
+
+/** Slack takes 50 blocks; a message with its buttons comes back with each press, so it stays small. */
+const most = { blocks: 40, characters: 12_000 };
+
+/** What a press says that it is. Those that end in `_page` open a page by themselves. */
+export const actions = {
+  approve: "approve",
+  reject: "reject",
+  approvePage: "approve_page",
+  rejectPage: "reject_page",
+  reviewPage: "review_page",
+} as const;
+
+/** The card as the messages of a chat, in their order: the buttons are under the last one. */
+export function slackMessages(
+  card: ReviewCard,
+  { links, tokens, deciding }: Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding },
+): SlackMessage[] {
+  const shown = allNeutral(card);
+  const pages = pagesOf([...cardPieces(shown), ...foot(shown, { links, tokens, deciding })]);
+  return pages.map((pieces, index) => {
+    const isLast = index === pages.length - 1;
+    const pieceOf = (text: string): Piece => ({ blocks: [note(text)], text: escaped(text) });
+    const place = index > 0 ? [pieceOf(`Part ${index + 1} of ${pages.length}`)] : [];
+    const onward = isLast ? [] : [pieceOf("It goes on in the next message. The buttons are under the last one.")];
+    return messageOf([...place, ...pieces, ...onward]);
+  });
+}
+
+/** What stands in the place of a question that is decided. `sentence` and `threadSubject` may quote others. */
+export const concludedMessage = ({ sentence, threadSubject }: { sentence: string; threadSubject: string }) => {
+  const subject = `Subject: ${neutral(threadSubject) || "(no subject)"}`;
+  return messageOf([
+    { blocks: sections(neutral(sentence)), text: escaped(neutral(sentence)) },
+    { blocks: [note(chunks(subject, 300)[0] ?? "")], text: escaped(subject) },
+  ]);
+};
+
+const messageOf = (pieces: Piece[]): SlackMessage => ({
+  text: pieces.map(({ text }) => text).join("\n\n"),
+  blocks: pieces.flatMap(({ blocks }) => blocks),
+  parse: "none",
+  link_names: false,
+  unfurl_links: false,
+  unfurl_media: false,
+});
+
+/** Pieces in messages of a bearable size. A long one is divided among several; its text stays where it begins and ends with it. */
+function pagesOf(pieces: Piece[]): Piece[][] {
+  const pages: Piece[][] = [[]];
+  let used = { blocks: 0, characters: 0 };
+  for (const piece of pieces.flatMap(divided)) {
+    const blocks = used.blocks + piece.blocks.length;
+    const characters = used.characters + piece.text.length;
+    const isFull = blocks > most.blocks || characters > most.characters;
+    if (isFull) pages.push([]);
+    used = isFull ? { blocks: piece.blocks.length, characters: piece.text.length } : { blocks, characters };
+    pages.at(-1)?.push(piece);
+  }
+  return pages;
+}
+
+/** Each block with the part of the text that it shows, where there is too much of both for one message. */
+function divided(piece: Piece): Piece[] {
+  if (piece.text.length <= most.characters / 2) return [piece];
+  return piece.blocks.map((block) => ({ blocks: [block], text: textOf(block) }));
+}
+
+const textOf = (block: Block): string =>
+  block.type === "section" || block.type === "header" ? block.text.text : block.type === "divider" ? "---" : "";
+
+type Foot = Pick<ApprovalRequest, "links" | "tokens"> & { deciding: Deciding };
+
+function foot(card: ReviewCard, { links, tokens, deciding }: Foot): Piece[] {
+  const both = `${link(links.approve, card.approve)}  or  ${link(links.reject, "Reject")}`;
+  const shown: Block[] = deciding === "linked" ? [{ type: "section", text: markdown(both) }] : [];
+  const elements = buttons(card, { links, tokens, deciding });
+  const whoDecides =
+    deciding === "linked"
+      ? "Anyone who has these links can decide. Opening one changes nothing: it shows the whole draft, and you decide with a button there."
+      : "Anyone in this channel can decide.";
+  return [
+    {
+      blocks: [label("Your decision"), ...shown, { type: "actions", block_id: "decision", elements }],
+      // Complete for programs that show no buttons.
+      text: `YOUR DECISION\n${both}`,
+    },
+    factsPiece(card, whoDecides),
+  ];
+}
+
+function buttons({ approve: name }: ReviewCard, { links, tokens, deciding }: Foot): Button[] {
+  const approve = { text: words(name), style: "primary" } as const;
+  const reject = { text: words("Reject"), style: "danger" } as const;
+  if (deciding === "linked") {
+    return [
+      { type: "button", action_id: actions.approvePage, ...approve, url: links.approve },
+      { type: "button", action_id: actions.rejectPage, ...reject, url: links.reject },
+    ];
+  }
+  // Slack tells us of presses of links, too. By their token we know whose secret has signed them.
+  return [
+    { type: "button", action_id: actions.approve, ...approve, value: tokens.approve },
+    deciding === "pressed"
+      ? { type: "button", action_id: actions.reject, ...reject, value: tokens.reject }
+      : { type: "button", action_id: actions.rejectPage, ...reject, value: tokens.reject, url: links.reject },
+    {
+      type: "button",
+      action_id: actions.reviewPage,
+      text: words("Review page"),
+      value: tokens.approve,
+      url: links.approve,
+    },
+  ];
+}
+
+/** Our own words on a button: Slack shows a lone `&` there as it is. */
+const words = (text: string) => ({ ...plain(text), text });
+
+/** A link by Slack's markup, to our own address. */
+export const link = (url: string, name: string): string => `<${escaped(url)}|${escaped(name)}>`;

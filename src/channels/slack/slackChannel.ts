@@ -1,0 +1,118 @@
+import type { ChatMessage } from "#streams/draft/events.ts";
+import { reviewCard } from "../card/reviewCard.ts";
+import type { Answer, ApprovalRequest, Channel } from "../channel.ts";
+import type { SlackAnswer } from "./answers.ts";
+import type { SlackApi } from "./slackApi.ts";
+import { concludedMessage, type Deciding, type SlackMessage, slackMessages } from "./slackCard.ts";
+import { apiOf, isSlackUrl } from "./slackHosts.ts";
+
+type Options = {
+  api: Pick<SlackApi, "post" | "hosts">;
+  /** Of the service's own Slack app; an identity's own wins. */
+  signingSecret: string | undefined;
+  /** For all messages of a question, in milliseconds. */
+  withinMs?: number;
+};
+
+/**
+ * Approvers in a channel of Slack's. With a bot token and a channel the question is posted by chat.postMessage and can be changed later, else by
+ * the incoming webhook, which tells nothing of where it stands.
+ */
+export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: Options): Channel => ({
+  async ask(request) {
+    const way = wayTo(api, request.channel.config);
+    if ("fault" in way) return unreached({ ok: false, again: false, why: way.fault });
+    const deciding = decidingIn(request.channel.config, signingSecret);
+    const messages = slackMessages(reviewCard(request.view), { ...request, deciding });
+    const signal = AbortSignal.timeout(withinMs);
+    const posted: ChatMessage = { chat: "", ids: [] };
+    for (const message of messages) {
+      const answer = await way.post(message, signal);
+      if (!answer.ok) return unreached(answer);
+      const { channel, ts } = answer.body;
+      if (typeof channel !== "string" || typeof ts !== "string") continue;
+      posted.chat = channel;
+      posted.ids.push(ts);
+    }
+    return posted.ids.length === 0 ? { reached: true } : { reached: true, message: posted };
+  },
+
+  async conclude({ channel, message, ...what }) {
+    const { bot_token: token } = channel.config;
+    const url = targetOf(api, channel.config);
+    const ts = message.ids.at(-1);
+    if (!token || typeof url === "string" || ts === undefined) {
+      return unreached({ ok: false, again: false, why: "without a bot_token a message in Slack cannot be changed" });
+    }
+    const body = { channel: message.chat, ts, ...concludedMessage(what) };
+    const answer = await api.post(new URL("chat.update", apiOf(url)), body, { token });
+    return answer.ok ? { reached: true } : unreached(answer);
+  },
+});
+
+/** How the card of a channel is decided: by whether Slack's presses can be proven, and a form for the reason be opened. */
+export function decidingIn(config: ApprovalRequest["channel"]["config"], own: string | undefined): Deciding {
+  if (!signingSecretOf(config, own)) return "linked";
+  return config.bot_token ? "pressed" : "approved";
+}
+
+/** What proves presses in a channel; an empty one is kept under a key that is gone, and proves nothing. */
+export const signingSecretOf = (
+  config: ApprovalRequest["channel"]["config"],
+  own: string | undefined,
+): string | undefined => (config.signing_secret ?? own) || undefined;
+
+type Way = { post(message: SlackMessage, signal: AbortSignal): Promise<SlackAnswer> };
+
+function wayTo(api: Options["api"], config: ApprovalRequest["channel"]["config"]): Way | { fault: string } {
+  const { bot_token: token, channel } = config;
+  const url = targetOf(api, config);
+  if (typeof url === "string") return { fault: url };
+  if (token === "") return { fault: "its bot_token cannot be decrypted any more: set it again" };
+  if (token === undefined || !channel) return { post: (message, signal) => api.post(url, message, { signal }) };
+  if (!/^[\x21-\x7e]+$/.test(token)) return { fault: "its bot_token has characters that no token has: set it again" };
+  const method = new URL("chat.postMessage", apiOf(url));
+  return { post: (message, signal) => api.post(method, { channel, ...message }, { token, signal }) };
+}
+
+/** Where the channel's webhook is, or why it cannot be used. */
+function targetOf({ hosts }: Options["api"], { webhook_url: text = "" }: Record<string, string>): URL | string {
+  if (text === "") return "its webhook_url cannot be decrypted any more: set it again";
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !isSlackUrl(url, hosts)) return "its webhook_url is on no host that SLACK_ALLOWED_HOSTS lists";
+  return url;
+}
+
+const unreached = ({ again, why, code }: Extract<SlackAnswer, { ok: false }>): Extract<Answer, { reached: false }> => {
+  const remedy = code === undefined ? undefined : remedies[code];
+  return {
+    reached: false,
+    again,
+    error: `no approver was notified through the slack channel: ${why}${remedy ? ` (${remedy})` : ""}`,
+  };
+};
+
+const newWebhook = "set a new webhook_url";
+const newToken = "set a new bot_token";
+const otherChannel = "name another channel";
+const invite = "invite the app into the channel, or name another one";
+
+const remedies: Partial<Record<string, string>> = {
+  no_service: newWebhook,
+  no_team: newWebhook,
+  invalid_token: newWebhook,
+  no_active_hooks: newWebhook,
+  team_disabled: newWebhook,
+  action_prohibited: "an administrator of Slack forbids it",
+  posting_to_general_channel_denied: otherChannel,
+  channel_is_archived: otherChannel,
+  is_archived: otherChannel,
+  channel_not_found: invite,
+  not_in_channel: invite,
+  invalid_auth: newToken,
+  not_authed: newToken,
+  account_inactive: newToken,
+  token_revoked: newToken,
+  token_expired: newToken,
+  missing_scope: "the app needs the scope chat:write",
+};

@@ -1,0 +1,57 @@
+import { escaped, neutral, sections } from "./blocks.ts";
+import { type Remembered, reasonForm } from "./reasonForm.ts";
+import type { SlackApi } from "./slackApi.ts";
+import { concludedMessage, link } from "./slackCard.ts";
+import { apiOf, isResponseUrl } from "./slackHosts.ts";
+
+/** What a press is answered with, beside its acknowledgement. Nothing of it throws: what counts is recorded before. */
+export type SlackReplies = {
+  /** Puts a sentence in the place of the card. */
+  conclude(responseUrl: string | null, what: { sentence: string; threadSubject: string }): Promise<void>;
+  /** Tells whoever pressed, and leaves the card as it is. `page`: where they can go on. */
+  tell(responseUrl: string | null, what: { sentence: string; page?: { url: string; name: string } }): Promise<void>;
+  /** Opens the form that asks for the reason; false if it cannot be opened. Slack takes its request for 3 s after the press. */
+  openReasonForm(form: Form): Promise<boolean>;
+};
+
+type Form = Remembered & {
+  /** Of the channel, opened. */
+  config: Record<string, string>;
+  triggerId: string;
+  threadSubject: string;
+};
+
+const openWithinMs = 2_800;
+
+export function slackReplies({ post, hosts }: Pick<SlackApi, "post" | "hosts">): SlackReplies {
+  async function respond(responseUrl: string | null, body: object): Promise<void> {
+    const url = responseUrl !== null && URL.canParse(responseUrl) ? new URL(responseUrl) : undefined;
+    if (url && isResponseUrl(url, hosts)) await post(url, body);
+  }
+
+  return {
+    conclude: (responseUrl, what) => respond(responseUrl, { replace_original: true, ...concludedMessage(what) }),
+    async tell(responseUrl, { sentence, page }) {
+      const text = neutral(sentence);
+      const more = page ? ` ${link(page.url, page.name)}` : "";
+      const blocks = [
+        ...sections(text),
+        ...(page ? [{ type: "section", text: { type: "mrkdwn", text: link(page.url, page.name) } }] : []),
+      ];
+      await respond(responseUrl, {
+        replace_original: false,
+        response_type: "ephemeral",
+        text: `${escaped(text)}${more}`,
+        blocks,
+      });
+    },
+    async openReasonForm({ config, triggerId, ...form }) {
+      const { bot_token: token, webhook_url: webhook = "" } = config;
+      if (!token || !URL.canParse(webhook)) return false;
+      const method = new URL("views.open", apiOf(new URL(webhook)));
+      const signal = AbortSignal.timeout(openWithinMs);
+      const answer = await post(method, { trigger_id: triggerId, view: reasonForm(form) }, { token, signal });
+      return answer.ok;
+    },
+  };
+}

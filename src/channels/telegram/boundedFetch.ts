@@ -1,0 +1,24 @@
+/** An answer of Telegram to what we ask is some kilobytes; a hundred updates with long texts are below this. */
+const maxBytes = 4 * 1024 * 1024;
+
+/** A fetch that reads at most so many bytes of an answer and follows no redirection, which would carry the token elsewhere. */
+export function boundedFetch(inner: typeof fetch = fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await inner(input, { ...init, redirect: "error" });
+    const text = await readBounded(response);
+    // All that the library looks at.
+    return { status: response.status, ok: response.ok, text: async () => text } as Response;
+  };
+}
+
+async function readBounded(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength;
+    // Leaving the loop closes the connection.
+    if (size > maxBytes) throw new Error("the answer is too large");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+}

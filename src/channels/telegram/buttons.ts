@@ -1,0 +1,26 @@
+import type { Keyboard } from "./styled.ts";
+
+/** What a button of ours asks for. `reject`: asks for the reason first. */
+export type ButtonAction = "approve" | "reject" | "reject_now";
+
+const letters: Record<ButtonAction, string> = { approve: "a", reject: "r", reject_now: "n" };
+
+/** What a button carries: a letter and the opaque token of its question. Telegram takes 64 bytes. */
+export const buttonData = (action: ButtonAction, token: string): string => `${letters[action]}:${token}`;
+
+/** What was pressed; undefined for what is no button of ours. */
+export function readButton(data: string): { action: ButtonAction; token: string } | undefined {
+  const [, letter, token] = /^([arn]):([\w-]{43})$/.exec(data) ?? [];
+  const action = (Object.keys(letters) as ButtonAction[]).find((each) => letters[each] === letter);
+  return action && token !== undefined ? { action, token } : undefined;
+}
+
+/** The buttons with the one that asks for a reason turned into one that does without. */
+export const withoutReason = (keyboard: Keyboard): Keyboard =>
+  keyboard.map((row) =>
+    row.map((button) =>
+      "callback_data" in button && button.callback_data.startsWith(`${letters.reject}:`)
+        ? { text: "Reject without a reason", callback_data: `${letters.reject_now}:${button.callback_data.slice(2)}` }
+        : button,
+    ),
+  );

@@ -1,0 +1,127 @@
+import { readableTime } from "#src/html/times.ts";
+import type { Changes } from "../card/changes.ts";
+import type { Field, Value } from "../card/fields.ts";
+import type { Link } from "../card/links.ts";
+import type { CardLetter, ReviewCard, Said, Writing } from "../card/reviewCard.ts";
+import { unlinkedInChat } from "./inert.ts";
+import type { Span } from "./styled.ts";
+
+/** Characters of what stands beside the letter; the letter itself goes on as long as there are messages. */
+const limits = { rationale: 1_500, message: 2_000, changes: 1_500, pieces: 60, listed: 8 };
+
+/**
+ * The card as one text, most important first: warnings, what changed, to whom, the letter, why, what it answers. Words by others stand behind a
+ * bar, and no word of theirs can be tapped.
+ */
+export function cardSpans(card: ReviewCard): Span[] {
+  const { letter } = card;
+  const parts: Span[][] = [
+    [{ text: card.question, style: "bold" }, plain(`\n${inert(card.lead)}`)],
+    lines(card.warnings, "⚠️ "),
+    lines(card.hints, "Hint: "),
+    card.newer ? [title("The newer message"), ...message(card.newer)] : [],
+    card.changes ? changes(card.changes) : [],
+    [title("What would be sent"), ...fields(letter)],
+    ...letterParts(letter),
+    listed("Links in it", letter.links.map(linkInWords)),
+    listed("Removed from its HTML when it was submitted", letter.removed),
+    card.rationale === null ? [] : [title("Why the agent wrote it"), quote(card.rationale, limits.rationale)],
+    card.answers
+      ? [
+          title("The message it answers"),
+          ...message(card.answers),
+          plain(`\n${inert(card.answers.proof.phrase)}`),
+          ...files(card.answers.attachments),
+        ]
+      : [],
+  ];
+  return parts
+    .filter((part) => part.length > 0)
+    .flatMap((part, index) => (index === 0 ? part : [plain("\n\n"), ...part]));
+}
+
+const inert = unlinkedInChat;
+const plain = (text: string): Span => ({ text });
+const title = (text: string): Span => ({ text: `${text}\n`, style: "bold" });
+
+const lines = (sentences: readonly string[], mark: string): Span[] =>
+  sentences.length === 0 ? [] : [plain(sentences.map((sentence) => `${mark}${inert(sentence)}`).join("\n"))];
+
+/** What somebody wrote, at most `max` characters of it. */
+function quote(text: string, max = Number.POSITIVE_INFINITY): Span {
+  const shown = text.slice(0, max).replace(/[\ud800-\udbff]$/, "");
+  const left = text.length - shown.length;
+  const note = left > 0 ? `\n… ${left.toLocaleString("en")} more characters; see the page` : "";
+  return { text: `${inert(shown) || "(no text)"}${note}`, style: "quote" };
+}
+
+const message = ({ fromName, fromEmail, subject, receivedAt, text, folded }: Said): Span[] => [
+  plain(
+    inert(
+      `From ${valueInWords({ name: fromName, text: fromEmail, mark: null })}\n${subject}\n${readableTime(receivedAt)}\n`,
+    ),
+  ),
+  quote(text, limits.message),
+  ...foldedNote(folded),
+];
+
+function fields(letter: CardLetter): Span[] {
+  const all = letter.fields.map(({ label, values }: Field) => `${label}: ${values.map(valueInWords).join(", ")}`);
+  return [plain(inert(all.join("\n"))), ...files(letter.attachments)];
+}
+
+const valueInWords = ({ name, text, mark }: Value): string =>
+  `${name === null ? text : `${name} <${text}>`}${mark === null ? "" : ` (⚠️ ${mark})`}`;
+
+const files = (attachments: CardLetter["attachments"]): Span[] =>
+  attachments.map(({ name, description, warning }) =>
+    plain(inert(`\nAttached: ${name} (${description})${warning === null ? "" : ` ⚠️ ${warning}`}`)),
+  );
+
+/** What recipients will read comes first: the HTML's words if there is HTML. */
+function letterParts({ plain: text, formatted, isUnreadable, differs }: CardLetter): Span[][] {
+  const part = (label: string, { text, folded }: Writing): Span[] => [title(label), quote(text), ...foldedNote(folded)];
+  if (isUnreadable) return [part("The plain text (its HTML cannot be shown)", text)];
+  if (formatted === null) return [part("The text", text)];
+  const shown = part("The text (from its HTML)", formatted);
+  return differs ? [shown, part("The plain text, which differs", text)] : [shown];
+}
+
+function foldedNote(folded: string): Span[] {
+  if (folded === "") return [];
+  const count = folded.split("\n").length;
+  return [plain(`\n(${count} quoted ${count === 1 ? "line" : "lines"} left out; see the page)`)];
+}
+
+function listed(label: string, values: readonly string[]): Span[] {
+  if (values.length === 0) return [];
+  const more = values.length - limits.listed;
+  const shown = values.slice(0, limits.listed).map(inert);
+  return [title(label), plain([...shown, ...(more > 0 ? [`and ${more} more; see the page`] : [])].join("\n"))];
+}
+
+const linkInWords = ({ text, target }: Link): string => (text === null ? target : `“${text.slice(0, 80)}” → ${target}`);
+
+/** Underlined is new, struck through is gone; the page lays the whole of both versions side by side. */
+function changes({ since, sentences, fields, text }: Changes): Span[] {
+  const said = [
+    ...sentences,
+    ...fields.flatMap(({ label, removed, added }) => [
+      ...removed.map((value) => `${label}, removed: ${value}`),
+      ...added.map((value) => `${label}, added: ${value}`),
+    ]),
+  ];
+  let left = limits.changes;
+  const pieces = text.slice(0, limits.pieces).filter((piece) => {
+    left -= piece.text.length;
+    return left >= 0;
+  });
+  const style = { same: undefined, added: "underline", removed: "strikethrough" } as const;
+  return [
+    title(`What changed since version ${since}`),
+    plain(inert(said.join("\n"))),
+    ...(pieces.length > 0 ? [plain("\nUnderlined is new, struck through is gone.\n")] : []),
+    ...pieces.map(({ kind, text }): Span => ({ text: inert(text), ...(style[kind] && { style: style[kind] }) })),
+    ...(pieces.length < text.length ? [plain("\nThere are more changes; see the page.")] : []),
+  ];
+}

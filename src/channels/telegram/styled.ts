@@ -1,0 +1,98 @@
+/** How a part of a text is shown. `quote`: words by others, behind a bar that no text can draw. */
+export type Style = "bold" | "italic" | "underline" | "strikethrough" | "quote" | "folded";
+
+/** A piece of text in one style; `link` makes it lead somewhere. Texts of any kind: nothing in them is markup. */
+export type Span = { text: string; style?: Style; link?: string };
+
+export type Entity = { type: string; offset: number; length: number; url?: string };
+
+/** A message's text and how its parts are shown; offsets in UTF-16 units, as Telegram counts. */
+export type Styled = { text: string; entities: Entity[] };
+
+/** Rows of buttons: of those that are pressed here, and of those that open an address. */
+export type Keyboard = ({ text: string; callback_data: string } | { text: string; url: string })[][];
+
+/** UTF-16 units that a message holds. */
+export const maxMessageLength = 4096;
+
+const typeOf: Record<Style, string> = {
+  bold: "bold",
+  italic: "italic",
+  underline: "underline",
+  strikethrough: "strikethrough",
+  quote: "blockquote",
+  folded: "expandable_blockquote",
+};
+
+export function styled(spans: readonly Span[]): Styled {
+  let text = "";
+  const entities: Entity[] = [];
+  for (const { text: piece, style, link } of spans) {
+    const place = { offset: text.length, length: piece.length };
+    if (piece.length > 0 && style) entities.push({ type: typeOf[style], ...place });
+    if (piece.length > 0 && link) entities.push({ type: "text_link", ...place, url: link });
+    text += piece;
+  }
+  return { text, entities };
+}
+
+/**
+ * The text as messages of at most `length` units each, and at most `most` of them; `left`: how many units are in none of them. It is divided at
+ * the end of a line or between words where there is one, and never within a character.
+ */
+export function inMessages(
+  spans: readonly Span[],
+  { length = maxMessageLength, most }: { length?: number; most: number },
+): { messages: Span[][]; left: number } {
+  const messages: Span[][] = [[]];
+  let room = length;
+  let left = 0;
+  for (const span of spans) {
+    let rest = span.text;
+    while (rest.length > 0) {
+      if (messages.length > most) break;
+      // Telegram cuts blanks off the beginning of a message, and offsets would not fit any more.
+      if (room === length) rest = rest.replace(/^\s+/, "");
+      const piece = rest.slice(0, cutAt(rest, room, room === length));
+      if (piece.length > 0) messages.at(-1)!.push({ ...span, text: piece });
+      rest = rest.slice(piece.length);
+      room -= piece.length;
+      if (rest.length > 0) {
+        messages.push([]);
+        room = length;
+      }
+    }
+    left += rest.length;
+  }
+  if (messages.length > most) messages.pop();
+  return { messages: messages.filter((message) => message.length > 0), left };
+}
+
+/** Where a text of more than `room` units is divided. `isFresh`: the whole message is free, so some of it has to go in. */
+function cutAt(text: string, room: number, isFresh: boolean): number {
+  if (text.length <= room) return text.length;
+  const line = text.lastIndexOf("\n", room - 1) + 1;
+  if (line > room / 2 || (!isFresh && line > 0)) return line;
+  const word = text.lastIndexOf(" ", room - 1) + 1;
+  if (word > room / 2) return word;
+  if (!isFresh && room < 200) return 0;
+  return beforeCluster(text, room);
+}
+
+/** The last end of a character, accents, joined emoji and all, within `room` units. */
+function beforeCluster(text: string, room: number): number {
+  const from = Math.max(0, room - 100);
+  let end = 0;
+  for (const { index } of segmenter.segment(text.slice(from, room + 100))) {
+    if (from + index > room) break;
+    end = from + index;
+  }
+  if (end > from) return end;
+  // What joins to over a hundred units is no character that anybody reads.
+  return /[\ud800-\udbff]/.test(text[room - 1] ?? "") ? room - 1 : room;
+}
+
+const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** A text as it is. */
+export const plain = (text: string): Styled => ({ text, entities: [] });

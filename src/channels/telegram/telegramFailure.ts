@@ -1,0 +1,57 @@
+export type FailureCode =
+  | "no_token"
+  | "no_bot"
+  | "chat_not_found"
+  | "blocked"
+  | "removed"
+  | "moved"
+  | "not_modified"
+  | "gone"
+  | "too_many"
+  | "elsewhere"
+  | "timeout"
+  | "no_answer"
+  | "garbled"
+  | "other";
+
+const sentences: Record<FailureCode, string> = {
+  no_token: "bot_token has not the form of a Telegram bot token: set the whole token that @BotFather gave you",
+  no_bot: "Telegram knows no bot by this bot_token: set the one that @BotFather shows now",
+  chat_not_found:
+    "Telegram cannot find the chat: check chat_id, and let the person press Start in the bot or add the bot to the group",
+  blocked: "the approver has blocked the bot or never started it: let them press Start in it again",
+  removed: "the bot may not write in this chat: add it to the group again, with the right to send messages",
+  moved: "Telegram gave the group another id",
+  not_modified: "the message is so already",
+  gone: "the message is not there any more",
+  too_many: "Telegram asks for a pause",
+  elsewhere: "another program takes this bot's updates: a bot works with one installation at a time",
+  timeout: "Telegram did not answer in time",
+  no_answer: "Telegram cannot be reached",
+  garbled: "Telegram gave an answer that cannot be read",
+  other: "Telegram did not take the call",
+};
+
+/** What Telegram answered. `retryAfterSeconds`: when it takes calls again. `movedTo`: the chat's id from now on. */
+type Said = { code: FailureCode; status?: number; retryAfterSeconds?: number; movedTo?: string };
+
+/**
+ * A call to Telegram that came to nothing, or whose outcome is not known. `again`: it may be made again later; `refused`: that would change nothing.
+ * Its message is made of our own words and a status alone.
+ */
+export class TelegramFailure extends Error {
+  override readonly name = "TelegramFailure";
+  readonly kind: "again" | "refused";
+  readonly said: Said;
+  constructor(kind: "again" | "refused", said: Said) {
+    super(said.status ? `${sentences[said.code]} (${said.status})` : sentences[said.code]);
+    this.kind = kind;
+    this.said = said;
+  }
+}
+
+/** The failure; throws whatever else it is. */
+export function asFailure(error: unknown): TelegramFailure {
+  if (error instanceof TelegramFailure) return error;
+  throw error;
+}

@@ -1,0 +1,156 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import express, { type NextFunction, type Request, type Response, type Router } from "express";
+import type { Logger } from "pino";
+import type { Clock } from "#src/clock.ts";
+import type { Post, Taken } from "#src/commands/inbound/postedMail.ts";
+import { createRoom } from "#src/commands/room.ts";
+import { createMessageReader, type MessageBody } from "#src/mail/in/messageBody.ts";
+import { readPost } from "./inboundPost.ts";
+import { type Doubt, signatureJudge } from "./inboundSignature.ts";
+
+export type SendGridInboundOptions = {
+  take(post: Post): Promise<Taken>;
+  /** Any of them opens the hook: while one is replaced there are two. */
+  secrets: readonly string[];
+  /** With it posts have to be signed too. */
+  publicKey: string | undefined;
+  /** SendGrid brings mail here, or may: without a secret a post waits there until one is set, instead of being thrown away. */
+  isExpected: boolean;
+  /** Whether no mail is taken for want of room on the disk. */
+  isDiskFull(): boolean;
+  /** Counts a call that shows no right to anything; throws Rejected rate_limited. */
+  countUnknown(request: Request): Promise<void>;
+  clock: Clock;
+  logger: Pick<Logger, "info" | "error">;
+  /** Milliseconds in which the body has to come (default 50,000): before the server gives the connection up with a 408. */
+  patienceMs?: number;
+  limits?: typeof usualLimits;
+};
+
+const megabyte = 1024 * 1024;
+const usualLimits = {
+  /** Of one post: SendGrid's own limit is 30 MB. */
+  maxBytes: 40 * megabyte,
+  /** Of all bodies held at one moment. */
+  maxHeldBytes: 128 * megabyte,
+  /** Of those being read and stored at one moment. */
+  maxAtWorkBytes: 48 * megabyte,
+};
+const retryAfterSeconds = 60;
+
+/**
+ * Where SendGrid's Inbound Parse posts mail (raw mode), at a path that ends with a secret. SendGrid throws a mail away at any answer 3xx or 4xx, and posts it
+ * again for 72 hours at 5xx. So who knows the secret is answered 200 once the mail is durable, and otherwise 503. Without
+ * the secret nothing of the body is read, and the answer is that of an unknown path.
+ */
+export function sendGridInbound(options: SendGridInboundOptions): Router {
+  const { take, publicKey, logger, patienceMs = 50_000, limits = usualLimits } = options;
+  const { maxBytes, maxHeldBytes, maxAtWorkBytes } = limits;
+  const knows = knowsAnyOf(options.secrets);
+  const doubtOf = publicKey === undefined ? () => undefined : signatureJudge(publicKey);
+  const reader = createMessageReader({ maxBytes, maxBufferedBytes: maxHeldBytes, maxBytesOfHolder: maxHeldBytes });
+  const room = createRoom(maxAtWorkBytes);
+  const tell = seldom((details: object, says: string) => logger.error(details, says));
+
+  async function answer(request: Request, response: Response, next: NextFunction): Promise<void> {
+    if (options.secrets.length === 0 && options.isExpected) {
+      tell({}, "SendGrid posts mail, but SENDGRID_INBOUND_SECRET is not set; it will post it again");
+      return notNow(response);
+    }
+    if (!knows(String(request.params.secret))) {
+      await options.countUnknown(request);
+      return next();
+    }
+    if (options.isDiskFull()) return notNow(response);
+    try {
+      const body = await received(request);
+      try {
+        await judge(request, response, body);
+      } finally {
+        reader.release(body);
+      }
+    } catch (error) {
+      // Who has gone hears nothing, and will post it again.
+      if (!request.complete && request.destroyed) return void response.destroy();
+      tell({ err: error }, "a post of SendGrid's inbound mail cannot be taken; it will post it again");
+      notNow(response);
+    }
+  }
+
+  async function received(request: Request): Promise<MessageBody> {
+    const late = setTimeout(() => request.destroy(new Error("the body did not come in time")), patienceMs);
+    try {
+      return await reader.read(request, { holder: undefined, onFlood: () => request.destroy() });
+    } finally {
+      clearTimeout(late);
+    }
+  }
+
+  async function judge(request: Request, response: Response, body: MessageBody): Promise<void> {
+    if ("refused" in body) {
+      if (body.refused === "too_large")
+        tell({ limit: maxBytes }, "a post of SendGrid's inbound mail is too large to be taken; it will post it again");
+      return notNow(response);
+    }
+    const { raw: bytes } = body;
+    const doubt = doubtOf({ headers: request.headers, body: bytes, now: options.clock.now() });
+    if (doubt) {
+      // The secret is known: more often than a forger it is a key or a setting of ours that is wrong, and then the mail is genuine.
+      tell({ why: sentenceOf[doubt] }, "a post of SendGrid's inbound mail has the secret but no valid signature");
+      return notNow(response);
+    }
+    const taken = await room.take(bytes.length, async () => {
+      const post = { bytes, contentType: request.headers["content-type"], ip: request.ip ?? "" };
+      return take({ ...post, mail: await readPost(post) });
+    });
+    if ("quarantined" in taken)
+      tell(
+        { reason: taken.quarantined },
+        "a post of SendGrid's inbound mail was kept, but nothing could be made of it",
+      );
+    logger.info({ ...taken, bytes: bytes.length }, "mail received from SendGrid");
+    response.status(200).json(taken);
+  }
+
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.post("/hooks/sendgrid/inbound/:secret", answer);
+  return router;
+}
+
+function notNow(response: Response): void {
+  if (response.destroyed) return;
+  response
+    .status(503)
+    .set("Retry-After", String(retryAfterSeconds))
+    .json({ error: "unavailable", message: "the mail cannot be taken at the moment: post it again later" });
+}
+
+const sentenceOf: Record<Doubt, string> = {
+  unsigned:
+    "it is not signed: attach the security policy to the Inbound Parse setting, or unset SENDGRID_INBOUND_PUBLIC_KEY",
+  forged: "its signature is not of SENDGRID_INBOUND_PUBLIC_KEY, or the body was changed on the way",
+  late: "it was signed more than a day ago or in the future: see whether this machine's clock is right",
+};
+
+/** How long a comparison takes says nothing of a secret. */
+function knowsAnyOf(secrets: readonly string[]): (given: string) => boolean {
+  const hashes = secrets.map(hashOf);
+  return (given) => {
+    const hash = hashOf(given);
+    return hashes.map((each) => timingSafeEqual(each, hash)).includes(true);
+  };
+}
+
+const hashOf = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+const quietMs = 60_000;
+
+/** Says each sentence at once, and then no more for a minute. */
+export function seldom<Details>(say: (details: Details, sentence: string) => void): typeof say {
+  const quietUntil = new Map<string, number>();
+  return (details, sentence) => {
+    if (Date.now() < (quietUntil.get(sentence) ?? 0)) return;
+    quietUntil.set(sentence, Date.now() + quietMs);
+    say(details, sentence);
+  };
+}

@@ -1,0 +1,88 @@
+import { reasonNames, remembered } from "#src/channels/slack/reasonForm.ts";
+import { actions } from "#src/channels/slack/slackCard.ts";
+import { shortLine } from "#src/html/visible.ts";
+
+/** Who pressed, by Slack's id. */
+export type Presser = { id: string; name: string; team: string | null };
+
+/** What people do in Slack, as Slack tells it. `token`: what the button or form carries; nothing else says which draft it is about. */
+export type Interaction = { token: string | null; by: Presser; responseUrl: string | null } & (
+  | { kind: "approve" | "ask_reason"; triggerId: string; chat: string | null; messageId: string | null }
+  | { kind: "reject"; reason: string }
+  /** A link was opened, or it is nothing of ours. */
+  | { kind: "none" }
+);
+
+/** Reads the body of a call, without trusting it; undefined for what is no call of Slack's. */
+export function readInteraction(body: Buffer): Interaction | undefined {
+  const payload = payloadOf(body);
+  if (!payload) return undefined;
+  const { type, user, team } = payload;
+  const by = presserOf(objectOf(user), objectOf(team));
+  if (type === "block_actions") return pressOf(payload, by);
+  if (type === "view_submission") return submissionOf(payload, by);
+  return { kind: "none", token: null, by, responseUrl: null };
+}
+
+type Json = Record<string, unknown>;
+
+function payloadOf(body: Buffer): Json | undefined {
+  const text = new URLSearchParams(body.toString("utf8")).getAll("payload");
+  if (text.length !== 1) return undefined;
+  try {
+    const value: unknown = JSON.parse(text[0] as string);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** One press is of one button. Of several nobody could say whose secret has to have signed them. */
+function pressOf(payload: Json, by: Presser): Interaction {
+  const { actions: pressed } = payload;
+  const action = Array.isArray(pressed) && pressed.length === 1 ? objectOf(pressed[0]) : {};
+  const token = textOf(action.value);
+  const responseUrl = textOf(payload.response_url);
+  const kind = kinds[textOf(action.action_id) ?? ""] ?? "none";
+  if (kind === "none") return { kind, token, by, responseUrl };
+  const container = objectOf(payload.container);
+  return {
+    ...{ kind, token, by, responseUrl },
+    triggerId: textOf(payload.trigger_id) ?? "",
+    chat: textOf(objectOf(payload.channel).id) ?? textOf(container.channel_id),
+    messageId: textOf(objectOf(payload.message).ts) ?? textOf(container.message_ts),
+  };
+}
+
+const kinds: Partial<Record<string, "approve" | "ask_reason">> = {
+  [actions.approve]: "approve",
+  [actions.reject]: "ask_reason",
+};
+
+function submissionOf(payload: Json, by: Presser): Interaction {
+  const view = objectOf(payload.view);
+  const { token = null, responseUrl = null } = remembered(view.private_metadata) ?? {};
+  if (view.callback_id !== reasonNames.form) return { kind: "none", token, by, responseUrl };
+  const { field } = reasonNames;
+  const typed = objectOf(objectOf(objectOf(objectOf(view.state).values)[field])[field]).value;
+  return { kind: "reject", token, by, responseUrl, reason: soundText(textOf(typed) ?? "") };
+}
+
+/** As it was typed, without what can neither be seen nor stored. */
+const soundText = (text: string): string =>
+  text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\t\n]/gu, "")
+    .replace(/\p{Cs}/gu, "\ufffd")
+    .trim();
+
+function presserOf(user: Json, team: Json): Presser {
+  const id = shortLine(textOf(user.id) ?? "", 64) || "unknown";
+  const name = textOf(user.name) ?? textOf(user.username) ?? id;
+  return { id, name: shortLine(name, 100) || id, team: textOf(user.team_id) ?? textOf(team.id) };
+}
+
+const objectOf = (value: unknown): Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
+
+const textOf = (value: unknown): string | null => (typeof value === "string" && value !== "" ? value : null);

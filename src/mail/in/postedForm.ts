@@ -1,0 +1,97 @@
+import { MIMEType } from "node:util";
+import busboy from "busboy";
+
+/** The fields of a form by their names, each with its values in the order in which they came, byte for byte. */
+export type PostedForm = ReadonlyMap<string, readonly Buffer[]>;
+
+/** A post that is no form, or not a whole one. `message` says why, for an operator. */
+export class UnreadableForm extends Error {
+  override readonly name = "UnreadableForm";
+}
+
+/** A provider's post has some twenty parts. */
+const maxParts = 200;
+const maxNameBytes = 200;
+
+/**
+ * Reads a body of multipart/form-data that is there whole. Mail is in bytes, and fields are not decoded: a value is the very stretch of `post`.
+ * Throws UnreadableForm.
+ */
+export function readForm(post: Buffer, contentType: string | undefined): Promise<PostedForm> {
+  if (!/^multipart\/form-data\s*(;|$)/i.test(contentType ?? ""))
+    return Promise.reject(new UnreadableForm("its Content-Type is not multipart/form-data"));
+  return new Promise((resolve, reject) => {
+    const refuse = (why: string) => () => reject(new UnreadableForm(why));
+    const form = new Map<string, Buffer[]>();
+    let parts = 0;
+    const add = (name: string | undefined, value: Buffer | undefined): void => {
+      parts++;
+      if (name === undefined) return;
+      if (!value) refuse("a part declares a character set and cannot be read byte for byte")();
+      else form.set(name, [...(form.get(name) ?? []), value]);
+    };
+    try {
+      const limits = { fieldNameSize: maxNameBytes, fieldSize: post.length + 1, parts: maxParts, fields: maxParts };
+      const parser = busboy({ headers: { "content-type": contentType }, defCharset: "latin1", limits });
+      parser.on("field", (name, value) => add(name, bytesOf(value, post)));
+      parser.on("file", (name, stream) => {
+        const chunks: Buffer[] = [];
+        stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+        // A part that breaks off ends the form with an error of its own.
+        stream.on("error", () => {});
+        stream.on("end", () => add(name, Buffer.concat(chunks)));
+      });
+      parser.on("partsLimit", refuse(`it has more than ${maxParts} parts`));
+      parser.on("fieldsLimit", refuse(`it has more than ${maxParts} parts`));
+      parser.on("error", refuse("it is no whole form: it breaks off, or a part's header is malformed"));
+      parser.on("close", () => {
+        const fault = faultOfBoundary(post, { contentType: contentType as string, parts });
+        if (fault) refuse(fault)();
+        else resolve(form);
+      });
+      parser.end(post);
+    } catch {
+      reject(new UnreadableForm("its Content-Type does not say what its parts are divided by"));
+    }
+  });
+}
+
+/**
+ * The provider's boundary may always be the same. So a sender can put it into a mail, followed by fields of his own, such as an envelope, and by
+ * the form's end: what the provider wrote after the mail would count for nothing. Each place where the boundary stands begins a part that was read, but for
+ * the last, which ends the form and has nothing behind it.
+ */
+function faultOfBoundary(
+  post: Buffer,
+  { contentType, parts }: { contentType: string; parts: number },
+): string | undefined {
+  const boundary = Buffer.from(`--${new MIMEType(contentType).params.get("boundary")}`, "latin1");
+  const places: number[] = [];
+  for (let at = post.indexOf(boundary); at >= 0; at = post.indexOf(boundary, at + 1))
+    if (at === 0 || (post[at - 1] === 0x0a && post[at - 2] === 0x0d)) places.push(at);
+  if (places.length !== parts + 1) return "its boundary stands inside a part";
+  const rest = post.subarray(places.at(-1)! + boundary.length).toString("latin1");
+  return /^--\s*$/.test(rest) ? undefined : "something follows its end";
+}
+
+const headEnd = Buffer.from("\r\n\r\n");
+const firstBytes = 64;
+/** The first place that looks like the value is nearly always it. */
+const maxPlaces = 100;
+
+/**
+ * The bytes that a value was decoded from: Latin-1 unless its part says otherwise, which the library follows. Found again in the post, so that
+ * nothing counts as a mail that did not stand there; undefined if it cannot be found.
+ */
+function bytesOf(value: string, post: Buffer): Buffer | undefined {
+  for (const encoding of ["latin1", "utf8"] as const) {
+    const bytes = Buffer.from(value, encoding);
+    const start = Buffer.concat([headEnd, bytes.subarray(0, firstBytes)]);
+    let at = post.indexOf(start);
+    for (let place = 0; at >= 0 && place < maxPlaces; place++, at = post.indexOf(start, at + 1)) {
+      const found = post.subarray(at + headEnd.length, at + headEnd.length + bytes.length);
+      if (found.equals(bytes)) return found;
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,48 @@
+import type { AttemptToFind } from "#src/mail/mailProvider.ts";
+import { marks } from "./mailData.ts";
+import type { ApiAnswer } from "./wire.ts";
+
+/** Asks SendGrid's API; undefined where nobody answers. */
+export type Ask = (call: { method: "GET" | "POST"; path: string; body?: object }) => Promise<ApiAnswer | undefined>;
+
+type LoggedMessage = { sg_message_id?: unknown; status?: unknown; custom_args?: Record<string, unknown> };
+
+/** Of the messages to a recipient in that time, so many are looked at: each costs a request. */
+const looksAtMost = 10;
+
+/**
+ * Looks for an attempt in the email logs, by its mark: SendGrid filters by recipient and time, not by marks. A log that lags behind, holds less
+ * than it could, or that this account may not read (it is an add-on there) is no evidence: undefined.
+ */
+export async function findInLog(
+  ask: Ask,
+  { attemptId, recipients, since }: AttemptToFind,
+): Promise<"accepted" | "refused" | undefined> {
+  // The query has no way to write a quote inside a value.
+  const recipient = recipients.find((address) => !/['"\\]/.test(address));
+  if (recipient === undefined) return undefined;
+  const from = since.toISOString().replace(/\.\d+Z$/, "Z");
+  const query = `to_email = '${recipient}' AND sg_message_id_created_at >= TIMESTAMP "${from}"`;
+  const found = read(await ask({ method: "POST", path: "/v3/logs", body: { query, limit: 100 } }));
+  const messages = Array.isArray(found?.messages) ? (found.messages as LoggedMessage[]) : [];
+  for (const { sg_message_id: id } of messages.slice(0, looksAtMost)) {
+    if (typeof id !== "string") continue;
+    const message = read(await ask({ method: "GET", path: `/v3/logs/${encodeURIComponent(id)}` })) as
+      | LoggedMessage
+      | undefined;
+    if (message?.custom_args?.[marks.attempt] !== attemptId) continue;
+    // Dropped for one of several says nothing about the others but that SendGrid had the mail.
+    return message.status === "dropped" && recipients.length === 1 ? "refused" : "accepted";
+  }
+  return undefined;
+}
+
+function read(answer: ApiAnswer | undefined): Record<string, unknown> | undefined {
+  if (answer?.status !== 200) return undefined;
+  try {
+    const value: unknown = JSON.parse(answer.text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,69 @@
+import { shortLine } from "#src/html/visible.ts";
+import type { Outcome } from "#src/mail/mailProvider.ts";
+import type { ApiAnswer } from "./wire.ts";
+
+/** The longest that an answer can make a mail wait, in seconds. */
+const longestWait = 86_400;
+
+/**
+ * What an answer to mail/send means. 202 is the only yes, and every 4xx a no. Whatever else was said (5xx, a redirect, an answer to half a
+ * request) says nothing about the mail.
+ */
+export function outcomeOf(answer: ApiAnswer, now: Date): Outcome {
+  const { status, headers, early } = answer;
+  if (status === 202 && !early) {
+    const providerId = /^[\w.-]{1,200}$/.exec(String(headers["x-message-id"] ?? ""))?.[0];
+    return {
+      kind: "accepted",
+      response: `202${providerId ? ` ${providerId}` : ""}`,
+      ...(providerId && { providerId }),
+    };
+  }
+  if (status === 429) {
+    const retryAfterSeconds = secondsToWait(answer, now);
+    const message = "SendGrid takes no more mail for the moment (429)";
+    return { kind: "refused", retryable: true, code: "429", message, retryAfterSeconds };
+  }
+  if (status === 401 || status === 403) {
+    const message = `SendGrid rejects the service's credentials, or its sender (${status})${reasonOf(answer)}`;
+    return { kind: "refused", retryable: true, code: "provider_credentials", message };
+  }
+  if (status >= 400 && status < 500)
+    return {
+      kind: "refused",
+      retryable: false,
+      code: String(status),
+      message: `SendGrid refused it (${status})${reasonOf(answer)}`,
+    };
+  return {
+    kind: "unknown",
+    message: early ? "SendGrid answered before it had the mail" : `SendGrid answered ${status}`,
+  };
+}
+
+/** Until the limit is lifted, as far as it says so. */
+function secondsToWait({ headers }: ApiAnswer, now: Date): number {
+  const retryAfter = String(headers["retry-after"] ?? "");
+  const reset = Number(headers["x-ratelimit-reset"]);
+  const nowSeconds = now.getTime() / 1000;
+  const waits = [
+    /^\d+$/.test(retryAfter) ? Number(retryAfter) : Date.parse(retryAfter) / 1000 - nowSeconds,
+    // A moment in seconds since 1970; small numbers can only be a span.
+    reset > 1e9 ? reset - nowSeconds : reset,
+  ].filter((seconds) => Number.isFinite(seconds) && seconds > 0);
+  return Math.min(longestWait, Math.ceil(Math.max(0, ...waits)));
+}
+
+/** SendGrid's own first sentence, for people; nothing where it did not say one. */
+function reasonOf({ text }: ApiAnswer): string {
+  try {
+    const { errors } = JSON.parse(text) as { errors?: { message?: unknown }[] };
+    const message = errors?.[0]?.message;
+    return typeof message === "string" && message ? `: ${shortLine(withoutKeys(message), 300)}` : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Whoever answers may repeat what it was asked. */
+const withoutKeys = (text: string): string => text.replace(/(?:Bearer\s+|SG\.)\S+/gi, "…");

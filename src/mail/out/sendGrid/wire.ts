@@ -1,0 +1,117 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { connect, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+
+/** How long each stage may take, in milliseconds. */
+export type WireTimeouts = {
+  /** From the name's resolution to a connection that is encrypted. */
+  readyMs: number;
+  /** Without a byte written or read. */
+  idleMs: number;
+  /** From the last byte of the request to the answer. Long: giving up early makes an unknown outcome of a good one. */
+  answerMs: number;
+};
+
+/** `text`: what there is of the body within `maxAnswerBytes`. `early`: it came before the request was written to its end. */
+export type ApiAnswer = { status: number; headers: IncomingHttpHeaders; text: string; early: boolean };
+
+export type ApiCall = { method: "GET" | "POST"; url: URL; headers: Record<string, string>; body?: Buffer };
+
+const maxAnswerBytes = 64 * 1024;
+
+/**
+ * Opens a connection, good for one request. Throws Unavailable. Whatever the other side says before it is asked is no answer to anything: then
+ * the connection is closed.
+ */
+export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">): Promise<Socket> {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const tls = url.protocol === "https:";
+  const port = Number(url.port || (tls ? 443 : 80));
+  const socket = tls
+    ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ["http/1.1"] })
+    : connect({ host, port });
+  return new Promise((resolve, reject) => {
+    const fail = (reason: string) => {
+      clearTimeout(timer);
+      socket.destroy();
+      reject(new Unavailable(`SendGrid cannot be reached: ${reason}`));
+    };
+    const timer = setTimeout(() => fail(`not ready within ${readyMs} ms`), readyMs);
+    // It stays: an error while nobody uses the connection would end the process.
+    socket.on("error", (error) => fail(codeOf(error)));
+    socket.once("close", () => fail("connection closed"));
+    socket.once(tls ? "secureConnect" : "connect", () => {
+      clearTimeout(timer);
+      socket.removeAllListeners("close");
+      // Read on, so that its end is noticed while it waits.
+      socket.on("data", spokeFirst).resume();
+      resolve(socket);
+    });
+  });
+}
+
+function spokeFirst(this: Socket): void {
+  this.destroy();
+}
+
+/** Whether a request may still be written to it. */
+export const isUsable = (socket: Socket): boolean => !socket.destroyed && socket.writable && !socket.readableEnded;
+
+/**
+ * Writes one request and reads its answer, once. From the call on the other side may have it: throws where it gave no answer, in words that hold
+ * nothing of the request. Closes the connection.
+ */
+export function exchange(
+  socket: Socket,
+  { method, url, headers, body = Buffer.alloc(0) }: ApiCall,
+  { idleMs, answerMs }: Pick<WireTimeouts, "idleMs" | "answerMs">,
+): Promise<ApiAnswer> {
+  socket.off("data", spokeFirst);
+  const asked = request({
+    createConnection: () => socket,
+    method,
+    path: `${url.pathname}${url.search}`,
+    headers: { ...headers, host: url.host, "content-length": String(body.length), connection: "close" },
+  });
+  return new Promise<ApiAnswer>((resolve, reject) => {
+    let written = false;
+    let timer: NodeJS.Timeout | undefined;
+    let answer: IncomingMessage | undefined;
+    // Once the status is said, the rest may break off.
+    const fail = (reason: string) => (answer ? answer.destroy() : reject(new Error(reason)));
+    asked.setTimeout(idleMs, () => fail(`nothing was heard for ${idleMs} ms`));
+    asked.once("finish", () => {
+      written = true;
+      timer = setTimeout(() => fail(`no answer within ${answerMs} ms`), answerMs);
+    });
+    asked.once("response", (response) => {
+      answer = response;
+      const early = !written;
+      const { statusCode: status = 0, headers: told } = response;
+      void beginningOf(response).then((text) => resolve({ status, headers: told, text, early }));
+    });
+    asked.once("error", (error) => fail(`the connection was lost: ${codeOf(error)}`));
+    asked.once("close", () => {
+      clearTimeout(timer);
+      fail("the connection was closed without an answer");
+    });
+    asked.end(body);
+  }).finally(() => asked.destroy());
+}
+
+/** As much of a body as counts. Its status has been said: one that breaks off is as good as it is. */
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response) {
+      chunks.push(chunk as Buffer);
+      size += (chunk as Buffer).length;
+      if (size >= maxAnswerBytes) break;
+    }
+  } catch {}
+  return Buffer.concat(chunks).subarray(0, maxAnswerBytes).toString("utf8");
+}
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? "an error without a code");

@@ -1,0 +1,99 @@
+import Type, { type Static, type TSchema } from "typebox";
+import { Value } from "typebox/value";
+import { ProcessorUnavailable } from "../paymentProcessor.ts";
+
+/** The parts of Stripe's objects that we go by. Whatever else is in them may change without us. */
+
+const Id = Type.String({ minLength: 1, maxLength: 255 });
+/** An object, or its id alone: which of the two depends on what the answer was expanded with. */
+const Ref = Type.Union([Id, Type.Object({ id: Id })]);
+const NullableRef = Type.Optional(Type.Union([Ref, Type.Null()]));
+const Seconds = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
+const NullableSeconds = Type.Optional(Type.Union([Seconds, Type.Null()]));
+const Url = Type.String({ minLength: 8, maxLength: 5_000 });
+
+export const Customer = Type.Object({
+  object: Type.Literal("customer"),
+  id: Id,
+  deleted: Type.Optional(Type.Boolean()),
+});
+
+export const CheckoutSession = Type.Object({
+  object: Type.Literal("checkout.session"),
+  id: Id,
+  customer: NullableRef,
+  status: Type.Enum(["open", "complete", "expired"]),
+  subscription: NullableRef,
+});
+
+export const OpenedSession = Type.Object({
+  object: Type.Literal("checkout.session"),
+  id: Id,
+  customer: Ref,
+  url: Url,
+  // A day on, where it is not said.
+  expires_at: Type.Optional(Seconds),
+});
+
+export const PortalSession = Type.Object({ object: Type.Literal("billing_portal.session"), url: Url });
+
+export const Subscription = Type.Object({
+  object: Type.Literal("subscription"),
+  id: Id,
+  customer: Ref,
+  status: Type.String({ minLength: 1, maxLength: 50 }),
+  created: Seconds,
+  trial_end: NullableSeconds,
+  cancel_at: NullableSeconds,
+  cancel_at_period_end: Type.Optional(Type.Boolean()),
+  latest_invoice: NullableRef,
+  // Where periods were before API version 2025-03-31.
+  current_period_start: Type.Optional(Seconds),
+  current_period_end: Type.Optional(Seconds),
+  items: Type.Object({
+    data: Type.Array(
+      Type.Object({
+        price: Type.Object({ id: Id }),
+        current_period_start: Type.Optional(Seconds),
+        current_period_end: Type.Optional(Seconds),
+      }),
+      { minItems: 1 },
+    ),
+  }),
+});
+
+export const InvoicePayment = Type.Object({
+  object: Type.Literal("invoice_payment"),
+  status: Type.String(),
+  payment: Type.Object({ payment_intent: NullableRef, charge: NullableRef }),
+});
+
+export const Refund = Type.Object({ object: Type.Literal("refund"), id: Id });
+
+export const ListOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({ object: Type.Literal("list"), data: Type.Array(item) });
+
+export const Event = Type.Object({
+  object: Type.Literal("event"),
+  id: Id,
+  type: Type.String({ minLength: 1, maxLength: 200 }),
+  created: Seconds,
+  data: Type.Object({ object: Type.Object({ object: Type.Optional(Type.String()) }) }),
+});
+
+/** The answer as what was asked for. Throws ProcessorUnavailable if it is something else: then somebody else answered, or Stripe did not mean it. */
+export function asAsked<Kind extends TSchema>(kind: Kind, answer: unknown): Static<Kind> {
+  if (Value.Check(kind, answer)) return answer;
+  throw new ProcessorUnavailable("the payment processor's answer is not what was asked for");
+}
+
+/** The id of what an answer refers to; null: nothing. */
+export function idOf(reference: unknown): string | null {
+  const id = typeof reference === "object" && reference !== null ? (reference as { id?: unknown }).id : reference;
+  return Value.Check(Id, id) ? id : null;
+}
+
+export const timeOf = (seconds: number): string => new Date(seconds * 1_000).toISOString();
+
+export const timeOrNull = (seconds: number | null | undefined): string | null =>
+  typeof seconds === "number" ? timeOf(seconds) : null;

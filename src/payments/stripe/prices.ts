@@ -1,0 +1,12 @@
+import type { Interval, PaidPlan } from "../paymentProcessor.ts";
+
+/** The price id of each plan and interval. */
+export type Prices = Record<PaidPlan, Record<Interval, string>>;
+
+/** What a price is for; undefined: it is none of ours. */
+export function boughtWith(prices: Prices, priceId: string): { plan: PaidPlan; interval: Interval } | undefined {
+  for (const plan of ["pro", "agency"] as const)
+    for (const interval of ["monthly", "annual"] as const)
+      if (prices[plan][interval] === priceId) return { plan, interval };
+  return undefined;
+}

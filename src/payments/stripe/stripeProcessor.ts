@@ -1,0 +1,233 @@
+import { createHash } from "node:crypto";
+import Stripe from "stripe";
+import {
+  type CheckoutRequest,
+  type CheckoutSession,
+  type PaymentProcessor,
+  ProcessorRefused,
+  type ProcessorSubscription,
+  ProcessorUnavailable,
+} from "../paymentProcessor.ts";
+import * as answers from "./answers.ts";
+import { asAsked, idOf, timeOf } from "./answers.ts";
+import { boundedFetch } from "./boundedFetch.ts";
+import { readEvent } from "./events.ts";
+import { failureOf } from "./failures.ts";
+import type { Prices } from "./prices.ts";
+import { refundInvoice } from "./refunds.ts";
+import { signedContent } from "./signatures.ts";
+import { readSubscription } from "./subscriptions.ts";
+
+export type StripeOptions = {
+  secretKey: string;
+  /** `whsec_…`: each of them may sign. */
+  webhookSecrets: readonly string[];
+  prices: Prices;
+  /** Which of the account's portals; its default one without. */
+  portalConfiguration?: string | undefined;
+  /** Where the API is instead of https://api.stripe.com: a mock, for tests. */
+  apiBase?: string | undefined;
+  clock: { now(): Date };
+  /** How long one attempt may take; a call is two at most. */
+  attemptMs?: number;
+  /** How long a call may take with all that belongs to it. */
+  callMs?: number;
+};
+
+/** What we ask with. An answer looks as this version has it, whatever the account's own version is. */
+export const apiVersion = "2026-10-28.endive";
+
+const maxAnswerBytes = 4_000_000;
+
+/** Stripe, as its API has been since 2025-03-31: periods are a subscription item's, older places are read too. */
+export function stripeProcessor(options: StripeOptions): PaymentProcessor {
+  const { prices, callMs = 15_000 } = options;
+  const stripe = clientOf(options);
+  const bounded = <Result>(call: () => Promise<Result>) => inTime(callMs, call);
+
+  async function sessionOf(sessionId: string): Promise<CheckoutSession | undefined> {
+    const found = await unlessMissing(() => stripe.checkout.sessions.retrieve(sessionId));
+    if (found === undefined) return undefined;
+    const { customer, status, subscription } = asAsked(answers.CheckoutSession, found);
+    const customerId = idOf(customer);
+    // Not one of ours: each of ours is a customer's.
+    return customerId === null ? undefined : { customerId, status, subscriptionId: idOf(subscription) };
+  }
+
+  async function isDeleted(customerId: string): Promise<boolean> {
+    const found = await unlessMissing(() => stripe.customers.retrieve(customerId));
+    return found === undefined || asAsked(answers.Customer, found).deleted === true;
+  }
+
+  return {
+    createCustomer: ({ workspaceId, name, insteadOf }) =>
+      bounded(async () => {
+        const { id } = asAsked(
+          answers.Customer,
+          await stripe.customers.create(
+            { metadata: { workspace_id: workspaceId } },
+            { idempotencyKey: keyOf("customer", workspaceId, insteadOf ?? "") },
+          ),
+        );
+        // Apart, because the name may have changed between two tries and a key stands for one set of parameters. It is a help for readers only.
+        await unlessRefused(() => stripe.customers.update(id, { name: name.slice(0, 250) }));
+        return { customerId: id };
+      }),
+
+    checkout: (request) =>
+      bounded(async () => {
+        const parameters = checkoutParameters(request, prices);
+        const key = keyOf("checkout", request.requestKey, JSON.stringify(parameters));
+        const answer = await stripe.checkout.sessions.create(parameters, { idempotencyKey: key });
+        const { id, url, customer, expires_at } = asAsked(answers.OpenedSession, answer);
+        if (idOf(customer) !== request.customerId)
+          throw new ProcessorUnavailable("the payment processor opened a checkout for somebody else");
+        return {
+          sessionId: id,
+          url: pageAt(url, options),
+          expiresAt: timeOf(expires_at ?? inADay(options.clock.now())),
+        };
+      }),
+
+    expireCheckout: (sessionId) =>
+      bounded(async () => {
+        const expired = await unlessRefused(() => stripe.checkout.sessions.expire(sessionId));
+        if (expired !== undefined && asAsked(answers.CheckoutSession, expired).status === "expired") return "expired";
+        // Only an open one can be expired, and this one was not.
+        const { status } = (await sessionOf(sessionId)) ?? { status: "expired" };
+        if (status === "open") throw new ProcessorUnavailable("the payment processor cannot end an open checkout now");
+        return status;
+      }),
+
+    checkoutSession: (sessionId) => bounded(() => sessionOf(sessionId)),
+
+    portal: ({ customerId, returnUrl }) =>
+      bounded(async () => {
+        const { portalConfiguration: configuration } = options;
+        const answer = await stripe.billingPortal.sessions.create({
+          customer: customerId,
+          return_url: returnUrl,
+          ...(configuration !== undefined && { configuration }),
+        });
+        return { url: pageAt(asAsked(answers.PortalSession, answer).url, options) };
+      }),
+
+    subscriptionsOf: (customerId) =>
+      bounded(async () => {
+        const found = await unlessMissing(() =>
+          stripe.subscriptions.list({ customer: customerId, status: "all", limit: 100 }),
+        );
+        const all: ProcessorSubscription[] =
+          found === undefined
+            ? []
+            : asAsked(answers.ListOf(answers.Subscription), found)
+                .data.map((each) => readSubscription(prices, each))
+                .filter((each) => each.customerId === customerId);
+        // A deleted customer has no subscription left that goes on.
+        if (all.every(({ status }) => hasEnded(status)) && (await isDeleted(customerId))) return "customer_deleted";
+        return all.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+      }),
+
+    cancelAndRefund: (subscriptionId) =>
+      bounded(async () => {
+        // One that has ended already is not found there, and still may have to be refunded.
+        await unlessRefused(() => stripe.subscriptions.cancel(subscriptionId, { invoice_now: false, prorate: false }));
+        const found = await unlessMissing(() => stripe.subscriptions.retrieve(subscriptionId));
+        if (found === undefined) return;
+        const { status, latest_invoice } = asAsked(answers.Subscription, found);
+        if (!hasEnded(status)) throw new ProcessorUnavailable("the payment processor did not end a subscription");
+        const invoiceId = idOf(latest_invoice);
+        if (invoiceId !== null) await refundInvoice(stripe, invoiceId);
+      }),
+
+    eventIn: (call) => {
+      const nowMs = options.clock.now().getTime();
+      return readEvent(signedContent(call, { secrets: options.webhookSecrets, nowMs }));
+    },
+  };
+}
+
+function clientOf({ secretKey, apiBase, attemptMs = 6_000 }: StripeOptions): Stripe {
+  const base = apiBase === undefined ? undefined : new URL(apiBase);
+  return new Stripe(secretKey, {
+    apiVersion,
+    telemetry: false,
+    timeout: attemptMs,
+    // Each POST has an idempotency key, so that a second attempt does nothing twice.
+    maxNetworkRetries: 1,
+    httpClient: Stripe.createFetchHttpClient(boundedFetch({ maxBytes: maxAnswerBytes })),
+    ...(base && {
+      host: base.hostname,
+      port: base.port || (base.protocol === "http:" ? "80" : "443"),
+      protocol: base.protocol === "http:" ? "http" : "https",
+    }),
+  });
+}
+
+function checkoutParameters(request: CheckoutRequest, prices: Prices) {
+  const { customerId: customer, workspaceId, plan, interval, trialDays, successUrl, cancelUrl } = request;
+  const metadata = { workspace_id: workspaceId, plan };
+  return {
+    mode: "subscription" as const,
+    customer,
+    client_reference_id: workspaceId,
+    line_items: [{ price: prices[plan][interval], quantity: 1 }],
+    metadata,
+    subscription_data: { ...(trialDays !== null && { trial_period_days: trialDays }), metadata },
+    payment_method_collection: "always" as const,
+    success_url: successUrl,
+    cancel_url: cancelUrl,
+  };
+}
+
+/** The end of it, in a call that never waits longer. What was begun ends by itself, at the latest after its own attempts. */
+async function inTime<Result>(milliseconds: number, call: () => Promise<Result>): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const error = new ProcessorUnavailable("the payment processor did not answer in time");
+    timer = setTimeout(() => reject(error), milliseconds);
+  });
+  try {
+    return await Promise.race([call(), late]);
+  } catch (error) {
+    throw failureOf(error);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** undefined: the processor said no. */
+async function unlessRefused<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    if (failureOf(error) instanceof ProcessorRefused) return undefined;
+    throw error;
+  }
+}
+
+/** undefined: the processor knows nothing under that id. */
+async function unlessMissing<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await call();
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure instanceof ProcessorRefused && failure.code === "resource_missing") return undefined;
+    throw error;
+  }
+}
+
+const keyOf = (...parts: string[]): string =>
+  `countersign-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
+
+const inADay = (now: Date): number => Math.floor(now.getTime() / 1_000) + 86_400;
+
+/** A page that a person is sent to is https, unless the API itself is a mock without. */
+function pageAt(url: string, { apiBase }: StripeOptions): string {
+  const schemes = apiBase?.startsWith("http:") ? ["https:", "http:"] : ["https:"];
+  const isSafe = URL.canParse(url) && schemes.includes(new URL(url).protocol);
+  if (!isSafe) throw new ProcessorUnavailable("the payment processor named a page that is none");
+  return url;
+}
+
+const hasEnded = (status: string): boolean => status === "canceled" || status === "incomplete_expired";

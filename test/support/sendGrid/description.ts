@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020.js";
+
+/** Where the provider's own descriptions (OpenAPI 3.1) lie, if they are on this machine: `SENDGRID_OPENAPI`, or a folder beside the repository. */
+const folders = [process.env.SENDGRID_OPENAPI, join(import.meta.dirname, "../../../../shared/openapi")];
+
+/** The path of a description (`tsg_mail_v3.json`); undefined where it is not on this machine. */
+export const descriptionFile = (name: string): string | undefined =>
+  folders
+    .filter((folder) => folder !== undefined)
+    .map((folder) => join(folder, name))
+    .find((file) => existsSync(file));
+
+/**
+ * Judges bodies by the schema at a JSON pointer of a description, or by `otherwise`, a smaller schema of our own, where the description is not on
+ * this machine. Answers what is wrong in words, undefined where nothing is.
+ */
+export function judgeBy(
+  { file, pointer }: { file: string; pointer: string },
+  otherwise: object,
+): (body: unknown) => string | undefined {
+  const ajv = new Ajv2020({ strict: false, logger: false, validateFormats: false });
+  const path = descriptionFile(file);
+  if (path) ajv.addSchema({ $id: "description", ...JSON.parse(readFileSync(path, "utf8")) });
+  const check = ajv.compile(path ? { $ref: `description#${pointer}` } : otherwise);
+  return (body) => (check(body) ? undefined : ajv.errorsText(check.errors));
+}
