@@ -1,9 +1,12 @@
+import { sendGridInboundLogLines } from "./sendGridInboundLogLines.ts";
+
 /** A line of the log that tells of trouble, word for word, and what an operator does about it. test/documents.test.ts holds the list against the source. */
 export type LogLine = { level: "error" | "warn"; says: string; todo: string };
 
 const passes = "Nothing, unless it goes on for minutes: then see what is wrong with PostgreSQL.";
 
 export const logLines: readonly LogLine[] = [
+  ...sendGridInboundLogLines,
   {
     level: "error",
     says: "events of SendGrid cannot be recorded; it will post them again",
