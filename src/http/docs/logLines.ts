@@ -278,4 +278,29 @@ export const logLines: readonly LogLine[] = [
     says: "the response was interrupted",
     todo: "The client did not get the whole answer. Nothing, unless it is frequent.",
   },
+  {
+    level: "warn",
+    says: "the payment processor cannot be asked, trying again",
+    todo: "Nothing, unless it goes on: `because` says why. New workspaces have no customer until then (checkout answers 422 `stripe_customer_missing`), and plans follow their subscriptions later. If it does not take the key, set STRIPE_SECRET_KEY.",
+  },
+  {
+    level: "error",
+    says: "the payment processor refused, trying again",
+    todo: "It refuses the same again until somebody mends it: `because` and `process` say what. Look at the workspace's customer in the processor's dashboard.",
+  },
+  {
+    level: "error",
+    says: "a workspace has a second subscription, which is ended and refunded",
+    todo: "Two checkouts were completed. The first subscription (`kept`) goes on; see in the processor's dashboard that the other one is canceled and its payment given back.",
+  },
+  {
+    level: "error",
+    says: "a subscription has a price that no setting names: its plan stays",
+    todo: "Name the price in the settings STRIPE_PRICE_…, or give the subscription one that they name. Until then the workspace keeps the plan it had.",
+  },
+  {
+    level: "error",
+    says: "a subscription has a status that is not known: its plan stays",
+    todo: "The payment processor has a status that this version does not know. Look at the subscription in its dashboard; set the plan by `npm run workspace -- set-plan` if it is wrong, and report it.",
+  },
 ];
