@@ -1,10 +1,11 @@
 import { expect } from "chai";
 import { domainStream } from "#streams/domain/events.ts";
+import { asking } from "#test/support/asking.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { inFull } from "#test/support/full.ts";
-import { type InProcess, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { mockDomains } from "#test/support/sendGrid/domains.ts";
-import { securityPolicy } from "#test/support/sendGrid/inboundForm.ts";
+import { inboundPost, securityPolicy } from "#test/support/sendGrid/inboundForm.ts";
 import { type MockSendGrid, mockApiKey, problem, startMockSendGrid } from "#test/support/sendGrid/mockSendGrid.ts";
 
 const secret = "inbound-secret-one";
@@ -181,6 +182,32 @@ describe("a domain that SendGrid sends for", function () {
       service.clock.advance(2_000);
       await until(async () => JSON.stringify(account.settings.get(at)) === JSON.stringify(asMade));
     }
+  });
+
+  it("brings in mail for addresses that nobody has: in its workspace's ledger, and no other's", async () => {
+    const owner = await service.workspace();
+    const domain = await add("letters.example", owner);
+    dns.publish(domain.dns_records);
+    service.clock.advance(2_000);
+    await until(() => isVerified(domain.id, owner));
+    const raw = mail({ id: "lost@customer.example" });
+    const form = policy.signed(inboundPost({ raw, to: ["typo@mail.letters.example"] }), service.clock.now());
+    const answer = await fetch(`${service.url}/hooks/sendgrid/inbound/${secret}`, {
+      ...{ method: "POST", body: Uint8Array.from(form.body), headers: form.headers },
+    });
+    expect([answer.status, await answer.json()]).to.deep.equal([200, { recipients: 0, unknown: 1 }]);
+    await service.caughtUp();
+    const { json } = await owner.ask("GET /v1/inbound");
+    expect(json.total).to.equal(1);
+    expect(json.data[0]).to.include({ identity_id: null, disposition: "unknown_recipient", message_id: null });
+    expect(json.data[0]).to.include({ reason: "no identity has this address", size_bytes: Buffer.byteLength(raw) });
+    expect((await workspace.ask("GET /v1/inbound")).json.total).to.equal(0);
+    const path = `GET /v1/inbound/${json.data[0].id}/raw`;
+    expect((await owner.ask(path)).bytes.toString()).to.equal(raw);
+    const reader = asking(service.url, await owner.keyOf(["read:threads"]));
+    await service.caughtUp();
+    expect((await reader(path)).json.error).to.equal("insufficient_scope");
+    expect((await workspace.ask(path)).status).to.equal(404);
   });
 
   it("takes nothing away that is another's: a setting to elsewhere, a domain that was there before or that another workspace has", async () => {
