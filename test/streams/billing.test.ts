@@ -24,6 +24,7 @@ const subscription = (different: Partial<Subscription> = {}): Subscription => ({
   periodEnd: midnight("2026-02-10"),
   trialEnd: null,
   cancelAt: null,
+  endedUnpaid: false,
   createdAt: midnight("2026-01-10"),
   ...different,
 });
@@ -192,6 +193,13 @@ describe("the plan that follows from subscriptions", () => {
     expect([before.renewsAt, before.trialEndsAt]).to.deep.equal([null, null]);
     const after = from([canceled], { at: new Date(canceled.periodEnd) }).subscribed!;
     expect(after).to.include({ ...fallen, interval: null, renewsAt: null });
+  });
+
+  it("ends at once where its last period was never paid, and leaves what was paid for before [d10 canceled]", () => {
+    const given = { status: "canceled", endedUnpaid: true } as const;
+    expect(from([subscription(given)]).subscribed).to.include(fallen);
+    const year = subscription({ id: "sub_0", status: "canceled", plan: "agency", periodEnd: midnight("2027-01-10") });
+    expect(from([subscription(given), year]).subscribed).to.include({ plan: "agency", planStatus: "canceled" });
   });
 
   it("that expired before its first payment is canceled at once, and takes nobody's plan away [d10 statuses]", () => {
