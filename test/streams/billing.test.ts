@@ -342,6 +342,18 @@ describe("a workspace that follows a subscription", () => {
     expect(followedBy(february).countsOn).to.equal(null);
   });
 
+  it("keeps the counters of a month that was used and never paid for, if it comes back within it", () => {
+    const pastDue = followedBy(january, { ...february, status: "past_due" });
+    const unpaid = subscribed({ ...february, status: "canceled", endedUnpaid: true }, midnight("2026-02-20"));
+    const [ended] = workspaceDecider.decide(unpaid, pastDue);
+    const free = fold(workspaceDecider, [ended!], pastDue);
+    expect(free).to.include({ plan: "builder_pack", currentPeriodStart: null });
+    const back = (day: string) =>
+      fold(workspaceDecider, workspaceDecider.decide(subscribed({ periodStart: midnight(day) }), free), free);
+    expect(back("2026-02-27")).to.include({ plan: "pro", countsOn: "from20260210T000000000Z" });
+    expect(back("2026-03-10").countsOn).to.equal(null);
+  });
+
   it("returns to the counters it had, if it returns to a period", () => {
     const set: WorkspaceEvent = {
       type: "PlanSet",
