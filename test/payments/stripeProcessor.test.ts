@@ -143,6 +143,17 @@ describe("Stripe, over our own mock of its API", () => {
     expect(second).to.include({ cancelAt: "2021-09-13T12:26:40.000Z", createdAt: "2001-09-09T01:46:40.000Z" });
   });
 
+  it("tells a subscription that ended because it was never paid from one that its customer ended", async () => {
+    const customer = await newCustomer();
+    const reasons = ["payment_failed", "cancellation_requested", null, undefined];
+    for (const reason of reasons) {
+      const given = mock.model.subscribe({ customer, price: "price_pro_monthly", trialDays: null });
+      Object.assign(given, { status: "canceled", cancellation_details: reason === undefined ? null : { reason } });
+    }
+    const ended = (await stripe.subscriptionsOf(customer)) as { endedUnpaid: boolean }[];
+    expect(ended.map(({ endedUnpaid }) => endedUnpaid).sort()).to.deep.equal([false, false, false, true]);
+  });
+
   it("knows a deleted customer, and one that never was", async () => {
     const customerId = await newCustomer();
     mock.model.subscribe({ customer: customerId, price: "price_pro_monthly", trialDays: null });

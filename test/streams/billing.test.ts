@@ -24,6 +24,7 @@ const subscription = (different: Partial<Subscription> = {}): Subscription => ({
   periodEnd: midnight("2026-02-10"),
   trialEnd: null,
   cancelAt: null,
+  endedUnpaid: false,
   createdAt: midnight("2026-01-10"),
   ...different,
 });
@@ -194,6 +195,13 @@ describe("the plan that follows from subscriptions", () => {
     expect(after).to.include({ ...fallen, interval: null, renewsAt: null });
   });
 
+  it("ends at once where its last period was never paid, and leaves what was paid for before [d10 canceled]", () => {
+    const given = { status: "canceled", endedUnpaid: true } as const;
+    expect(from([subscription(given)]).subscribed).to.include(fallen);
+    const year = subscription({ id: "sub_0", status: "canceled", plan: "agency", periodEnd: midnight("2027-01-10") });
+    expect(from([subscription(given), year]).subscribed).to.include({ plan: "agency", planStatus: "canceled" });
+  });
+
   it("that expired before its first payment is canceled at once, and takes nobody's plan away [d10 statuses]", () => {
     const expired = subscription({ status: "incomplete_expired" });
     expect(from([expired]).subscribed).to.include(fallen);
@@ -332,6 +340,18 @@ describe("a workspace that follows a subscription", () => {
     const later = { ...february, periodStart: midnight("2026-04-02"), periodEnd: midnight("2026-05-02") };
     expect(followedBy(january, later).countsOn).to.equal(null);
     expect(followedBy(february).countsOn).to.equal(null);
+  });
+
+  it("keeps the counters of a month that was used and never paid for, if it comes back within it", () => {
+    const pastDue = followedBy(january, { ...february, status: "past_due" });
+    const unpaid = subscribed({ ...february, status: "canceled", endedUnpaid: true }, midnight("2026-02-20"));
+    const [ended] = workspaceDecider.decide(unpaid, pastDue);
+    const free = fold(workspaceDecider, [ended!], pastDue);
+    expect(free).to.include({ plan: "builder_pack", currentPeriodStart: null });
+    const back = (day: string) =>
+      fold(workspaceDecider, workspaceDecider.decide(subscribed({ periodStart: midnight(day) }), free), free);
+    expect(back("2026-02-27")).to.include({ plan: "pro", countsOn: "from20260210T000000000Z" });
+    expect(back("2026-03-10").countsOn).to.equal(null);
   });
 
   it("returns to the counters it had, if it returns to a period", () => {
