@@ -11,7 +11,7 @@ export const sendGridSettings = {
   ),
   SENDGRID_BASE_URL: HttpUrl({
     default: "https://api.sendgrid.com",
-    description: "Where SendGrid's API is: https://api.eu.sendgrid.com for an account in the EU.",
+    description: "The address of SendGrid's API, which is another one for accounts in the EU.",
   }),
   SENDGRID_EVENT_PUBLIC_KEY: Type.Optional(
     SigningKey({
