@@ -4,7 +4,7 @@ import { createApiKey } from "#src/commands/apiKeys.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { isUuid } from "#src/commands/ids.ts";
-import { createWorkspace, setPlan } from "#src/commands/workspaces.ts";
+import { createWorkspace, setPlanByOperator } from "#src/commands/workspaces.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import { firstKeyScopes } from "#src/http/framework/keys/scopes.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -23,7 +23,9 @@ const usage = `Manages workspaces, for the operator. Works beside a running serv
                                 [--trial-ends TIME|none] [--period-start TIME|none] [--period-end TIME|none]
   npm run workspace -- list
 
-Times are ISO 8601. If no period is set, calendar months since the workspace was created apply.
+Times are ISO 8601. --plan starts a period now, with new counters, unless the times of one are given. Where nobody
+named a period, calendar months since the workspace was created apply. A workspace with a subscription at the payment
+processor follows that again as soon as the processor says something of it.
 The output is JSON. The API key of a new workspace is shown only once. While the running service is still
 catching up with its event log, the command waits until the service knows of the change.`;
 
@@ -104,7 +106,7 @@ function changePlan({ workspace, plan: givenPlan, status, beta, ...times }: Give
     throw new Misuse("--period-end: expected a time after --period-start.");
   }
   return async (deps) => {
-    await setPlan(deps, { workspaceId, ...given }, { ...byOperator(), workspaceId });
+    await setPlanByOperator(deps, { workspaceId, ...given }, { ...byOperator(), workspaceId });
     const { state, position } = await deps.workspaces.load(workspaceId);
     return { shown: shown(workspaceId, state), position };
   };
@@ -144,6 +146,7 @@ const shown = (id: string, workspace: Workspace) => ({
   trial_ends_at: workspace.trialEndsAt,
   current_period_start: workspace.currentPeriodStart,
   current_period_end: workspace.currentPeriodEnd,
+  months_from: workspace.periodsFrom,
   sending_paused: workspace.sendingPaused,
   created_at: workspace.createdAt,
 });

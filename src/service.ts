@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import { projections } from "#projections/index.ts";
+import { slackReplies } from "./channels/slack/slackReplies.ts";
 import type { Dependencies } from "./commands/dependencies.ts";
 import type { Cause } from "./commands/handle.ts";
 import { reception } from "./commands/inbound/receiveMail.ts";
@@ -47,7 +48,7 @@ export async function startService(
     dataDirectory,
   }: { instanceId: string; logger: Logger; alone?: boolean; dataDirectory?: string | undefined },
 ): Promise<Service> {
-  const { deps, channels, database, store, provider } = composition;
+  const { deps, channels, database, store, provider, telegram } = composition;
   if (config.startPaused) await startPaused(deps, logger);
   const standing = createStanding({
     ...{ database, store, projections, log: logger },
@@ -92,7 +93,10 @@ export async function startService(
       webhooks.start();
       const queued = { deliveries, onQueued: webhooks.wake };
       const onReduced: Says = (what, sentence) => logger.info(what, sentence);
-      const processes = allProcesses(deps, { provider, channels, instanceId, webhooks: queued, onReduced, ...config });
+      const processes = allProcesses(deps, {
+        ...{ provider, channels, telegram, instanceId, webhooks: queued, onReduced },
+        ...config,
+      });
       processRunner = createProcessRunner({
         ...{ store, database, clock, logger, instanceId, processes, alone },
         projected: (position, options) => deps.projected(position, options),
@@ -114,6 +118,7 @@ export async function startService(
         settings: settingDescriptions,
         idempotencyHours: config.idempotencyHours,
         metrics: composition.metrics,
+        slack: { signingSecret: config.slackSigningSecret, replies: slackReplies(composition.slack) },
         sendGridInbound: {
           secrets: config.sendgridInboundSecret ?? [],
           publicKey: config.sendgridInboundPublicKey,
@@ -121,6 +126,7 @@ export async function startService(
           isDiskFull: () => diskRoom?.isFull() === true,
         },
         sendGridEventsKey: config.sendgridEventPublicKey,
+        telegram,
         obstacleOf: standing.obstacle,
         parts: {
           read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),

@@ -103,6 +103,10 @@ export const MailAddress = (meaning: Meaning<string> = {}) =>
 export const Token = (meaning: Meaning<string> = {}) =>
   Checked("16 or more printable characters without blanks", (text) => /^[\x21-\x7e]{16,}$/.test(text), meaning);
 
+/** A secret that somebody else made. */
+export const Secret = (meaning: Meaning<string> = {}) =>
+  Checked("printable characters without blanks", (text) => /^[\x21-\x7e]+$/.test(text), meaning);
+
 /** A secret of Stripe's, which says in its first letters what it is for. */
 export const StripeSecret = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
   Checked(`a secret of Stripe that begins with ${begins(kinds)}`, isOfStripe(kinds, 16), meaning);
@@ -115,6 +119,7 @@ const begins = (kinds: readonly string[]): string => kinds.map((kind) => `${kind
 
 const isOfStripe = (kinds: readonly string[], least: number) => (text: string) =>
   new RegExp(`^(${kinds.join("|")})_[A-Za-z0-9_+/=-]{${least},250}$`).test(text);
+
 /** A secret that is the last part of a path. */
 export const PathSecret = (meaning: Meaning<string> = {}) =>
   Checked("16 or more letters, digits, - or _", (text) => /^[\w-]{16,200}$/.test(text), meaning);

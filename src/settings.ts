@@ -22,6 +22,7 @@ import {
   PointOf,
   Proxies,
   Rate,
+  Secret,
   ThreeOf,
   Token,
   Url,
@@ -153,10 +154,27 @@ export const settings = Type.Object({
       description: "The sender of approval mail and of notices.",
     }),
   ),
+  TELEGRAM_API_ROOT: HttpUrl({
+    default: "https://api.telegram.org",
+    description: "Where the Telegram Bot API is: a server of your own, or a stand-in for tests.",
+  }),
+  TELEGRAM_MODE: OneOf(["auto", "webhook", "polling"], {
+    default: "auto",
+    description:
+      "How button presses in Telegram come in: Telegram calls PUBLIC_URL (webhook), or the service fetches them (polling); auto takes the webhook where PUBLIC_URL begins with https://.",
+  }),
   SLACK_ALLOWED_HOSTS: ListOf(HostName(), {
     default: ["hooks.slack.com"],
-    description: "The hosts that the webhook of a Slack channel may be on.",
+    description:
+      "The hosts that the webhook of a Slack channel may be on, each alone or with a port; by https, and by http where WEBHOOK_ALLOWED_HOSTS names it too.",
   }),
+  SLACK_SIGNING_SECRET: Type.Optional(
+    Secret({
+      otherwise: "presses in Slack are taken from identities with a signing_secret of their own",
+      description:
+        "The signing secret of the Slack app behind the channels, which proves that a press in Slack comes from Slack.",
+    }),
+  ),
   ...billingSettings,
   RATE_LIMIT_READ: rate("reading requests of one API key", 60),
   RATE_LIMIT_WRITE: rate("writing requests of one API key", 20),

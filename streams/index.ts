@@ -1,6 +1,7 @@
 import { apiKeys } from "./apiKey/decider.ts";
 import { approvalReplies } from "./approvalReply/decider.ts";
 import { assistants } from "./assistant/decider.ts";
+import { billings } from "./billing/decider.ts";
 import { contacts } from "./contact/decider.ts";
 import { deliveries } from "./delivery/decider.ts";
 import { domains } from "./domain/decider.ts";
@@ -11,6 +12,7 @@ import { filings } from "./filing/decider.ts";
 import { identities } from "./identity/decider.ts";
 import { inboxes } from "./inbox/decider.ts";
 import { installations } from "./installation/decider.ts";
+import { processorCustomers } from "./processorCustomer/decider.ts";
 import { quotas } from "./quota/decider.ts";
 import { rules } from "./rule/decider.ts";
 import { ruleRuns } from "./ruleRun/decider.ts";
@@ -26,6 +28,7 @@ export const streams = {
   apiKeys,
   approvalReplies,
   assistants,
+  billings,
   contacts,
   deliveries,
   domains,
@@ -36,6 +39,7 @@ export const streams = {
   identities,
   inboxes,
   installations,
+  processorCustomers,
   quotas,
   rules,
   ruleRuns,

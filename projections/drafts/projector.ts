@@ -11,6 +11,7 @@ import { applyToDraft, type DraftRow, draftColumns } from "./row.ts";
 const draftEvents = [
   "DraftSubmitted",
   "DraftEdited",
+  "ApprovalGiven",
   "DraftApproved",
   "DraftRejected",
   "DraftReturnedToPending",
@@ -82,7 +83,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 8,
+  version: 9,
   tables: [
     "drafts",
     "draft_counts",

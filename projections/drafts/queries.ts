@@ -5,6 +5,7 @@ import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
 import { type DraftRow, draftColumns } from "./row.ts";
 
+export type { GivenApproval } from "./approvals.ts";
 export { applyToDraft, type DraftRow } from "./row.ts";
 
 /** The newest inbound word after the one the draft answers: a send would be refused because of it. */
@@ -17,9 +18,13 @@ const newer = `(select w.id from (
        and h.filing_number > drafts.based_on_number order by h.filing_number desc limit 1)
   ) w order by w.filing_number desc limit 1) as newer_message_id`;
 
-export type ReadDraft = DraftRow & { newer_message_id: string | null };
+/** How many approvals its identity requires now. */
+const approvalsRequiredNow = `coalesce((select i.approvals_required from identities i where i.id = drafts.identity_id), 1)
+  as approvals_required_now`;
 
-const columns = `${draftColumns.join(", ")}, ${newer}`;
+export type ReadDraft = DraftRow & { newer_message_id: string | null; approvals_required_now: number };
+
+const columns = `${draftColumns.map((column) => `drafts.${column}`).join(", ")}, ${newer}, ${approvalsRequiredNow}`;
 
 export const draftById = (reads: Reads, workspaceId: string, id: string) =>
   rowById<ReadDraft>(reads, workspaceId, { id, select: columns, from: "drafts" });

@@ -1,6 +1,7 @@
 import type { DraftContent, HtmlRemoved, Making } from "#streams/draft/content.ts";
-import type { Decision, DraftEvent } from "#streams/draft/events.ts";
+import type { Decision, DraftEvent, Quorum } from "#streams/draft/events.ts";
 import { type Actor, idOf, type Metadata, type Recorded } from "#streams/event.ts";
+import { counted, type GivenApproval, givenBy, nobodyApproved, withGiven } from "./approvals.ts";
 import { applyNotification, notAsked, notRetrying, type ShownQuestion } from "./notification.ts";
 
 /** Who decided, and about what: everything an auditor asks first. */
@@ -38,6 +39,10 @@ export type DraftRow = {
   reason: string | null;
   decided_by: DecidedBy | null;
   decided_at: string | Date | null;
+  /** Who approved this version: all of them where several had to, else whoever did. A rule or a setting is nobody. */
+  approvals_given: GivenApproval[];
+  /** How many its approval took; null while it has none. */
+  approvals_required: number | null;
   sent_at: string | Date | null;
   failure_code: string | null;
   failure_message: string | null;
@@ -75,6 +80,8 @@ export const draftColumns = [
   "reason",
   "decided_by",
   "decided_at",
+  "approvals_given",
+  "approvals_required",
   "sent_at",
   "failure_code",
   "failure_message",
@@ -105,11 +112,13 @@ const decided = (
   return { ...row, decided_by: by, decided_at: at };
 };
 
-const approved = (
-  row: DraftRow,
-  { version, contentSha256 }: { version: number; contentSha256: string },
-  meta: Metadata,
-) => decided(row, { decision: "approve", version, contentSha256 }, meta);
+type ApprovalData = { version: number; contentSha256: string; quorum?: Quorum };
+
+const approved = (row: DraftRow, { version, contentSha256, quorum }: ApprovalData, meta: Metadata): DraftRow => ({
+  ...decided(row, { decision: "approve", version, contentSha256 }, meta),
+  approvals_given: quorum ? counted(row.approvals_given, quorum) : givenBy(meta),
+  approvals_required: quorum?.required ?? 1,
+});
 
 function submitted(
   id: string,
@@ -138,6 +147,7 @@ function submitted(
     reason: null,
     decided_by: null,
     decided_at: null,
+    ...nobodyApproved,
     sent_at: null,
     failure_code: null,
     failure_message: null,
@@ -165,7 +175,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
   switch (event.type) {
     case "DraftEdited": {
       const { version, content, contentBlob, contentSha256, rationale } = event.data;
-      const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending" };
+      const undecided = { decided_by: null, decided_at: null, held_code: null, status: "pending", ...nobodyApproved };
       return {
         ...next,
         ...undecided,
@@ -177,6 +187,8 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         rationale,
       };
     }
+    case "ApprovalGiven":
+      return { ...next, approvals_given: withGiven(row.approvals_given, event.data, meta) };
     case "DraftApproved":
       return { ...approved(next, event.data, meta), status: "approved" };
     case "DraftRejected":
@@ -186,7 +198,7 @@ function applyEvent(row: DraftRow | undefined, event: Recorded<DraftEvent>): Dra
         reason: event.data.reason,
       };
     case "DraftReturnedToPending":
-      return { ...next, status: "pending", decided_by: null, decided_at: null, held_code: null };
+      return { ...next, status: "pending", decided_by: null, decided_at: null, held_code: null, ...nobodyApproved };
     case "SendHeld":
       return { ...next, held_code: event.data.code };
     case "DraftQueued": {

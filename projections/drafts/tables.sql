@@ -21,6 +21,8 @@ create table drafts (
   reason text,
   decided_by json,
   decided_at timestamptz,
+  approvals_given json not null,
+  approvals_required int,
   sent_at timestamptz,
   failure_code text,
   failure_message text,

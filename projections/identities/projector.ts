@@ -24,6 +24,7 @@ const columnOf: Record<keyof IdentitySettings | "workspaceId" | "domainId" | "lo
   sendOnChannelApproval: "send_on_channel_approval",
   coveredRecipients: "covered_recipients",
   confirmCode: "confirm_code",
+  approvalsRequired: "approvals_required",
 };
 
 const columns = ["id", ...Object.values(columnOf), "created_at", "updated_at", "deleted_at"];
@@ -37,6 +38,7 @@ function apply(row: Row, event: IdentityEvent, at: string): Row {
         ...row,
         covered_recipients: [],
         confirm_code: false,
+        approvals_required: 1,
         ...underColumns(columnOf, event.data),
         created_at: at,
         deleted_at: null,

@@ -52,6 +52,9 @@ export type RecordedOutcome = {
   reason?: string | null;
 };
 
+/** Where several have to approve: how many, and who has so far. `by`: as others see them; `at`: ISO time. */
+export type ApprovalsSoFar = { required: number; given: readonly { by: string; at: string }[] };
+
 /** A file of a draft, or of a message, in its order. `size` in bytes; null if its bytes are not there. */
 export type AttachmentFact = {
   name: string;
@@ -109,6 +112,8 @@ export type ApprovalView = {
   /** Approving also sends: the button says so. */
   sendsOnApproval: boolean;
   newerMessage: NewerMessage | null;
+  /** null or absent: one approval is enough. */
+  approvals?: ApprovalsSoFar | null;
   decided: RecordedOutcome | null;
   /** Until when this channel's links work. */
   expiresAt: string;
@@ -153,6 +158,8 @@ export type DecideRequest = {
 /** How pressing a button ended. */
 export type DecisionResult =
   | { kind: "approved"; sending: boolean; note?: HeldBy }
+  /** It counts, and others have to approve too. `again`: this approver had approved before, so it changed nothing. The buttons stay. */
+  | { kind: "vote_counted"; approvals: ApprovalsSoFar; again: boolean }
   | { kind: "rejected" }
   | { kind: "already_decided"; view: ApprovalView }
   | { kind: "changed" }
@@ -162,6 +169,8 @@ export type DecisionResult =
   /** The code was not typed, or it is a wrong one; the link still decides. */
   | { kind: "code_missing" }
   | { kind: "code_wrong"; triesLeft: number }
+  /** Only named people of a chat may decide, and a page does not know who presses. */
+  | { kind: "in_chat_only" }
   | { kind: "unknown" };
 
 /** A file of a draft as it is fetched. Its bytes are read part by part when they are needed, and checked against their hash before the last. */

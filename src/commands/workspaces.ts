@@ -1,4 +1,4 @@
-import { calendarMonth } from "#streams/quota/rollOver.ts";
+import { calendarMonth, monthOf } from "#streams/quota/rollOver.ts";
 import type { PlanChanges, Workspace, WorkspaceChanges } from "#streams/workspace/decider.ts";
 import type { Plan } from "#streams/workspace/events.ts";
 import type { Dependencies } from "./dependencies.ts";
@@ -50,11 +50,37 @@ export const setPlan = (
     cause,
   );
 
-/** If the payment processor gives no periods, the calendar month in which a plan is canceled is the one that was paid. */
+/** The same by the operator's word: a plan that is given starts a period now, with new counters, unless its dates are given too. */
+export const setPlanByOperator = (
+  deps: Dependencies,
+  { workspaceId, ...changes }: { workspaceId: string } & PlanChanges,
+  cause: Cause,
+) =>
+  deps.workspaces.handle(
+    workspaceId,
+    (workspace) => {
+      const now = deps.clock.now();
+      return { type: "SetPlan" as const, ...withPaidUntil(workspace, withNewPeriod(workspace, changes, now), now) };
+    },
+    cause,
+  );
+
+function withNewPeriod(workspace: Workspace, changes: PlanChanges, now: Date): PlanChanges {
+  const { plan, planStatus = workspace.planStatus, currentPeriodStart, currentPeriodEnd } = changes;
+  if (plan === undefined) return changes;
+  const from = now.toISOString();
+  const paidUntil = planStatus === "canceled" ? calendarMonth(from, now).end.toISOString() : null;
+  const hasDates = currentPeriodStart !== undefined || currentPeriodEnd !== undefined;
+  const period = hasDates ? {} : { currentPeriodStart: null, currentPeriodEnd: paidUntil };
+  // No subscription says so any more.
+  return { ...changes, ...period, interval: null, renewsAt: null, periodsFrom: from };
+}
+
+/** If the payment processor gives no periods, the month in which a plan is canceled is the one that was paid. */
 function withPaidUntil(workspace: Workspace, changes: PlanChanges, now: Date): PlanChanges {
   const { planStatus, currentPeriodStart = workspace.currentPeriodStart, currentPeriodEnd } = changes;
   const unsaid = planStatus !== undefined && planStatus !== workspace.planStatus && currentPeriodEnd === undefined;
   if (!unsaid || currentPeriodStart !== null || !workspace.exists) return changes;
-  const paidUntil = planStatus === "canceled" ? calendarMonth(workspace.createdAt, now).end.toISOString() : null;
-  return { ...changes, currentPeriodEnd: paidUntil };
+  const paidUntil = planStatus === "canceled" ? monthOf({ ...workspace, currentPeriodStart }, now).end : null;
+  return { ...changes, currentPeriodEnd: paidUntil?.toISOString() ?? null };
 }

@@ -2,15 +2,30 @@ import { createHash } from "node:crypto";
 import { html, type Markup, trusted, type Value } from "./html.ts";
 import { frameStyle, pageStyle } from "./style.ts";
 
-/** One whole page of ours: no script, one stylesheet. `title` tells the outcome first; `main` starts with the h1. */
-export const page = ({ title, main }: { title: string; main: Value }): string =>
+/**
+ * One whole page of ours: no script, one stylesheet. `title` tells the outcome first; `main` starts with the h1. `refreshSeconds`: after so many
+ * it is loaded again by itself.
+ */
+export const page = ({
+  title,
+  main,
+  refreshSeconds,
+}: {
+  title: string;
+  main: Value;
+  refreshSeconds?: number | undefined;
+}): string =>
   html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex, nofollow">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="light dark">${
+    refreshSeconds !== undefined &&
+    html`
+<meta http-equiv="refresh" content="${String(refreshSeconds)}">`
+  }
 <title>${title}</title>
 <style>${trusted(pageStyle)}</style>
 </head>

@@ -1,5 +1,6 @@
 import { type IdentityRow, identityById, listIdentities } from "#projections/identities/queries.ts";
 import { maskedChannel } from "#src/commands/approvals/approvalChannels.ts";
+import { unreachableQuorum } from "#src/commands/approvals/reachableQuorum.ts";
 import { createIdentity, deleteIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 
 import { compareReadings } from "#src/html/compare/compareReadings.ts";
@@ -58,7 +59,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
       },
       async ({ workspaceId, query }) => {
         const page = await listIdentities(deps.reads, workspaceId, query);
-        return { ...page, data: page.data.map((row) => shown(deps, row)) };
+        return { ...page, data: await Promise.all(page.data.map((row) => shown(deps, row))) };
       },
     ),
 
@@ -75,7 +76,7 @@ export function identityRoutes(deps: HttpDependencies): Route[] {
         limit: "write",
         summary: "Change an identity",
         description:
-          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel or covered_recipients, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
+          "Only the given fields change. While human approval is required, by the identity or its workspace, changing an approval channel, approvals_required or covered_recipients, or turning off require_human_approval or confirm_code, needs the scope write:approvals.",
         body: UpdateIdentity,
         answers: Identity,
         load: find,
@@ -128,6 +129,7 @@ const settingsOf = settingsReader<IdentitySettings>({
   send_on_channel_approval: "sendOnChannelApproval",
   covered_recipients: "coveredRecipients",
   confirm_code: "confirmCode",
+  approvals_required: "approvalsRequired",
 });
 
 /** What a reader of one form of the signature is told and a reader of the other is not; null if both say the same, or there is one. */
@@ -144,9 +146,21 @@ function signatureDifference({ signature_html, signature_text }: IdentityRow) {
   };
 }
 
+async function warningsOf(deps: HttpDependencies, row: IdentityRow): Promise<string[]> {
+  const unreachable = await unreachableQuorum(deps, {
+    workspaceId: row.workspace_id,
+    approvalChannel: row.approval_channel,
+    secondaryApprovalChannel: row.secondary_approval_channel,
+    approvalsRequired: row.approvals_required,
+    requireHumanApproval: row.require_human_approval,
+  });
+  return unreachable === null ? [] : [unreachable];
+}
+
 /** The Identity of the contract: the secrets of its channels masked. */
-const shown = (deps: HttpDependencies, row: IdentityRow) => ({
+const shown = async (deps: HttpDependencies, row: IdentityRow) => ({
   ...row,
+  warnings: await warningsOf(deps, row),
   html_removed: row.html_removed ?? [],
   signature_difference: signatureDifference(row),
   approval_channel: maskedChannel(

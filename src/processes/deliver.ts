@@ -1,6 +1,6 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
-import { endStale } from "#src/commands/sends/queueSend.ts";
+import { endStale } from "#src/commands/sends/newerWords.ts";
 import type { Delivery } from "#streams/delivery/decider.ts";
 import { deliveryStream } from "#streams/delivery/events.ts";
 import { idOf, type Recorded } from "#streams/event.ts";

@@ -13,6 +13,7 @@ const asking = ["DraftSubmitted", "DraftEdited", "DraftReturnedToPending"];
 /**
  * A pending draft that nobody decided about in time goes to the identity's secondary channel, once a version. The time runs from that version
  * on, and is looked up again whenever a timer is due or the identity changes; whether it is still undecided, the draft's own stream says.
+ * Where more than one has to approve, it goes there at once.
  */
 export function escalateUnanswered(deps: Dependencies): Process {
   async function waitOrEscalate(draftId: string, { cause, timers }: Acting): Promise<void> {
@@ -21,7 +22,9 @@ export function escalateUnanswered(deps: Dependencies): Process {
     const { state: identity } = await deps.identities.load(draft.identityId);
     const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
     if (channel === null || delay === null || identity.deleted) return timers.cancel(draftId, timer);
-    const dueAt = new Date((await pendingSince(draftId)) + delay * 60_000);
+    // Where several have to approve, both channels are asked from the start: nobody of the first may be enough.
+    const waitMs = identity.approvalsRequired > 1 ? 0 : delay * 60_000;
+    const dueAt = new Date((await pendingSince(draftId)) + waitMs);
     if (dueAt > deps.clock.now()) return timers.set({ key: draftId, name: timer, dueAt });
     await requireNotPaused(deps);
     const escalate = { type: "EscalateDraft", version: draft.version, channelType: channel.type } as const;
@@ -43,7 +46,8 @@ export function escalateUnanswered(deps: Dependencies): Process {
     concerns: ({ type, data }) =>
       type !== "IdentityUpdated" ||
       "secondaryApprovalChannel" in data.changes ||
-      "escalationDelayMinutes" in data.changes,
+      "escalationDelayMinutes" in data.changes ||
+      "approvalsRequired" in data.changes,
     on: {
       ...Object.fromEntries(asking.map((type) => [type, onAsking])),
       DraftApproved: onDecided,

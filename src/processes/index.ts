@@ -4,14 +4,18 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
+import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
+import { concludeCards } from "./concludeCards.ts";
 import { confirmDelivery } from "./confirmDelivery.ts";
+import { createCustomers } from "./createCustomers.ts";
 import { deliver } from "./deliver.ts";
 import { escalateUnanswered } from "./escalateUnanswered.ts";
 import { escalateUnreached } from "./escalateUnreached.ts";
 import { expireMail } from "./expireMail.ts";
 import { fileInboundEmail } from "./fileInboundEmail.ts";
+import { followSubscriptions } from "./followSubscriptions.ts";
 import { noteDrafts } from "./noteDrafts.ts";
 import { notifyApprovers } from "./notifyApprovers.ts";
 import { setAsideWhilePaused } from "./pausedByOperator.ts";
@@ -29,6 +33,7 @@ import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
+  telegram: Attended;
   channels: Channels;
   provider: MailProvider;
   instanceId: string;
@@ -60,6 +65,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   checkDomains(deps, settings.domainCheckSeconds),
   notifyApprovers(deps, settings.channels),
   askInBundles(deps, settings.channels),
+  attendTelegramBots(deps, settings.telegram),
   escalateUnanswered(deps),
   escalateUnreached(deps),
   sendApproved(deps),
@@ -79,6 +85,8 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   releaseAddress(deps),
   tellApprovers(deps, settings.provider),
   tellOutcomes(deps, settings.provider),
+  concludeCards(deps, settings.channels),
   tellOfStops(deps, settings.provider),
   queueWebhooks(deps, settings.webhooks),
+  ...(deps.payments ? [createCustomers(deps, deps.payments), followSubscriptions(deps, deps.payments)] : []),
 ];

@@ -67,6 +67,17 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   const first = { tries: 0, escalated: null } as const;
   const onDraft = (event: Recorded, context: ProcessContext) =>
     ask({ ...first, draftId: idOf(event.stream), slot: "primary", happenedAt: event.metadata.at }, context);
+  /** Where several have to approve, both channels hear it. */
+  async function onRequested(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+    const waiting = await onDraft(event, context);
+    if (waiting) return waiting;
+    const draftId = idOf(event.stream);
+    const { state: draft } = await deps.drafts.load(draftId);
+    const { state: identity } = await deps.identities.load(draft.identityId);
+    if (identity.approvalsRequired === 1 || draft.escalatedVersion !== draft.version) return undefined;
+    const asking = { ...first, draftId, escalated: draft.version, happenedAt: event.metadata.at };
+    return ask({ ...asking, slot: "secondary" }, context);
+  }
   const onEscalated = (event: Recorded, context: ProcessContext) => {
     const escalated = event.data.version as number;
     return ask(
@@ -134,7 +145,7 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
       DraftSubmitted: onDraft,
       DraftEdited: onDraft,
       DraftReturnedToPending: onDraft,
-      NotifyRequested: onDraft,
+      NotifyRequested: onRequested,
       DraftEscalated: onEscalated,
       ApprovalLinkClosed: onLinkClosed,
       IdentityUpdated: onIdentityUpdated,

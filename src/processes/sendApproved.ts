@@ -20,6 +20,9 @@ const rulesWithinMs = 30_000;
 /** Refusals by a state of the sender that its own events end. */
 const byState = ["sending_paused", "identity_not_active"];
 
+/** Refusals because the identity came to want a person's word, or more of them. */
+const wantsPeople = ["human_approval_required", "approvals_missing"];
+
 /** Refusals after which the draft's own status says how it goes on. */
 const resolved = ["stale_draft", "content_changed", "invalid_status", "approval_withdrawn"];
 
@@ -50,7 +53,7 @@ export function sendApproved(deps: Dependencies): Process {
     const { draftId } = meant;
     const { cause } = acting;
     if (resolved.includes(error.code)) return againIfStillMeant(meant, acting);
-    if (error.code === "human_approval_required") return askPerson(draftId, error.message, cause);
+    if (wantsPeople.includes(error.code)) return askPerson(draftId, error.message, cause);
     // Any other refusal leaves the draft approved, with the reason, for the approver or the plan to resolve.
     const hold = { type: "HoldSend", code: error.code, message: error.message } as const;
     const { state: draft } = await deps.drafts.handle(draftId, hold, cause);

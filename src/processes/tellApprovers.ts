@@ -97,6 +97,9 @@ export function tellApprovers(deps: Dependencies, provider: MailProvider): Proce
 const quoted = (address: string): string => `“${shortLine(address, 100)}”`;
 
 const loosened = (changes: Partial<IdentitySettings>): string[] => [
+  ...(changes.approvalsRequired === undefined
+    ? []
+    : [`the number of approvals that a draft needs was changed to ${changes.approvalsRequired}`]),
   ...(changes.requireHumanApproval === false ? ["human approval is no longer required"] : []),
   ...("approvalChannel" in changes ? ["the approval channel was changed"] : []),
   ...("secondaryApprovalChannel" in changes ? ["the secondary approval channel was changed"] : []),

@@ -1,6 +1,7 @@
 import { Rejected } from "../decider.ts";
 import type { Making } from "./content.ts";
-import type { Asked, ChatMessage, LinkClosure, StoredContent } from "./events.ts";
+import type { Asked, ChatMessage, LinkClosure, Quorum, StoredContent } from "./events.ts";
+import type { Vote } from "./quorum.ts";
 
 export type DraftStatus = "pending" | "approved" | "sending" | "sent" | "stale" | "rejected" | "failed";
 
@@ -18,7 +19,11 @@ export const makingOf = ({ htmlRemoved, textDerived, pictures }: Making): Making
  * Whose word an approval is. `unsaid`: the event does not tell, and the actor in its metadata does (a rule's approval of before rules said which
  * run granted it). What the switch (auto_approve_replies) or a rule approved has to be granted still whenever it is sent.
  */
-export type Approval = { by: "person" | "key" | "switch" | "unsaid" } | { by: "rule"; runId: string; ruleId: string };
+export type Approval =
+  /** `quorum`: where more than one had to approve. */
+  | { by: "person" | "key"; quorum?: Quorum }
+  | { by: "switch" | "unsaid" }
+  | { by: "rule"; runId: string; ruleId: string };
 
 /** Approved, and certainly by a person or a key: no approver is asked again. */
 export const isByPersonOrKey = (approval: Approval | null): boolean =>
@@ -51,6 +56,8 @@ export type DraftFacts = {
   /** The newest version that went to the secondary channel; 0 before any. */
   escalatedVersion: number;
   notified: Notified;
+  /** Approvals of this version, while they are too few. */
+  votes: readonly Vote[];
 };
 
 /** This version has no approval, or its approval was withdrawn. */

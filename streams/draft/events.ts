@@ -13,7 +13,15 @@ export type Decision = "approve" | "reject";
 export type DecisionToken = { sha256: string; decision: Decision };
 
 /** What authorised a send. Every queued draft has exactly one (streams/README.md, invariant 2). */
-export type Authorisation = { kind: "approval" | "api_key" | "auto"; approvedVersion: number };
+export type Authorisation = {
+  kind: "approval" | "api_key" | "auto";
+  approvedVersion: number;
+  /** Where more than one approval was required: those that the draft's approval is made of. */
+  quorum?: Quorum;
+};
+
+/** Enough approvals of one version. `voters`: whose they are, each once (quorum.ts). */
+export type Quorum = { required: number; voters: string[] };
 
 export type Asked = {
   notificationId: string;
@@ -80,6 +88,22 @@ export type DraftEvent =
           because: EditReason;
         }
     >
+  /**
+   * One of several approvals that are required; the draft waits for the others. `voter`: whom it counts for, once; `place`: the chat it was given
+   * in. `required`: as many as were asked for then. Who gave it is in the metadata's actor.
+   */
+  | Event<
+      "ApprovalGiven",
+      {
+        version: number;
+        contentSha256: string;
+        tokenSha256: string | null;
+        sendRequested: boolean;
+        voter: string;
+        place?: string;
+        required: number;
+      }
+    >
   /** `sendRequested`: this approval means to send; a process carries it out. Who decided is in the metadata's actor. */
   | Event<
       "DraftApproved",
@@ -93,6 +117,8 @@ export type DraftEvent =
          * is read from the runs. Absent in a rule's approvals of before it was kept.
          */
         grantedBy?: { runId: string; ruleId: string };
+        /** If more than one had to approve: all of them. The actor is the last one. */
+        quorum?: Quorum;
       }
     >
   | Event<"DraftRejected", { version: number; reason: string | null; tokenSha256: string | null }>
@@ -124,7 +150,7 @@ export type DraftEvent =
   | Event<"LateEvidence", { attemptId: string; outcome: "accepted" | "refused" }>
   /** The rules of draft.created have run. An auto-approved draft waits for this; `manual` sent it back to a person before. */
   | Event<"DraftRulesApplied", { mode: "auto" | "manual" | null }>
-  /** No decision in time, or the first channel was not reached: the secondary channel is asked. Once per version. */
+  /** No decision in time, or the first channel was not reached, or several have to approve: the secondary channel is asked. Once per version. */
   | Event<"DraftEscalated", { version: number; channelType: string }>
   | Event<"NotifyRequested", { at: string }>
   | Event<"ApproversAsked", Asked>

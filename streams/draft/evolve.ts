@@ -14,6 +14,7 @@ import {
 } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
 import { evolveNotified } from "./notified.ts";
+import { quorumBy, withVote } from "./quorum.ts";
 
 const unapproved: Unapproved = { approval: null, sendRequested: false, held: null };
 const unfailed: Unfailed = { failureCode: null, lateEvidence: null };
@@ -51,6 +52,7 @@ export const initialDraft: Draft = {
     closed: {},
     wrongCodes: {},
   },
+  votes: [],
   ...unapproved,
   ...unsent,
   ...unfailed,
@@ -63,6 +65,8 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
       return submitted(draft, event.data);
     case "DraftEdited":
       return edited(draft, event.data);
+    case "ApprovalGiven":
+      return voted(draft, event.data);
     case "DraftApproved":
       return approved(draft, event.data);
     case "DraftReturnedToPending":
@@ -141,6 +145,7 @@ function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
     making: makingOf(data),
     authoredVersion: because === "edit" ? version : draft.authoredVersion,
     autoApproved: false,
+    votes: [],
     status: "pending",
     ...unapproved,
     ...unsent,
@@ -148,10 +153,16 @@ function edited(draft: Draft, data: DataOf<"DraftEdited">): PendingDraft {
   };
 }
 
+function voted(draft: Draft, data: DataOf<"ApprovalGiven">): Draft {
+  if (draft.status !== "pending" || data.version !== draft.version) return draft;
+  const { voter, place = null, sendRequested } = data;
+  return { ...draft, votes: withVote(draft.votes, { voter, place, sendRequested }) };
+}
+
 function approved(draft: Draft, data: DataOf<"DraftApproved">): ApprovedDraft {
   const { version: approvedVersion, sendRequested } = data;
   const approval = approvalOf(data);
-  const facts = { ...draft, approvedVersion, autoApproved: false };
+  const facts = { ...draft, approvedVersion, autoApproved: false, votes: [] };
   return { ...facts, status: "approved", approval, sendRequested, held: null, ...unsent, ...unfailed };
 }
 
@@ -166,7 +177,8 @@ function queued(draft: Draft, data: DataOf<"DraftQueued">): SendingDraft {
   return { ...draft, status: "sending", approval, sendRequested: false, held: null, ...underWay, ...unfailed };
 }
 
-function approvalOf({ tokenSha256, grantedBy, sendRequested }: DataOf<"DraftApproved">): Approval {
+function approvalOf({ tokenSha256, grantedBy, sendRequested, quorum }: DataOf<"DraftApproved">): Approval {
+  if (quorum) return { by: quorumBy(quorum), quorum };
   if (tokenSha256 !== null) return { by: "person" };
   if (grantedBy) return { by: "rule", ...grantedBy };
   return { by: sendRequested ? "unsaid" : "key" };

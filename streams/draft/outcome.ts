@@ -34,6 +34,7 @@ export function outcomeAfter(event: DraftEvent): DraftOutcome | null {
       return "stale";
     case "DraftFailed":
       return "failed";
+    case "ApprovalGiven":
     case "DraftRequeued":
     case "DraftSent":
     case "SendHeld":

@@ -5,6 +5,7 @@ import type { Making } from "./content.ts";
 import { type Draft, isByPersonOrKey, makingOf, requireStatus } from "./draft.ts";
 import type { DraftEvent, EditReason, StoredContent } from "./events.ts";
 import { requireOpenLink } from "./notification.ts";
+import { type Voting, vote } from "./quorum.ts";
 
 /** People deciding, and the agent editing. A decision is bound to the version and hash that were shown. */
 export type ReviewCommand =
@@ -26,6 +27,8 @@ export type ReviewCommand =
       sendRequested: boolean;
       /** If a rule approves: the run that planned it, and the rule. */
       grantedBy?: { runId: string; ruleId: string };
+      /** Whose approval it is, where more than one may be required. Absent: it is enough by itself. */
+      voting?: Voting;
     } & Press)
   | ({ type: "RejectDraft"; reason: string | null; ifVersion: number | null } & Press)
   | { type: "ReturnToPending"; because: string }
@@ -44,22 +47,10 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       requireStatus(draft, "approved", "pending");
       requireShown(command.ifVersion, command.contentSha256, draft);
       requireOpenLink(draft, command.tokenSha256);
-      return (
-        unconfirmed(command, draft) ?? [
-          {
-            type: "DraftApproved",
-            data: {
-              version: draft.version,
-              contentSha256: draft.contentSha256,
-              sendRequested: command.sendRequested,
-              tokenSha256: command.tokenSha256,
-              ...(command.grantedBy && { grantedBy: command.grantedBy }),
-            },
-          },
-        ]
-      );
+      return unconfirmed(command, draft) ?? approve(command, draft);
     case "RejectDraft":
-      requireStatus(draft, "rejected", "pending", "approved", "stale");
+      // The first press decides. A key may also take back what was approved.
+      requireStatus(draft, "rejected", ...rejectableFrom(command));
       requireShown(command.ifVersion, null, draft);
       requireOpenLink(draft, command.tokenSha256);
       return (
@@ -90,6 +81,21 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       return unreachable(command);
   }
 }
+
+function approve(command: Extract<ReviewCommand, { type: "ApproveDraft" }>, draft: Draft): DraftEvent[] {
+  const { sendRequested, tokenSha256, grantedBy, voting } = command;
+  if (voting !== undefined && voting.required > 1) return vote(draft, { voting, sendRequested, tokenSha256 });
+  const { version, contentSha256 } = draft;
+  return [
+    {
+      type: "DraftApproved",
+      data: { version, contentSha256, sendRequested, tokenSha256, ...(grantedBy && { grantedBy }) },
+    },
+  ];
+}
+
+const rejectableFrom = ({ tokenSha256 }: Press): Draft["status"][] =>
+  tokenSha256 === null ? ["pending", "approved", "stale"] : ["pending"];
 
 const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
 

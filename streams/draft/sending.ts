@@ -2,6 +2,7 @@ import { Rejected } from "../decider.ts";
 import { unreachable } from "../unreachable.ts";
 import { contentChanged, type Draft, isUndecidedChange, requireStatus } from "./draft.ts";
 import type { DraftEvent } from "./events.ts";
+import { requireQuorum } from "./quorum.ts";
 
 /** A draft on its way out. Who may hand over is decided by the claim on the thread and the delivery's own stream. */
 export type SendingCommand =
@@ -10,6 +11,8 @@ export type SendingCommand =
       queued: Extract<DraftEvent, { type: "DraftQueued" }>["data"];
       /** The send is itself a decision on the version that the service made last: its key named that, or wrote the mail by this very call. */
       decides?: boolean;
+      /** How many approvals the identity requires now; absent: one. */
+      approvalsRequired?: number;
     }
   | { type: "RequeueDraft"; attemptId: string; replaces: string; tries: number }
   | { type: "AbandonSend"; attemptId: string; because: string }
@@ -85,7 +88,7 @@ export function requireDecided(draft: Draft, decides: boolean): void {
 }
 
 function queue(
-  { queued, decides = false }: Extract<SendingCommand, { type: "QueueDraft" }>,
+  { queued, decides = false, approvalsRequired = 1 }: Extract<SendingCommand, { type: "QueueDraft" }>,
   draft: Draft,
 ): DraftEvent[] {
   if (draft.attemptId === queued.attemptId) return [];
@@ -95,6 +98,7 @@ function queue(
   }
   requireDecided(draft, decides);
   requireClaimed(queued, draft);
+  requireQuorum(draft, approvalsRequired, queued.authorisation);
   const approved = draft.status === "approved";
   if (queued.authorisation.kind !== "api_key" && !approved) {
     throw new Rejected("invalid_status", "this draft is no longer approved", { status: draft.status });

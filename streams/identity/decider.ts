@@ -20,7 +20,7 @@ type Created = Extract<IdentityEvent, { type: "IdentityCreated" }>["data"];
 export type IdentityCommand =
   | { type: "CreateIdentity"; identity: Created }
   /**
-   * `mayLoosen`: the caller may change approval channels, or drop require_human_approval or confirm_code, while human approval is required.
+   * `mayLoosen`: the caller may change approval channels and approvals_required, or drop require_human_approval or confirm_code, while human approval is required.
    * `workspaceRequires`: it is for the whole workspace.
    */
   | {
@@ -122,7 +122,7 @@ function update(command: Extract<IdentityCommand, { type: "UpdateIdentity" }>, i
   if (Object.keys(changes).length === 0) return [];
   if (isGuarded(command, identity) && loosens(changes)) {
     throw needsApprovalsScope(
-      "changing its approval channels or covered_recipients, or turning off require_human_approval or confirm_code,",
+      "changing its approval channels, approvals_required or covered_recipients, or turning off require_human_approval or confirm_code,",
     );
   }
   return [{ type: "IdentityUpdated", data: { changes } }];
@@ -155,7 +155,8 @@ const loosens = (changes: Partial<IdentitySettings>): boolean =>
   changes.confirmCode === false ||
   "approvalChannel" in changes ||
   "secondaryApprovalChannel" in changes ||
-  "coveredRecipients" in changes;
+  "coveredRecipients" in changes ||
+  "approvalsRequired" in changes;
 
 export const identityDecider: Decider<Identity, IdentityCommand, IdentityEvent> = {
   category: "identity",

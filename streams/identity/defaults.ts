@@ -19,4 +19,5 @@ export const defaultSettings: IdentitySettings = {
   sendOnChannelApproval: true,
   coveredRecipients: [],
   confirmCode: false,
+  approvalsRequired: 1,
 };

@@ -26,6 +26,8 @@ export type IdentitySettings = {
   coveredRecipients: readonly string[];
   /** An approval page asks for the four digits that stand in the approval mail. Absent in older events: no. */
   confirmCode: boolean;
+  /** How many approvers have to approve a draft, 1 to 5. Absent in older events: one. */
+  approvalsRequired: number;
 };
 
 export type IdentityEvent =

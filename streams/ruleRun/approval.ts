@@ -14,6 +14,8 @@ export type ApprovalQuestion = {
   created: Walk<WalkedRule>;
   exchange: Exchange;
   humanRequired: boolean;
+  /** How many approvers have to approve. Absent: one. */
+  approvalsRequired?: number;
   /** auto_approve_replies is on, and the draft was submitted under it. */
   switchOn: boolean;
 };
@@ -32,19 +34,19 @@ export type ApprovalDecision = {
  * the draft. A grant that holds adds itself, and a `manual` takes back all that stood before it.
  */
 export function decideApproval(question: ApprovalQuestion): ApprovalDecision {
-  const { exchange, humanRequired, switchOn } = question;
+  const { exchange, humanRequired, approvalsRequired = 1, switchOn } = question;
   const walks = [question.received, question.created] as const;
   const proven = exchange.mail?.proof === "proven";
   const bases = basesOf(walks, proven);
   const overlooked = switchOn && !proven ? overlookedManuals(walks) : [[], []];
   const decision: ApprovalDecision = {
-    by: switchOn && !humanRequired ? [{ kind: "switch" }] : [],
+    by: switchOn && !humanRequired && approvalsRequired === 1 ? [{ kind: "switch" }] : [],
     manual: null,
     refused: [],
   };
   for (const [walk, trigger] of (["email.received", "draft.created"] as const).entries()) {
     const { rules, facts } = walks[walk] as Walk<WalkedRule>;
-    const at = { trigger, facts, exchange, humanRequired, ranBefore: nobody, chainEnded: false };
+    const at = { trigger, facts, exchange, humanRequired, approvalsRequired, ranBefore: nobody, chainEnded: false };
     const results = planRun(rules, at, bases[walk]);
     for (const [index, rule] of rules.entries()) {
       const result = results[index];

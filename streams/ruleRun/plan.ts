@@ -17,6 +17,8 @@ export type Circumstances = {
   exchange: Exchange;
   /** The identity requires human approval. */
   humanRequired: boolean;
+  /** How many approvers have to approve; where it is more than one, nothing grants. Absent: one. */
+  approvalsRequired?: number;
   /** Rules that already ran on this subject in the same chain of causes, and whether that chain is too long. */
   ranBefore: ReadonlySet<string>;
   chainEnded: boolean;
@@ -70,6 +72,8 @@ function suppression(action: RuleAction, { rule, basis }: Walking, at: Circumsta
   }
   if (!grants(action)) return null;
   if (at.humanRequired) return "this identity requires human approval";
+  const { approvalsRequired = 1 } = at;
+  if (approvalsRequired > 1) return `this identity requires ${approvalsRequired} approvals`;
   return refusalOf(basis, at.exchange);
 }
 

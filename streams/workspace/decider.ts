@@ -1,29 +1,44 @@
 import type { Decider } from "../decider.ts";
 import { Rejected } from "../decider.ts";
+import { countersFor, type Stretch, withStretch } from "../quota/rollOver.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
-import { type PaidPeriod, type Plan, type PlanStatus, type WorkspaceEvent, workspaceStream } from "./events.ts";
+import {
+  type PaidPeriod,
+  type Plan,
+  type PlanStatus,
+  type PlanTerms,
+  type WorkspaceEvent,
+  workspaceStream,
+} from "./events.ts";
 
-export type Workspace = PaidPeriod & {
-  exists: boolean;
-  name: string;
-  plan: Plan;
-  planStatus: PlanStatus;
-  betaOverride: boolean;
-  createdAt: string;
-  sendingPaused: boolean;
-  /** Only people may approve, for all of its identities. */
-  requireHumanApproval: boolean;
-  /** True once it was ever on a plan with periods: their counters belong to a lifetime's. */
-  everPaid: boolean;
-  /** The starts (ISO) of all periods the payment processor ever named. */
-  periodStarts: readonly string[];
-};
+export type Workspace = PaidPeriod &
+  PlanTerms & {
+    exists: boolean;
+    name: string;
+    plan: Plan;
+    planStatus: PlanStatus;
+    betaOverride: boolean;
+    createdAt: string;
+    sendingPaused: boolean;
+    /** Only people may approve, for all of its identities. */
+    requireHumanApproval: boolean;
+    /** True once it was ever on a plan with periods: their counters belong to a lifetime's. */
+    everPaid: boolean;
+    /** All that ever divided its time into months, but for the creation: periods that the payment processor named, and the operator's word. */
+    stretches: readonly Stretch[];
+  };
 
 type Created = Extract<WorkspaceEvent, { type: "WorkspaceCreated" }>["data"];
 
 /** What is absent stays. */
-export type PlanChanges = { plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean } & Partial<PaidPeriod>;
+export type PlanChanges = { plan?: Plan; planStatus?: PlanStatus; betaOverride?: boolean } & Partial<
+  PaidPeriod & Pick<PlanTerms, "interval" | "renewsAt" | "periodsFrom">
+>;
+
+/** What a subscription at the payment processor makes of a plan. */
+export type SubscribedPlan = { plan: Plan; planStatus: PlanStatus } & PaidPeriod &
+  Pick<PlanTerms, "interval" | "renewsAt">;
 
 /** What is absent stays. `mayLoosen`: the caller may turn requireHumanApproval off. */
 export type WorkspaceChanges = {
@@ -36,7 +51,9 @@ export type WorkspaceChanges = {
 export type WorkspaceCommand =
   | { type: "CreateWorkspace"; workspace: Created }
   | ({ type: "UpdateWorkspace" } & WorkspaceChanges)
-  | ({ type: "SetPlan" } & PlanChanges);
+  | ({ type: "SetPlan" } & PlanChanges)
+  /** The plan as the payment processor's subscription has it. A month that is under way keeps its counters; what the operator set is over. */
+  | { type: "FollowSubscription"; subscribed: SubscribedPlan };
 
 const initial: Workspace = {
   exists: false,
@@ -50,8 +67,12 @@ const initial: Workspace = {
   trialEndsAt: null,
   currentPeriodStart: null,
   currentPeriodEnd: null,
+  interval: null,
+  renewsAt: null,
+  periodsFrom: null,
+  countsOn: null,
   everPaid: false,
-  periodStarts: [],
+  stretches: [],
 };
 
 function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
@@ -78,21 +99,47 @@ function evolve(workspace: Workspace, event: WorkspaceEvent): Workspace {
 }
 
 function planSet(workspace: Workspace, data: Extract<WorkspaceEvent, { type: "PlanSet" }>["data"]): Workspace {
-  const { periodStarts, everPaid } = workspace;
-  const start = data.currentPeriodStart;
-  const isNew = typeof start === "string" && !periodStarts.includes(start);
-  return {
-    ...workspace,
-    ...data,
-    everPaid: everPaid || data.plan !== "builder_pack",
-    periodStarts: isNew ? [...periodStarts, start] : periodStarts,
-  };
+  const next = { ...workspace, ...data, everPaid: workspace.everPaid || data.plan !== "builder_pack" };
+  const stretch = stretchOf(next);
+  return stretch === null ? next : { ...next, stretches: withStretch(next.stretches, stretch) };
+}
+
+function stretchOf({ currentPeriodStart, currentPeriodEnd, periodsFrom, countsOn }: Workspace): Stretch | null {
+  if (currentPeriodStart !== null && currentPeriodEnd !== null)
+    return { start: currentPeriodStart, end: currentPeriodEnd, first: countsOn };
+  return periodsFrom === null ? null : { start: periodsFrom, end: null, first: null };
 }
 
 const planFieldsOf = (workspace: Workspace) => {
   const { plan, planStatus, betaOverride, trialEndsAt, currentPeriodStart, currentPeriodEnd } = workspace;
-  return { plan, planStatus, betaOverride, trialEndsAt, currentPeriodStart, currentPeriodEnd };
+  const { interval, renewsAt, periodsFrom, countsOn } = workspace;
+  return {
+    ...{ plan, planStatus, betaOverride, trialEndsAt, currentPeriodStart, currentPeriodEnd },
+    ...{ interval, renewsAt, periodsFrom, countsOn },
+  };
 };
+
+type PlanFields = ReturnType<typeof planFieldsOf>;
+
+const planEvents = (before: PlanFields, after: PlanFields): WorkspaceEvent[] =>
+  JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: "PlanSet", data: after }];
+
+/** A period that is named anew has counters of its own. */
+function setPlan(changes: PlanChanges, workspace: Workspace): WorkspaceEvent[] {
+  const before = planFieldsOf(workspace);
+  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+  const after: PlanFields = { ...before, ...given };
+  const sameStart = after.currentPeriodStart === before.currentPeriodStart;
+  return planEvents(before, { ...after, countsOn: sameStart ? before.countsOn : null });
+}
+
+function followSubscription(subscribed: SubscribedPlan, workspace: Workspace): WorkspaceEvent[] {
+  const before = planFieldsOf(workspace);
+  const start = subscribed.currentPeriodStart;
+  const sameStart = start === before.currentPeriodStart;
+  const countsOn = start === null ? null : sameStart ? before.countsOn : countersFor(workspace, start);
+  return planEvents(before, { ...before, ...subscribed, periodsFrom: null, countsOn });
+}
 
 function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent[] {
   if (command.type === "CreateWorkspace") {
@@ -104,11 +151,10 @@ function decide(command: WorkspaceCommand, workspace: Workspace): WorkspaceEvent
       return update(command, workspace);
     case "SetPlan": {
       const { type: _, ...changes } = command;
-      const before = planFieldsOf(workspace);
-      const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
-      const after = { ...before, ...given };
-      return JSON.stringify(after) === JSON.stringify(before) ? [] : [{ type: "PlanSet", data: after }];
+      return setPlan(changes, workspace);
     }
+    case "FollowSubscription":
+      return followSubscription(command.subscribed, workspace);
     default:
       return unreachable(command);
   }

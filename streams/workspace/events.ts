@@ -3,6 +3,9 @@ import type { Event } from "../event.ts";
 export type Plan = "builder_pack" | "pro" | "agency";
 export type PlanStatus = "trialing" | "active" | "past_due" | "canceled";
 
+/** How often a subscription is paid for. */
+export type Interval = "monthly" | "annual";
+
 /**
  * ISO times, null if there is none; absent in events of before they were kept. Both period fields come from the payment processor; an end
  * alone is when a canceled plan ends whose periods are calendar months.
@@ -11,6 +14,18 @@ export type PaidPeriod = {
   trialEndsAt: string | null;
   currentPeriodStart: string | null;
   currentPeriodEnd: string | null;
+};
+
+/** What else is known of a plan's time. Absent in events of before it was kept, which means null. */
+export type PlanTerms = {
+  /** null: no subscription says. */
+  interval: Interval | null;
+  /** ISO; null: it does not renew itself. */
+  renewsAt: string | null;
+  /** ISO: the operator set the plan then, and its months count from there. null: nobody did since, and months count from the creation. */
+  periodsFrom: string | null;
+  /** The counters that the first month of the processor's period goes on with; null: counters of its own. */
+  countsOn: string | null;
 };
 
 export type WorkspaceEvent =
@@ -27,7 +42,7 @@ export type WorkspaceEvent =
       }
     >
   | Event<"WorkspaceRenamed", { name: string }>
-  | Event<"PlanSet", { plan: Plan; planStatus: PlanStatus; betaOverride: boolean } & Partial<PaidPeriod>>
+  | Event<"PlanSet", { plan: Plan; planStatus: PlanStatus; betaOverride: boolean } & Partial<PaidPeriod & PlanTerms>>
   | Event<"SendingPaused", Record<string, never>>
   | Event<"SendingResumed", Record<string, never>>
   /** Counts as set on each of its identities, until it is waived. */

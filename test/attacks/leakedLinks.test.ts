@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { draftStream } from "#streams/draft/events.ts";
@@ -280,6 +280,60 @@ describe("approval links in other mail", function () {
     ];
     expect(after).to.deep.equal(before);
     expect((await page(draft)).status).to.equal(200);
+  });
+
+  describe("in a reply to the approval mail, which says that it decides nothing", () => {
+    const says = (asked: Asked, answers: string) =>
+      mail({
+        id: `${randomBytes(8).toString("hex")}@boss`,
+        inReplyTo: answers,
+        text: `APPROVE. Yes, send it!\r\n\r\n> ${asked.link}\r\n> ${asked.link.replace("approve", "reject")}`,
+      });
+    const statusOf = async ({ id }: Asked) => (await agent(`GET /v1/drafts/${id}`)).json.status;
+    /** As what a mail was received, by its bytes. */
+    const received = async (raw: string) => {
+      const sql = "select type, data from es.events where type in ('ApprovalReplyReceived', 'MailReceived')";
+      const { rows } = await service.database.query<{ type: string; data: { rawSha256: string; workspaceId: string } }>(
+        sql,
+      );
+      const sha256 = createHash("sha256").update(raw).digest("hex");
+      return rows
+        .filter(({ data }) => data.rawSha256 === sha256)
+        .map(({ type, data }) => ({ type, workspaceId: data.workspaceId }));
+    };
+
+    it("are read by nobody who may not decide, and stay good", async () => {
+      const draft = await asked();
+      const raw = says(draft, draft.rfcMessageId);
+      await service.deliver(service.deps.settings.approvalsFrom, raw, { from: "boss@example.com" });
+      const [entry] = (await agent("GET /v1/inbound")).json.data;
+      expect([entry.disposition, entry.identity_id]).to.deep.equal(["approval_reply", identity.id]);
+      expect((await agent(`GET /v1/inbound/${entry.id}/raw`)).json.error).to.equal("insufficient_scope");
+      expect([await statusOf(draft), await closed(draft)]).to.deep.equal(["pending", {}]);
+      expect((await page(draft)).status).to.equal(200);
+    });
+
+    it("are in no workspace's ledger where a gateway gave the mail another Message-ID: it is kept, and decides nothing", async () => {
+      const draft = await asked();
+      const before = (await tenant.ask("GET /v1/inbound")).json.total;
+      const raw = says(draft, "changed.by.the@gateway.example");
+      await service.deliver(service.deps.settings.approvalsFrom, raw, { from: "boss@example.com" });
+      expect(await received(raw)).to.deep.equal([{ type: "ApprovalReplyReceived", workspaceId: null }]);
+      expect((await tenant.ask("GET /v1/inbound")).json.total).to.equal(before);
+      expect([await statusOf(draft), await closed(draft)]).to.deep.equal(["pending", {}]);
+      expect((await page(draft)).status).to.equal(200);
+    });
+
+    it("are closed where it goes to the agent's address instead, and the approver is asked anew", async () => {
+      const draft = await asked();
+      await service.deliver(identity.address, says(draft, "changed.by.the@gateway.example"), {
+        from: "boss@example.com",
+      });
+      expect([await statusOf(draft), (await page(draft)).status]).to.deep.equal(["pending", 410]);
+      const requests = async () =>
+        (await service.store.read(draftStream(draft.id))).filter(({ type }) => type === "ApproversNotified").length;
+      await until(async () => (await requests()) === 2);
+    });
   });
 
   it("are no reason to keep back what one agent writes to another", async () => {

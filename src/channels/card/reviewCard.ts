@@ -2,6 +2,7 @@ import { visible, visibleLine } from "#src/html/visible.ts";
 import { type AnsweredMessage, type ApprovalView, approveLabel, type NewerMessage } from "../approvalView.ts";
 import { approvalWarnings } from "../approvalWarnings.ts";
 import { type Letter, letterOf } from "../letter.ts";
+import { approvalsInWords } from "./approvalsSoFar.ts";
 import { type Attachment, attachmentsShown } from "./attachments.ts";
 import { type Changes, changesSince } from "./changes.ts";
 import { type Escalation, escalationOf } from "./escalation.ts";
@@ -47,6 +48,8 @@ export type ReviewCard = {
   /** Who wrote it for whom. */
   lead: string;
   approve: string;
+  /** Where several have to approve: who has so far; null where one is enough. */
+  approvals: string | null;
   /** The conversation's own subject. */
   threadSubject: string;
   /** Most important first. */
@@ -72,7 +75,8 @@ export function reviewCard(view: ApprovalView): ReviewCard {
   return {
     noun,
     question: `${view.sendsOnApproval ? "Send" : "Approve"} this ${noun}?`,
-    lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). Nothing is sent before you decide.`,
+    lead: `An agent wrote this ${noun} for ${named(view.identity.displayName)} (${visibleLine(view.identity.address)}). Nothing is sent before ${view.approvals ? `${view.approvals.required} approvers have approved it` : "you decide"}.`,
+    approvals: view.approvals ? approvalsInWords(view.approvals) : null,
     approve: approveLabel(view),
     threadSubject: visibleLine(view.threadSubject),
     warnings: approvalWarnings(view, letter, links),

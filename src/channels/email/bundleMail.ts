@@ -17,7 +17,7 @@ export function renderBundleMail(bundle: Bundle): { subject: string; text: strin
   const lines = bundle.drafts.map(lineOf);
   const more = count > lines.length ? `and ${count - lines.length} more` : undefined;
   const facts = [
-    `The link works until ${readableTime(bundle.expiresAt)}. Opening it changes nothing.`,
+    `The link works until ${readableTime(bundle.expiresAt)}. Opening it changes nothing. A reply to this mail decides nothing.`,
     "Anyone who has this mail can decide about these drafts. Forwarding it gives away the right to decide.",
   ];
   const said = { subject, lead, lines, more, link, facts };

@@ -85,7 +85,11 @@ function targetOf({ hosts }: Options["api"], { webhook_url: text = "" }: Record<
 
 const unreached = ({ again, why, code }: Extract<SlackAnswer, { ok: false }>): Extract<Answer, { reached: false }> => {
   const remedy = code === undefined ? undefined : remedies[code];
-  return { reached: false, again, error: `no approver was notified in Slack: ${why}${remedy ? ` (${remedy})` : ""}` };
+  return {
+    reached: false,
+    again,
+    error: `no approver was notified through the slack channel: ${why}${remedy ? ` (${remedy})` : ""}`,
+  };
 };
 
 const newWebhook = "set a new webhook_url";

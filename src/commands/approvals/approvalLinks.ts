@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { draftById } from "#projections/drafts/queries.ts";
 import { heldById, messageById } from "#projections/messages/queries.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type {
@@ -8,24 +9,25 @@ import type {
   HeldBy,
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
+import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
 import type { DraftCommand } from "#streams/draft/decider.ts";
 import { type Draft, isReduced } from "#streams/draft/draft.ts";
 import { findToken } from "#streams/draft/notification.ts";
-import { newerWord } from "#streams/draft/staleness.ts";
+import type { Identity } from "#streams/identity/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
-import { changeDraft } from "../drafts/changeDraft.ts";
+import { type Changed, changeDraft } from "../drafts/changeDraft.ts";
 import { shownPictures } from "../drafts/shownPictures.ts";
 import type { Cause } from "../handle.ts";
-import { waitUntilFiled } from "../sends/barrier.ts";
-import { endStale } from "../sends/queueSend.ts";
-import { loadThread } from "../threads/threads.ts";
+import { endStale, newerWordOf } from "../sends/newerWords.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
-import { approvalView, heldMessage } from "./approvalViews.ts";
+import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
+import { channelOf } from "./askApprovers.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
+import { votingOf } from "./voters.ts";
 
 /** What a page that asks for a decision is made from, beside streams, and what one that shows an outcome cannot do without. */
 const shown = { question: ["drafts", "messages", "threads"], outcome: ["drafts"] } as const;
@@ -79,6 +81,7 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   if (asked.version !== draft.version) return { kind: "changed" };
   if (draft.status !== "pending") return decidedAlready(deps, link);
   if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
+  if (!request.by && (await isForNamedUsers(deps, link))) return { kind: "in_chat_only" };
   if (asked.confirmCode !== undefined && request.code === undefined) return { kind: "code_missing" };
   const press = { ...link, ...judgedCode(deps, asked, request.code) };
   const cause = await causeOf(deps, link, request);
@@ -118,10 +121,26 @@ async function approve(deps: Deps, press: CodedPress, cause: Cause): Promise<Dec
   const { state: identity } = await deps.identities.load(draft.identityId);
   const { version: ifVersion, contentSha256 } = asked;
   const sendRequested = identity.sendOnChannelApproval;
-  const command = { type: "ApproveDraft", ifVersion, contentSha256, sendRequested, tokenSha256, codeMacs } as const;
+  const voting = await votingOf(deps, identity, { actor: cause.actor, channel: asked.channel });
+  const shownAs = { ifVersion, contentSha256, tokenSha256, codeMacs };
+  const command = { type: "ApproveDraft", ...shownAs, sendRequested, voting } as const;
   if (isWrongCode) return refused(deps, { press, command }, cause);
-  await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
+  const handled = await changeDraft(deps, { draftId, command, recorded: "approve:recorded" }, cause);
+  if (handled.state.status === "pending") return voteCounted(deps, { draftId, identity, handled });
   return sendRequested ? howItGoesOn(deps, draftId) : { kind: "approved", sending: false };
+}
+
+/** Others have to approve too. */
+async function voteCounted(
+  deps: Deps,
+  { draftId, identity, handled }: { draftId: string; identity: Identity; handled: Changed },
+): Promise<DecisionResult> {
+  await requireShown(deps, handled.position, shown.outcome);
+  const row = await draftById(deps.reads, identity.workspaceId, draftId);
+  const approvals = row && (await approvalsSoFar(deps, identity, row));
+  // Fewer are required since, or the draft was edited a moment ago.
+  if (!approvals || row.version !== handled.state.version) return { kind: "changed" };
+  return { kind: "vote_counted", approvals, again: !handled.changed };
 }
 
 async function reject(
@@ -168,13 +187,6 @@ async function howItGoesOn(deps: Dependencies, draftId: string): Promise<Decisio
 const heldBy = (code: string): HeldBy =>
   code === "sending_paused" || code === "plan_limit_reached" ? code : "identity_disabled";
 
-/** The newest message on the draft's thread, if it is newer than the one that the draft answers. Waits for acknowledged mail to be filed. */
-async function newerWordOf(deps: Dependencies, draft: Draft): Promise<string | null> {
-  await waitUntilFiled(deps, draft.identityId);
-  const { state: thread } = await loadThread(deps, draft.threadId);
-  return newerWord(thread, draft)?.messageId ?? null;
-}
-
 async function stale(deps: Dependencies, draft: Draft, newMessageId: string | null): Promise<DecisionResult> {
   if (newMessageId === null) return { kind: "stale", newer: null };
   const held = await heldById(deps.reads, draft.workspaceId, newMessageId);
@@ -196,6 +208,13 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
   const attachments = withDownloads(view.attachments, token);
   return { kind: "already_decided", view: { ...view, attachments, pictures } };
+}
+
+/** What a chat's buttons carry is known to every member's program, so that where only some may decide it opens a page that decides nothing. */
+async function isForNamedUsers(deps: Dependencies, { draft, asked }: Linked): Promise<boolean> {
+  if (asked.channel.type !== "telegram") return false;
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  return allowedUsersOf(channelOf(identity, asked.channel.slot)?.config ?? {}) !== null;
 }
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {

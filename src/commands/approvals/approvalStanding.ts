@@ -57,9 +57,10 @@ export async function decideNow(
     rulesFor(deps, workspaceId, "email.received"),
   ]);
   const humanRequired = await requiresHuman(deps, identity);
+  const { approvalsRequired } = identity;
   const switchOn = submittedBySwitch && identity.autoApproveReplies;
   if (created.length === 0 && received.length === 0) {
-    return { decision: decideApproval({ ...nothingSaid, humanRequired, switchOn }), runs };
+    return { decision: decideApproval({ ...nothingSaid, humanRequired, approvalsRequired, switchOn }), runs };
   }
   const about = await aboutDraft(deps, { trigger: "draft.created", draftId, draft });
   const decision = decideApproval({
@@ -67,6 +68,7 @@ export async function decideNow(
     created: { rules: walkedRules(created, about), facts: factsAgain(about.facts, runs.created.evaluated?.facts) },
     exchange: about.exchange,
     humanRequired,
+    approvalsRequired,
     switchOn,
   });
   return { decision, runs };

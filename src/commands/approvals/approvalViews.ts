@@ -3,6 +3,7 @@ import { type HeldRow, type MessageRow, messageById, newerHeld, newerWord } from
 import type { Reads } from "#projections/reads.ts";
 import type {
   AnsweredMessage,
+  ApprovalsSoFar,
   ApprovalView,
   NewerMessage,
   PreviousVersion,
@@ -12,6 +13,7 @@ import { attachmentFacts, receivedFacts } from "#src/channels/attachments/attach
 import { hintsAbout } from "#src/channels/hints/hints.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
+import { keysVoter } from "#streams/draft/quorum.ts";
 import type { Recorded } from "#streams/event.ts";
 import type { Identity } from "#streams/identity/decider.ts";
 import type { MessageBody } from "#streams/thread/events.ts";
@@ -19,6 +21,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { loadContent } from "../drafts/draftContents.ts";
 import { loadThread } from "../threads/threads.ts";
 import { askedBefore, earlierVersion, pendingSince, recentEvents } from "./draftVersions.ts";
+import { quorumOf } from "./voters.ts";
 
 /** What an approver is shown of one version of a draft. The read models must have reached the draft's newest event. */
 export async function approvalView(
@@ -56,6 +59,7 @@ export async function approvalView(
     hints: answered && body ? hintsOf(answered, body) : [],
     sendsOnApproval: identity.sendOnChannelApproval,
     newerMessage: isHeld ? heldMessage(held) : newer ? await newerMessage(deps, newer) : null,
+    approvals: row ? await approvalsSoFar(deps, identity, row) : null,
     decided: row ? recordedOutcome(row) : null,
     expiresAt,
     escalatesAt: escalatesAt(identity, draft, events),
@@ -86,7 +90,7 @@ function escalatesAt(identity: Identity, draft: Draft, events: readonly Recorded
   const { secondaryApprovalChannel: channel, escalationDelayMinutes: delay } = identity;
   if (draft.status !== "pending" || draft.escalatedVersion >= draft.version) return null;
   const since = pendingSince(events);
-  if (channel === null || delay === null || since === undefined) return null;
+  if (channel === null || delay === null || since === undefined || identity.approvalsRequired > 1) return null;
   return new Date(since + delay * 60_000).toISOString();
 }
 
@@ -150,6 +154,18 @@ export const heldMessage = ({ from_name, from_email, received_at }: HeldRow): Ne
   subject: "(held, not shown yet)",
   newText: null,
 });
+
+/** Who has approved the newest version so far, as it counts now; null where one approval is enough. */
+export async function approvalsSoFar(
+  deps: Dependencies,
+  identity: Identity,
+  { approvals_given: all }: Pick<ReadDraft, "approvals_given">,
+): Promise<ApprovalsSoFar | null> {
+  const { required, keysCount } = await quorumOf(deps, identity);
+  if (required === 1) return null;
+  const given = all.filter(({ voter }) => keysCount || voter !== keysVoter);
+  return { required, given: given.map(({ by, at }) => ({ by: by.name ?? by.id, at: new Date(at).toISOString() })) };
+}
 
 const outcomes = ["approved", "rejected", "sending", "sent", "stale", "failed"] as const;
 

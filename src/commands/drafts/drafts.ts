@@ -3,6 +3,7 @@ import { changedFields } from "#streams/draft/changes.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import { requireDistinctRecipients } from "#streams/draft/recipients.ts";
 import type { ReviewCommand } from "#streams/draft/review.ts";
+import { votingOf } from "../approvals/voters.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { queueSend } from "../sends/queueSend.ts";
@@ -70,7 +71,7 @@ export async function editDraft(
   return deps.drafts.handle(draftId, edit, cause);
 }
 
-/** Approves by key; does not send. Throws Rejected human_approval_required, invalid_status, version_mismatch. */
+/** Approves by key; does not send. Where several have to approve, it may stay pending. Throws Rejected human_approval_required, invalid_status, version_mismatch. */
 export async function approveDraft(
   deps: Dependencies,
   { workspaceId, draftId, ifVersion }: { workspaceId: string; draftId: string; ifVersion: number | null },
@@ -78,12 +79,14 @@ export async function approveDraft(
 ): Promise<{ position: number }> {
   const draft = await loadDraft(deps, workspaceId, draftId);
   await requireKeysMayDecide(deps, draft);
+  const { state: identity } = await deps.identities.load(draft.identityId);
   const command: ReviewCommand = {
     type: "ApproveDraft",
     ifVersion,
     contentSha256: null,
     sendRequested: false,
     tokenSha256: null,
+    voting: await votingOf(deps, identity, { actor: cause.actor, channel: null }),
   };
   return changeDraft(deps, { draftId, command }, cause);
 }

@@ -56,7 +56,8 @@ export async function submitDraft(
   await waitForFiling(deps, request.identityId);
   const { state: identity } = await deps.identities.load(request.identityId);
   await requireAssistantActive(deps, identity);
-  const autoApproved = identity.autoApproveReplies && !(await requiresHuman(deps, identity));
+  const autoApproved =
+    identity.autoApproveReplies && identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
   if (autoApproved) await requireQuotaLeft(deps, request.workspaceId);
   const { making, ...letter } = await writeLetter(deps, request);
   const content = contentOf(request, letter, { identity, thread, message });

@@ -49,11 +49,11 @@ export async function requireDirectSend(
 ): Promise<void> {
   await requireSendingAllowed(deps, { workspaceId, identityId });
   await requireAssistantActive(deps, identity);
-  if (!(await requiresHuman(deps, identity))) await requireQuotaLeft(deps, workspaceId);
+  if (await isKeysWordEnough(deps, identity)) await requireQuotaLeft(deps, workspaceId);
 }
 
 /**
- * Submits a draft that the calling key approves by the same act, and queues it; if the identity requires human approval, the draft stays pending.
+ * Submits a draft that the calling key approves by the same act, and queues it; if the identity requires human approval, or more than one, the draft stays pending.
  * A refusal leaves a draft that never leaves.
  */
 export async function sendDirectly(
@@ -61,7 +61,7 @@ export async function sendDirectly(
   { draft, identity }: { draft: DirectDraft; identity: Identity },
   cause: Cause,
 ): Promise<DirectlySent> {
-  const approvedAtOnce = !(await requiresHuman(deps, identity));
+  const approvedAtOnce = await isKeysWordEnough(deps, identity);
   const submitted = await submit(deps, { draft, approvedAtOnce }, cause);
   return proceed(deps, { ...submitted, draftId: draft.draftId, identity }, cause);
 }
@@ -75,6 +75,10 @@ export async function resumeSend(deps: Dependencies, draftId: string, cause: Cau
   return proceed(deps, { ...loaded, draftId, identity }, cause);
 }
 
+/** Otherwise the mail waits for its approvers; the key's part of several approvals is given as for any draft. */
+const isKeysWordEnough = async (deps: Dependencies, identity: Identity): Promise<boolean> =>
+  identity.approvalsRequired === 1 && !(await requiresHuman(deps, identity));
+
 async function proceed(
   deps: Dependencies,
   { draftId, identity, state, revision, position }: Loaded<Draft> & { draftId: string; identity: Identity },
@@ -87,7 +91,7 @@ async function proceed(
     return { ...sent, queuedAt: first?.queuedAt ?? null };
   }
   const tell = () => tellThread(deps, { draftId, state, revision, position }, cause);
-  if (status === "pending" && (await requiresHuman(deps, identity))) return { ...sent, ...(await tell()) };
+  if (status === "pending" && !(await isKeysWordEnough(deps, identity))) return { ...sent, ...(await tell()) };
   return withdrawnUnlessDone(deps, { draftId, cause }, async () => {
     if (status === "pending" || status === "approved") await tell();
     // It may have come to require a person since the key's word was recorded.

@@ -1,5 +1,5 @@
 import { earlierPeriods, type Period, periodNow, planNow } from "#streams/quota/rollOver.ts";
-import type { Plan, PlanStatus } from "#streams/workspace/events.ts";
+import type { Interval, Plan, PlanStatus } from "#streams/workspace/events.ts";
 import { type PlanLimits, planLimits } from "#streams/workspace/planLimits.ts";
 import type { Dependencies } from "../dependencies.ts";
 
@@ -11,7 +11,11 @@ export type CurrentPlan = {
   /** The plan's limits are bypassed. */
   betaOverride: boolean;
   trialEndsAt: string | null;
-  /** null: quotas are for the workspace's whole life. */
+  /** How often its subscription is paid for; null: there is none, or its plan has ended. */
+  interval: Interval | null;
+  /** When it is paid for next (ISO); null: it does not renew itself. */
+  renewsAt: string | null;
+  /** The month that counts now; null: quotas are for the workspace's whole life. */
   period: Period | null;
   /** Names of the other periods that a lifetime's counters include; none while there is a period. */
   earlier: readonly string[];
@@ -29,6 +33,8 @@ export async function currentPlan(deps: Dependencies, workspaceId: string): Prom
     limits: limitsOf(deps, plan),
     betaOverride: state.betaOverride,
     trialEndsAt: state.trialEndsAt,
+    interval: period === null ? null : state.interval,
+    renewsAt: period === null || state.planStatus === "canceled" ? null : state.renewsAt,
     period,
     earlier: period === null ? earlierPeriods(state, now) : [],
   };

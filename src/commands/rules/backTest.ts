@@ -93,10 +93,10 @@ function triggers(rule: RuleSettings, { subject, facts, assistantId }: About): b
 
 function walk(
   rule: RuleSettings,
-  { facts, humanRequired, exchange }: About,
+  { facts, humanRequired, approvalsRequired, exchange }: About,
 ): { matched: boolean; actions: PlannedAction[] } {
   const circumstances = {
-    ...{ trigger: rule.triggerEvent, facts, exchange, humanRequired },
+    ...{ trigger: rule.triggerEvent, facts, exchange, humanRequired, approvalsRequired },
     ...{ ranBefore: new Set<string>(), chainEnded: false },
   };
   const [result] = planRun([{ ...rule, id: "", version: 0 }], circumstances);

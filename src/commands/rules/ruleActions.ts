@@ -10,7 +10,7 @@ import type { Dependencies } from "../dependencies.ts";
 import { changeDraft } from "../drafts/changeDraft.ts";
 import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
-import { requireKeysMayDecide } from "../sends/sendingAllowed.ts";
+import { requireKeysMayDecide, requireOneApproval } from "../sends/sendingAllowed.ts";
 import { onThread } from "../threads/threads.ts";
 import { notifyByRule } from "./ruleNotices.ts";
 
@@ -124,6 +124,7 @@ async function approveByRule(
   if (draftId === null) throw new Rejected("invalid_status", "there is no draft");
   const { state: draft } = await deps.drafts.load(draftId);
   await requireKeysMayDecide(deps, draft);
+  await requireOneApproval(deps, draft);
   if (draft.status === "approved" && draft.sendRequested) return;
   if (draft.status !== "pending" && (await wasApproved(deps, draftId, cause))) return;
   const command = {

@@ -20,6 +20,7 @@ export type About = {
   /** The identity's assistant, for the rules of one assistant. */
   assistantId: string | null;
   humanRequired: boolean;
+  approvalsRequired: number;
   /** Who wrote the message in question, what proves it, and who would be answered. */
   exchange: Exchange;
 };
@@ -102,6 +103,7 @@ async function about(
     facts: factsOf(trigger, known),
     assistantId: identity.assistantId,
     humanRequired: await requiresHuman(deps, identity),
+    approvalsRequired: identity.approvalsRequired,
     exchange: { ...exchange, coveredRecipients: identity.coveredRecipients },
   };
 }

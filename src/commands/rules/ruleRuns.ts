@@ -66,7 +66,7 @@ export async function evaluateRules(
   const rules = await rulesFor(deps, trigger.workspaceId, trigger.trigger);
   if (rules.length === 0) return null;
   const known = await about();
-  const { subject, facts, humanRequired, exchange } = known;
+  const { subject, facts, humanRequired, approvalsRequired, exchange } = known;
   const inScope = walkedRules(rules, known);
   if (inScope.length === 0) return null;
   await caughtUp(deps, position, ["ruleEvaluations"]);
@@ -74,7 +74,11 @@ export async function evaluateRules(
   const { trigger: triggerEvent, triggerEventId, workspaceId } = trigger;
   const walks = [...(await before()), { rules: inScope.map(inThisRun(chain)), facts }];
   const bases = basesOf(walks, exchange.mail?.proof === "proven").at(-1);
-  const results = planRun(inScope, { trigger: triggerEvent, facts, exchange, humanRequired, ...chain }, bases);
+  const results = planRun(
+    inScope,
+    { trigger: triggerEvent, facts, exchange, humanRequired, approvalsRequired, ...chain },
+    bases,
+  );
   const evaluated = { workspaceId, triggerEvent, triggerEventId, subject, results, facts: keptFacts(facts) };
   const { state } = await deps.ruleRuns.handle(trigger.runId, { type: "RecordEvaluation", evaluated }, cause);
   return state;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
-import { type Draft, isByPersonOrKey, type Reservation, requireStatus } from "#streams/draft/draft.ts";
+import { type Draft, type Reservation, requireStatus } from "#streams/draft/draft.ts";
 import type { Authorisation } from "#streams/draft/events.ts";
 import { requireDecided } from "#streams/draft/sending.ts";
 import { withdrawApproval, withdrawalOf } from "../approvals/approvalStanding.ts";
@@ -13,6 +13,8 @@ import type { Cause } from "../handle.ts";
 import { quotaStreamOf, releaseQuota, reserveQuota } from "../plans/quotas.ts";
 import { onThread } from "../threads/threads.ts";
 import { rulesWaitMs, waitUntilFiled } from "./barrier.ts";
+import { approvedByKeysToo } from "./keysApproval.ts";
+import { endStale } from "./newerWords.ts";
 import { decidesOnChange, outcomeOfFirst, type Queued, requireNamedVersion, type SendersWord } from "./repeatedSend.ts";
 import { requirePersonsWord, requireSendingAllowed } from "./sendingAllowed.ts";
 
@@ -31,7 +33,7 @@ type AskedSend = { draftId: string; kind: Authorisation["kind"]; word?: SendersW
 /**
  * Queues a draft for delivery (src/README.md, "The send path", 2 to 6): barrier, claim on the thread, quota, queue. Whatever is refused on
  * the way leaves nothing behind. Throws Rejected: stale_draft, sending_paused, identity_not_active, plan_limit_reached,
- * human_approval_required, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
+ * human_approval_required, approvals_missing, content_changed, version_mismatch, invalid_status; and Unavailable. A repetition ends as its first run did, where that came to an
  * end; each attempt is fenced by an id of its own.
  */
 export async function queueSend(
@@ -67,13 +69,16 @@ async function queueOnce(
   cause: Cause,
 ): Promise<Queued> {
   const decides = decidesOnChange(word);
-  const draft = await upToDate(deps, draftId, cause);
-  requireStatus(draft, "sent", "pending", "approved");
-  requireNamedVersion(draft, word);
-  requireDecided(draft, decides);
+  const shown = await upToDate(deps, draftId, cause);
+  requireStatus(shown, "sent", "pending", "approved");
+  requireNamedVersion(shown, word);
+  requireDecided(shown, decides);
   // Judged on the very state that is queued: an edit may have taken an approval back a moment ago.
-  await requirePersonsWord(deps, { draftId, draft }, cause);
-  await requireSendingAllowed(deps, draft);
+  await requirePersonsWord(deps, { draftId, draft: shown }, cause);
+  await requireSendingAllowed(deps, shown);
+  const { state: identity } = await deps.identities.load(shown.identityId);
+  const { approvalsRequired } = identity;
+  const draft = kind === "api_key" ? await approvedByKeysToo(deps, { draftId, draft: shown, identity }, cause) : shown;
   // A key that sends approves by that, regardless of who approved before.
   if (kind !== "api_key") await requireStanding(deps, { draftId, draft }, cause);
   const withinMs = kind === "api_key" ? deps.settings.barrierTimeoutMs : rulesWaitMs;
@@ -83,7 +88,6 @@ async function queueOnce(
     await reserveQuota(deps, { workspaceId: draft.workspaceId, ...attempt }, cause);
     crashPoint("send:reserved");
     const { identityId, messageId, version, contentSha256, stored } = draft;
-    const authorisation = { kind: isByPersonOrKey(draft.approval) && kind === "api_key" ? "approval" : kind } as const;
     const queued = {
       ...stored,
       ...attempt,
@@ -91,9 +95,9 @@ async function queueOnce(
       messageId,
       version,
       contentSha256,
-      authorisation: { ...authorisation, approvedVersion: version },
+      authorisation: authorisationOf(draft, kind),
     };
-    const command = { type: "QueueDraft", queued, decides } as const;
+    const command = { type: "QueueDraft", queued, decides, approvalsRequired } as const;
     const queueing = { draftId, command, recorded: "send:queued" } as const;
     const handled = await changeDraft(deps, queueing, cause);
     const { threadId, attemptId } = attempt;
@@ -102,6 +106,16 @@ async function queueOnce(
     if (error instanceof Rejected) await undoSend(deps, { draftId, attempt, because: error.message }, cause);
     throw error;
   }
+}
+
+/** A key's send of what is approved is no further authorisation. Where several had to approve, it names them. */
+function authorisationOf({ approval, version }: Draft, kind: AskedSend["kind"]): Authorisation {
+  const decided = approval?.by === "person" || approval?.by === "key" ? approval : null;
+  return {
+    kind: decided && kind === "api_key" ? "approval" : kind,
+    approvedVersion: version,
+    ...(decided?.quorum && { quorum: decided.quorum }),
+  };
 }
 
 /** What approved without a person has to do so still: else the draft goes back to a person. Throws Rejected approval_withdrawn. */
@@ -177,16 +191,6 @@ async function claim(
     }
     throw error;
   }
-}
-
-/** The customer wrote again: the draft is stale. What it still holds is given back by a process. */
-export async function endStale(
-  deps: Dependencies,
-  { draftId, draft, newMessageId }: { draftId: string; draft: Draft; newMessageId: string },
-  cause: Cause,
-): Promise<void> {
-  const command = { type: "MarkStale", newMessageId, attemptId: draft.attemptId } as const;
-  await changeDraft(deps, { draftId, command }, cause);
 }
 
 /** What a draft may still hold: a claim on its thread, and a part of the quota. */

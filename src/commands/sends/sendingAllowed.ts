@@ -118,6 +118,13 @@ export async function requireKeysMayDecide(deps: Dependencies, draft: { identity
   );
 }
 
+/** Throws Rejected approvals_missing where several have to approve: then nothing approves without them. */
+export async function requireOneApproval(deps: Dependencies, draft: { identityId: string }): Promise<void> {
+  const { approvalsRequired: required } = (await deps.identities.load(draft.identityId)).state;
+  if (required === 1) return;
+  throw new Rejected("approvals_missing", `this identity requires ${required} approvals`, { required });
+}
+
 /**
  * The same for a draft about to be queued. What a key, a rule or a setting approved before its identity came to want a person's word goes
  * back to a person.

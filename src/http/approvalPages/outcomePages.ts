@@ -1,4 +1,11 @@
-import type { ApprovalView, HeldBy, NewerMessage, RecordedOutcome } from "#src/channels/approvalView.ts";
+import type {
+  ApprovalsSoFar,
+  ApprovalView,
+  HeldBy,
+  NewerMessage,
+  RecordedOutcome,
+} from "#src/channels/approvalView.ts";
+import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
 import { writerOf } from "#src/channels/card/names.ts";
 import { messageSaid, reviewCard } from "#src/channels/card/reviewCard.ts";
 import { html, type Markup } from "#src/html/html.ts";
@@ -52,6 +59,20 @@ const held: Record<HeldBy, Outcome> = {
     ],
   },
 };
+
+/** A press that counts as one of several approvals. */
+export const countedPage = (approvals: ApprovalsSoFar, again: boolean, view: ApprovalView): string =>
+  outcomePage({
+    tone: "wait",
+    title: again ? "You have already approved this version" : "Your approval counts; others have to approve too",
+    sentences: [
+      approvalsInWords(approvals),
+      again
+        ? "This press changed nothing. You can still reject the draft from the link in your mail."
+        : "Nothing is sent before the others have approved it. You can close this page.",
+    ],
+    more: shownDraft(view),
+  });
 
 /** A press that was just counted as a rejection. */
 export const rejectedPage = (view: ApprovalView): string =>
@@ -130,6 +151,13 @@ export const closedPage = (because: LinkClosure): string =>
       closedBecause[because],
       "This page decides nothing. If a newer mail about this draft has reached you, use the links in that one.",
     ],
+  });
+
+export const inChatOnlyPage = (): string =>
+  outcomePage({
+    tone: "plain",
+    title: "This draft is decided in its chat",
+    sentences: ["Nothing was decided. Only people who were named for the chat can decide, by the buttons there."],
   });
 
 /** The same for every address that never was a link: it tells nothing. */

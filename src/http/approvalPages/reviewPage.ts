@@ -28,6 +28,7 @@ export function reviewPage(view: ApprovalView, options: ReviewOptions): string {
     main: html`<h1>${question}</h1>
 ${options.notice && html`<div class="card alert" role="alert"><p><strong>Nothing was decided.</strong> ${options.notice}</p></div>`}
 <p class="soft">${card.lead}</p>
+${card.approvals && html`<p class="soft"><strong>${card.approvals}</strong></p>`}
 ${card.escalation && html`<p class="soft"><strong>${card.escalation.left} left.</strong> ${card.escalation.sentence}</p>`}
 <p><a class="skip" href="#decision">Go to the decision</a></p>
 ${warningsSection(card)}

@@ -147,6 +147,8 @@ function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedAp
   switch (result.kind) {
     case "approved":
       return { status: 200, page: pages.approvedPage(result, link) };
+    case "vote_counted":
+      return { status: 200, page: pages.countedPage(result.approvals, result.again, link) };
     case "rejected":
       return { status: 200, page: pages.rejectedPage(link) };
     case "already_decided":
@@ -162,6 +164,8 @@ function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedAp
       return { status: 410, page: pages.expiredPage() };
     case "closed":
       return { status: 410, page: pages.closedPage(result.because) };
+    case "in_chat_only":
+      return { status: 409, page: pages.inChatOnlyPage() };
     case "unknown":
       return { status: 404, page: pages.unknownPage() };
   }

@@ -4,7 +4,8 @@ import type { ErrorCode } from "../framework/errors.ts";
 export const errorMeanings: Record<ErrorCode, string> = {
   unauthorized: "The key is missing, malformed or revoked. Do not try again with it.",
   insufficient_scope: "The key lacks the scope that the message names. Use another key.",
-  plan_limit_reached: "The plan's cap is reached; `upgrade_url` says where to change it.",
+  plan_limit_reached:
+    "The plan's cap is reached; `upgrade_url` says where to change it, the header `Plan-Status` what it stands at (`past_due`: a payment is due).",
   not_found: "No such thing, or another workspace's. Where it is about an id in the body, the message names the field.",
   stale_draft: "The customer wrote again (`new_message_id`). Read the thread, reject this draft, submit a new one.",
   content_changed:
@@ -22,6 +23,8 @@ export const errorMeanings: Record<ErrorCode, string> = {
   invalid_interval: "Expected monthly or annual.",
   stripe_customer_missing: "The payment processor does not know this workspace yet. Try again shortly.",
   human_approval_required: "A person decides here. Wait for the approvers.",
+  approvals_missing:
+    "More approvers have to approve it first (`approvals_required` of the identity); this send counted as the keys' approval. Once the draft is approved, send it with a new Idempotency-Key.",
   sending_paused:
     "Sending is paused, by the workspace or by the operator of the service. An approved draft leaves when the pause ends.",
   cold_send_not_allowed:

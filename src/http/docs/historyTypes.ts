@@ -21,9 +21,12 @@ export const historyTypes: Record<Shown, string> = {
     "The links of that notification decide nothing any more: one was found in inbound mail (`link_leaked`, with `message_id`), or five wrong codes were typed (`wrong_codes`).",
   ConfirmCodeRefused: "A wrong code was typed on the page of that notification.",
   NotifyRequested: "Somebody asked to notify the approvers once more.",
-  DraftEscalated: "Nobody decided in time, or the first channel could not be reached; the secondary channel was asked.",
+  DraftEscalated:
+    "Nobody decided in time, the first channel could not be reached, or several have to approve; the secondary channel was asked.",
+  ApprovalGiven:
+    "One of several approvals that the identity requires (`required`); the draft stays pending until there are enough. `voter` is whom it counts for, once.",
   DraftApproved:
-    "Approved, as the version and hash it names; `send_requested` where the approval also sends; `granted_by` names the run and the rule where a rule approved.",
+    "Approved, as the version and hash it names; `send_requested` where the approval also sends; `granted_by` names the run and the rule where a rule approved; `quorum` names all whose approvals were required, and the actor is the last of them.",
   DraftRejected: "Rejected, with the reason where one was given.",
   DraftReturnedToPending:
     "An approval no longer holds, and `because` says why: for example because the rule or setting that gave it no longer does. It has to be decided again.",

@@ -186,5 +186,5 @@ async function earlierDraft(
     filingNumber: row.based_on_number,
     by: before === null ? undefined : new Date(before),
   });
-  return { ...row, newer_message_id: newer };
+  return { ...row, newer_message_id: newer, approvals_required_now: today.approvals_required_now };
 }

@@ -21,6 +21,7 @@ export const statuses = {
   invalid_interval: 422,
   stripe_customer_missing: 422,
   human_approval_required: 422,
+  approvals_missing: 422,
   sending_paused: 422,
   cold_send_not_allowed: 422,
   loop_guarded: 422,
@@ -48,6 +49,8 @@ const publicDetails = [
   "status",
   "version",
   "content_sha256",
+  "required",
+  "given",
   "recorded",
   "id",
 ];

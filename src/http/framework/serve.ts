@@ -13,7 +13,7 @@ import { type ApiKeyIdentity, type Authenticate, unauthorized } from "./keys/aut
 import type { Flight, InFlight } from "./keys/inFlight.ts";
 import { undocumented } from "./openapi/documented.ts";
 import type { Strangers } from "./rateLimits/strangers.ts";
-import type { Reply } from "./reply.ts";
+import { Reply } from "./reply.ts";
 import type { LimitClass, Route } from "./route.ts";
 import { send } from "./send.ts";
 
@@ -40,6 +40,8 @@ export type ServeOptions = {
   /** Counts requests without a live key. */
   strangers?: Strangers;
   upgradeUrl?: string;
+  /** A workspace's plan_status, for answers that a cap is reached. */
+  planStatusOf?: (workspaceId: string) => Promise<string>;
   /** Under test: an answer that is not as documented becomes a 500. */
   checkResponses?: boolean;
 };
@@ -101,9 +103,17 @@ export function serve(route: Route, options: ServeOptions): RequestHandler {
     if (key && route.scope !== "any" && !key.scopes.includes(route.scope!)) throw insufficientScope(route.scope!);
     if (throttled) throw throttled;
     const run = (operation?: Operation) =>
-      judge({ ...admitted, operation }, judging).catch((error) => explain(error, request));
+      judge({ ...admitted, operation }, judging).catch((error) => withPlanStatus(explain(error, request), key));
     const idempotencyKey = key && options.idempotency && validKeyOf(request);
     return idempotencyKey ? options.idempotency!({ admitted: { ...admitted, key }, idempotencyKey }, run) : run();
+  }
+
+  /** With a payment that is due, the plan may not be what the caller thinks it is. */
+  async function withPlanStatus(answer: Reply, key: ApiKeyIdentity | undefined): Promise<Reply> {
+    if (answer.status !== 402 || !key) return answer;
+    const status = await options.planStatusOf?.(key.workspaceId).catch(() => undefined);
+    if (status === undefined) return answer;
+    return new Reply(answer.content, answer.status, { ...answer.headers, "Plan-Status": status });
   }
 
   function requireDocumented(answer: Reply, request: Request): Reply {

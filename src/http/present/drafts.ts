@@ -39,6 +39,10 @@ export async function presentDraft(blobs: Blobs, row: ReadDraft): Promise<WireDr
     reason: row.reason,
     decided_by: row.decided_by,
     decided_at: timestampOrNull(row.decided_at),
+    approvals: {
+      required: row.approvals_required ?? row.approvals_required_now,
+      given: row.approvals_given.map(({ by, at }) => ({ by, at: timestamp(at) })),
+    },
     sent_at: timestampOrNull(row.sent_at),
     held_code: row.held_code,
     failure_code: row.failure_code,

@@ -14,6 +14,14 @@ export const Subscription = Strict(
     trial_ends_at: Nullable(Timestamp),
     current_period_start: Nullable(Timestamp),
     current_period_end: Nullable(Timestamp),
+    interval: Nullable(
+      Type.Enum(["monthly", "annual"], {
+        description: "How often the subscription is paid for; null without one. Quotas are per month either way.",
+      }),
+    ),
+    renews_at: Nullable(
+      Type.String({ format: "date-time", description: "When it is paid for next; null if it does not renew itself." }),
+    ),
     emails_sent_this_period: Type.Integer({ minimum: 0, description: "On builder_pack a lifetime total." }),
     inbound_received_this_period: count,
     identity_count: count,

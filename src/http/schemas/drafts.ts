@@ -77,6 +77,30 @@ const NotificationStatus = Strict(
   { title: "NotificationStatus" },
 );
 
+/** Who has approved the newest version. */
+const Approvals = Strict(
+  {
+    required: Type.Integer({
+      minimum: 1,
+      description:
+        "How many approvers have to approve it: the identity's approvals_required; once it is approved, as many as were required then.",
+    }),
+    given: Type.Array(
+      Strict({
+        by: Strict({
+          kind: Type.String({ description: "api_key, telegram, slack, email_link or session" }),
+          id: Type.String(),
+          name: Type.Optional(Type.String()),
+          channel: Type.Optional(Type.String()),
+        }),
+        at: Timestamp,
+      }),
+      { description: "Each approver once, of the newest version. A new version starts with none." },
+    ),
+  },
+  { title: "Approvals" },
+);
+
 const action = Type.String({ pattern: "^[A-Z]+ /v1/drafts/" });
 
 export const Draft = Strict(
@@ -115,6 +139,7 @@ export const Draft = Strict(
     reason: Nullable(Type.String()),
     decided_by: Nullable(DecidedBy),
     decided_at: Nullable(Timestamp),
+    approvals: Approvals,
     sent_at: Nullable(Timestamp),
     held_code: Nullable(
       Type.String({

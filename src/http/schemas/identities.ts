@@ -25,6 +25,13 @@ const confirmCode = {
     "The approval page asks for the four digits from the approval mail before either decision. While human approval is required, turning it off needs the scope write:approvals.",
 };
 
+const approvalsRequired = {
+  minimum: 1,
+  maximum: 5,
+  description:
+    "How many different approvers have to approve a draft before it is sent. A rejection ends it. API keys count once together, and not at all while human approval is required. With more than 1, no rule, mode or auto_approve_replies approves. Protected like the approval channel.",
+};
+
 /** How approvers are reached. Secrets are stored encrypted and shown masked. */
 export const ApprovalChannel = OneOfBy(
   "type",
@@ -34,15 +41,36 @@ export const ApprovalChannel = OneOfBy(
       config: Strict({
         bot_token: Type.String({ minLength: 1, maxBytes: 256, description: masked }),
         chat_id: Type.String({ minLength: 1, maxBytes: 64 }),
+        allowed_users: Type.Optional(
+          Type.String({
+            maxLength: 1000,
+            pattern: "^\\d{1,20}( ?, ?\\d{1,20})*$",
+            description:
+              "Who may decide in the chat: ids of Telegram users, comma separated. Without it every member may, and the record names who did.",
+            examples: ["111222333,444555666"],
+          }),
+        ),
       }),
     }),
     Strict({
       type: Type.Literal("slack"),
       config: Strict({
         webhook_url: Type.String({ minLength: 1, maxBytes: 2 * kilobyte, description: masked }),
-        channel: Type.Optional(Type.String({ minLength: 1, maxBytes: 255 })),
-        signing_secret: Type.Optional(secret),
-        bot_token: Type.Optional(secret),
+        channel: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxBytes: 255,
+            description: "Where the bot of bot_token posts: a channel's id, or a public one's name.",
+          }),
+        ),
+        signing_secret: Type.Optional({
+          ...secret,
+          description: `Of the Slack app behind the webhook; it proves presses in place of SLACK_SIGNING_SECRET. ${masked}`,
+        }),
+        bot_token: Type.Optional({
+          ...secret,
+          description: `Of the same app: it opens the form for a reason, and with channel it changes cards later. ${masked}`,
+        }),
       }),
     }),
     Strict({ type: Type.Literal("email"), config: Strict({ to: EmailAddress }) }),
@@ -83,6 +111,10 @@ export const Identity = Strict(
     send_on_channel_approval: Type.Boolean(),
     covered_recipients: Type.Array(Type.String()),
     confirm_code: Type.Boolean(confirmCode),
+    approvals_required: Type.Integer(approvalsRequired),
+    warnings: Type.Array(Type.String(), {
+      description: "What does not work as it is set, for example too few approvers for approvals_required.",
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -133,6 +165,7 @@ export const CreateIdentity = Strict(
     send_on_channel_approval: Type.Boolean({ default: true }),
     covered_recipients: Type.Array(EmailAddress, { ...coveredRecipients, default: [] }),
     confirm_code: Type.Boolean({ ...confirmCode, default: false }),
+    approvals_required: Type.Integer({ ...approvalsRequired, default: 1 }),
   },
   { title: "CreateIdentity" },
 );
@@ -149,6 +182,7 @@ export const UpdateIdentity = Strict(
     send_on_channel_approval: Type.Optional(Type.Boolean()),
     covered_recipients: Type.Optional(Type.Array(EmailAddress, coveredRecipients)),
     confirm_code: Type.Optional(Type.Boolean(confirmCode)),
+    approvals_required: Type.Optional(Type.Integer(approvalsRequired)),
   },
   { title: "UpdateIdentity" },
 );

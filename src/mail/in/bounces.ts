@@ -5,9 +5,15 @@ import { messageIdsIn, threadIdsOf } from "./messageIds.ts";
 const maxReportBytes = 256 * 1024;
 const maxReportedIds = 10;
 
+/** A report's body. An id that quoted-printable has broken in two is whole again; nothing else is decoded. */
+function reportText({ body }: HeaderFields): string {
+  const text = body.toString("latin1", 0, Math.min(maxReportBytes, body.length));
+  return text.replace(/<[^<>]{1,500}>/g, (id) => id.replace(/=\r?\n/g, ""));
+}
+
 /** The Message-IDs of the mail that a report is about: from the original header that it encloses. */
 export function reportedIds(fields: HeaderFields): string[] {
-  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
+  const text = reportText(fields);
   const found = text.matchAll(/^[> \t]{0,20}(?:original-)?message-id:\s{0,20}<([^<>\s]{1,400})>/gim);
   return messageIdsIn([...found].map((match) => `<${match[1]}>`).join("")).slice(0, maxReportedIds);
 }
@@ -21,8 +27,7 @@ const betweenBlocks = /\r?\n[> \t]{0,20}(?:\r?\n|$)/;
  * says there what it answers. Only of the first mail enclosed: others lie within it.
  */
 export function reportedReferences(fields: HeaderFields): string[] {
-  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
-  const header = text.split(betweenBlocks).find(isMailHeader);
+  const header = reportText(fields).split(betweenBlocks).find(isMailHeader);
   if (header === undefined) return [];
   const quote = /^[> \t]{0,20}(?=from:)/im.exec(header)?.[0] ?? "";
   const lines = header.split("\n").map((line) => (line.startsWith(quote) ? line.slice(quote.length) : line));
@@ -42,9 +47,21 @@ export function reportType(fields: HeaderFields): "delivery" | "other" | undefin
   return /report-type\s{0,5}=\s{0,5}"?(?:disposition-notification|feedback-report)/.test(type) ? "other" : "delivery";
 }
 
-/** A report of a delay or of success tells of no failure; one that does not say is taken for a failure. */
+/** What RFC 3464 calls all that is no failure, and the word of a mere probe. */
+const harmless = ["delayed", "delivered", "relayed", "expanded", "deliverable"];
+
+/**
+ * A report of a delay or of success tells of no failure; one that does not say, or in a word of its own, is taken for a failure. What it says of
+ * its recipients counts: a line of the mail that it encloses may begin alike.
+ */
 export function reportsFailure(fields: HeaderFields): boolean {
-  const text = fields.body.toString("latin1", 0, Math.min(maxReportBytes, fields.body.length));
-  const actions = [...text.matchAll(/^action:\s{0,20}(\w{1,20})/gim)].map((match) => match[1]!.toLowerCase());
+  const text = reportText(fields);
+  const ofRecipients = text.split(betweenBlocks).filter((block) => /^(?:final|original)-recipient:/im.test(block));
+  if (ofRecipients.some((block) => actionsIn(block).length > 0))
+    return ofRecipients.flatMap(actionsIn).some((action) => !harmless.includes(action));
+  const actions = actionsIn(text);
   return actions.length === 0 || actions.includes("failed");
 }
+
+const actionsIn = (text: string): string[] =>
+  [...text.matchAll(/^action:\s{0,20}(\w{1,20})/gim)].map((match) => match[1]!.toLowerCase());

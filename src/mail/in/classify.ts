@@ -33,9 +33,10 @@ const failureSubject =
  */
 export function classify(fields: HeaderFields, envelopeFrom?: string): Classification {
   const report = reportType(fields);
-  if (report === "delivery") return reportsFailure(fields) ? "bounce" : "auto_reply";
   if (report === "other") return "auto_reply";
-  if (fields.count("x-failed-recipients") > 0 || isDaemon(fields, envelopeFrom)) return "bounce";
+  // Daemons tell of a mere delay too, and not all of them in the form of a report.
+  if (report === "delivery" || fields.count("x-failed-recipients") > 0 || isDaemon(fields, envelopeFrom))
+    return reportsFailure(fields) ? "bounce" : "auto_reply";
   if (isAutomatic(fields)) return "auto_reply";
   if (envelopeFrom === "") return failureSubject.test(fields.first("subject")) ? "bounce" : "auto_reply";
   const precedence = fields.first("precedence").toLowerCase();
@@ -44,7 +45,7 @@ export function classify(fields: HeaderFields, envelopeFrom?: string): Classific
 
 function isDaemon(fields: HeaderFields, envelopeFrom?: string): boolean {
   const from = fields.first("from").toLowerCase();
-  if (/\bmailer-daemon\b/.test(from)) return true;
+  if (/\bmailer[- ]daemon\b/.test(from)) return true;
   const nobody = envelopeFrom === "" || /^<\s*>$/.test(fields.first("return-path"));
   return /\b(?:postmaster|mail delivery)/.test(from) && (nobody || failureSubject.test(fields.first("subject")));
 }

@@ -1,3 +1,4 @@
+import { MIMEType } from "node:util";
 import busboy from "busboy";
 
 /** The fields of a form by their names, each with its values in the order in which they came, byte for byte. */
@@ -22,7 +23,9 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
   return new Promise((resolve, reject) => {
     const refuse = (why: string) => () => reject(new UnreadableForm(why));
     const form = new Map<string, Buffer[]>();
+    let parts = 0;
     const add = (name: string | undefined, value: Buffer | undefined): void => {
+      parts++;
       if (name === undefined) return;
       if (!value) refuse("a part declares a character set and cannot be read byte for byte")();
       else form.set(name, [...(form.get(name) ?? []), value]);
@@ -41,12 +44,34 @@ export function readForm(post: Buffer, contentType: string | undefined): Promise
       parser.on("partsLimit", refuse(`it has more than ${maxParts} parts`));
       parser.on("fieldsLimit", refuse(`it has more than ${maxParts} parts`));
       parser.on("error", refuse("it is no whole form: it breaks off, or a part's header is malformed"));
-      parser.on("close", () => resolve(form));
+      parser.on("close", () => {
+        const fault = faultOfBoundary(post, { contentType: contentType as string, parts });
+        if (fault) refuse(fault)();
+        else resolve(form);
+      });
       parser.end(post);
     } catch {
       reject(new UnreadableForm("its Content-Type does not say what its parts are divided by"));
     }
   });
+}
+
+/**
+ * The provider's boundary may always be the same. So a sender can put it into a mail, followed by fields of his own, such as an envelope, and by
+ * the form's end: what the provider wrote after the mail would count for nothing. Each place where the boundary stands begins a part that was read, but for
+ * the last, which ends the form and has nothing behind it.
+ */
+function faultOfBoundary(
+  post: Buffer,
+  { contentType, parts }: { contentType: string; parts: number },
+): string | undefined {
+  const boundary = Buffer.from(`--${new MIMEType(contentType).params.get("boundary")}`, "latin1");
+  const places: number[] = [];
+  for (let at = post.indexOf(boundary); at >= 0; at = post.indexOf(boundary, at + 1))
+    if (at === 0 || (post[at - 1] === 0x0a && post[at - 2] === 0x0d)) places.push(at);
+  if (places.length !== parts + 1) return "its boundary stands inside a part";
+  const rest = post.subarray(places.at(-1)! + boundary.length).toString("latin1");
+  return /^--\s*$/.test(rest) ? undefined : "something follows its end";
 }
 
 const headEnd = Buffer.from("\r\n\r\n");

@@ -46,6 +46,7 @@ describe("the approval mail", () => {
       "Version 3, content 3fa9c1e07b2d",
       "23 Nov 2026, 09:00 UTC",
       "Forwarding it gives away the right to decide",
+      "A reply to this mail decides nothing",
       "Quay 4, Gothenburg",
     ];
     for (const sentence of said) for (const form of [text, html]) expect(read(form)).to.include(sentence);

@@ -164,6 +164,10 @@ const sharedHeaders: Record<string, Json> = {
       "The remaining requests of this class, and the seconds until the limit resets (RateLimit headers, draft 8).",
     schema: { type: "string" },
   },
+  PlanStatus: {
+    description: "The workspace's plan_status. past_due: a payment is due, see the portal.",
+    schema: { type: "string" },
+  },
   RateLimitPolicy: { description: "The limit itself.", schema: { type: "string" } },
 };
 const header = (name: keyof typeof sharedHeaders): Json => ({ $ref: `#/components/headers/${name}` });
@@ -173,6 +177,7 @@ function headersOfAnswer(status: number, limited: boolean): Json {
     "X-Request-Id": header("RequestId"),
     ...(limited && status !== 401 && { RateLimit: header("RateLimit"), "RateLimit-Policy": header("RateLimitPolicy") }),
     ...((status === 429 || status === 503) && { "Retry-After": header("RetryAfter") }),
+    ...(status === 402 && { "Plan-Status": header("PlanStatus") }),
     ...(status === 401 && { "WWW-Authenticate": header("Challenge") }),
   };
 }

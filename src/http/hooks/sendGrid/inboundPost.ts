@@ -1,13 +1,14 @@
 import { isIP } from "node:net";
 import type { Post } from "#src/commands/inbound/postedMail.ts";
 import { type PostedForm, readForm, UnreadableForm } from "#src/mail/in/postedForm.ts";
+import type { Remote } from "#src/mail/in/reception.ts";
 import { storableLine } from "#src/mail/in/storable.ts";
 
 /** As SMTP has it. */
 const maxAddressLength = 320;
 /** SendGrid posts once for each recipient; SMTP takes 100 together. */
 const maxRecipients = 1_000;
-/** What a recipient's own words may take in a reason. */
+/** Some of what it posts in place of the message where raw mode is off. */
 const parsedFields = ["text", "html", "headers"];
 
 type Envelope = { from: string; to: string[] };
@@ -23,7 +24,9 @@ export async function readPost(post: Pick<Post, "bytes" | "contentType" | "ip">)
     if ("unreadable" in envelope) return { ...envelope, envelope: null };
     const email = only(form, "email");
     if ("unreadable" in email) return { unreadable: inWords(form, email.unreadable), envelope };
-    return { raw: email.value, ...envelope, remote: remoteOf(form, post.ip) };
+    const remote = remoteOf(form, post.ip);
+    if ("unreadable" in remote) return { ...remote, envelope };
+    return { raw: email.value, ...envelope, remote };
   } catch (error) {
     if (!(error instanceof UnreadableForm)) throw error;
     return { unreadable: `the post cannot be read: ${error.message}`, envelope: null };
@@ -68,8 +71,9 @@ function asObject(value: Buffer): { from?: unknown; to?: unknown } {
 const addressIn = (text: string): string => storableLine(text.trim().replace(/^<(.*)>$/, "$1"), maxAddressLength);
 
 /** Without a sender's address nothing can be concluded about it: what SendGrid's own servers are allowed to says nothing. */
-function remoteOf(form: PostedForm, ip: string) {
-  const field = only(form, "sender_ip");
-  const sender = "unreadable" in field ? "" : field.value.toString("latin1").trim();
-  return isIP(sender) === 0 ? { ip, helo: "", relay: true as const } : { ip: sender, helo: "" };
+function remoteOf(form: PostedForm, ip: string): Remote | { unreadable: string } {
+  const field = form.has("sender_ip") ? only(form, "sender_ip") : { value: Buffer.alloc(0) };
+  if ("unreadable" in field) return field;
+  const sender = field.value.toString("latin1").trim();
+  return isIP(sender) === 0 ? { ip, helo: "", relay: true } : { ip: sender, helo: "" };
 }

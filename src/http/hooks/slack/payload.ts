@@ -65,13 +65,21 @@ function submissionOf(payload: Json, by: Presser): Interaction {
   if (view.callback_id !== reasonNames.form) return { kind: "none", token, by, responseUrl };
   const { field } = reasonNames;
   const typed = objectOf(objectOf(objectOf(objectOf(view.state).values)[field])[field]).value;
-  return { kind: "reject", token, by, responseUrl, reason: textOf(typed)?.trim() ?? "" };
+  return { kind: "reject", token, by, responseUrl, reason: soundText(textOf(typed) ?? "") };
 }
 
+/** As it was typed, without what can neither be seen nor stored. */
+const soundText = (text: string): string =>
+  text
+    .replace(/\r\n?/g, "\n")
+    .replace(/[^\P{Cc}\t\n]/gu, "")
+    .replace(/\p{Cs}/gu, "\ufffd")
+    .trim();
+
 function presserOf(user: Json, team: Json): Presser {
-  const id = textOf(user.id) ?? "unknown";
+  const id = shortLine(textOf(user.id) ?? "", 64) || "unknown";
   const name = textOf(user.name) ?? textOf(user.username) ?? id;
-  return { id: id.slice(0, 64), name: shortLine(name, 100) || id, team: textOf(user.team_id) ?? textOf(team.id) };
+  return { id, name: shortLine(name, 100) || id, team: textOf(user.team_id) ?? textOf(team.id) };
 }
 
 const objectOf = (value: unknown): Json =>

@@ -1,0 +1,100 @@
+import PostalMime from "postal-mime";
+import { readHeaders } from "#src/mail/in/headers.ts";
+import type { Classification } from "#streams/inbox/events.ts";
+import { type CorpusFile, corpus } from "#test/mail/in/mails.ts";
+
+/** How well mail is told apart, on mail that others have collected: what each is follows from the archive, not from our own reading. */
+
+export const classes = ["person", "list", "auto_reply", "bounce"] as const satisfies readonly Classification[];
+
+export type Classified = { name: string; is: Classification; taken: Classification };
+
+export type ClassificationFigures = {
+  mails: readonly Classified[];
+  /** How many bounces show the Message-ID of their mail to a parser of MIME, and of how many of those it is found. */
+  matching: { shown: number; found: number };
+};
+
+/** The archives that it is measured on. */
+export const archives = ["automatic", "replies", "list-mail"] as const;
+
+export async function classificationFigures(
+  of: readonly (typeof archives)[number][] = archives,
+): Promise<ClassificationFigures> {
+  const files = (name: (typeof archives)[number]): CorpusFile[] => (of.includes(name) ? corpus(name) : []);
+  // Mails of bare carriage returns are no mails of SMTP, nor are bodies alone: these get a plain header.
+  const automatic = files("automatic").filter(({ name }) => !name.includes("/cr-only/"));
+  const replies = files("replies").map(({ name, raw }) => ({ name, raw: Buffer.concat([plainHeader, raw]) }));
+  const lists = files("list-mail").filter(({ name }) => name.endsWith(".eml"));
+  const labelled = [
+    ...automatic.map((file) => ({ ...file, is: automaticKind(file) })),
+    ...replies.map((file) => ({ ...file, is: "person" as const })),
+    ...lists.map((file) => ({ ...file, is: listKind(file) })),
+  ];
+  const matching = { shown: 0, found: 0 };
+  const mails: Classified[] = [];
+  for (const { name, raw, is } of labelled) {
+    const { classification: taken, reportedMessageIds } = readHeaders(raw, returnPath(raw));
+    mails.push({ name, is, taken });
+    const shown = is === "bounce" ? await enclosedId(raw) : undefined;
+    if (shown === undefined) continue;
+    matching.shown += 1;
+    if (reportedMessageIds.includes(shown)) matching.found += 1;
+  }
+  return { mails, matching };
+}
+
+/** In percent, of so many: of those taken for it how many are it, and of those that are it how many are taken for it. */
+export function rates(mails: readonly Classified[], kind: Classification) {
+  const [is, taken] = [mails.filter((mail) => mail.is === kind), mails.filter((mail) => mail.taken === kind)];
+  const right = is.filter((mail) => mail.taken === kind).length;
+  return { precision: percent(right, taken.length), recall: percent(right, is.length), of: is.length };
+}
+
+export const isMachine = (kind: Classification): boolean => kind === "bounce" || kind === "auto_reply";
+
+export const percent = (part: number, of: number): number => Math.round((1000 * part) / of) / 10;
+
+const plainHeader = Buffer.from(
+  "From: Ann <ann@customer.example>\r\nTo: support@agents.example\r\nSubject: Re: it\r\n\r\n",
+);
+
+/** By the archive's names: complaints (arf), automatic replies (RFC 3834), what is no bounce; all else is one, but for reports of a mere delay or success. */
+function automaticKind({ name, raw }: CorpusFile): Classification {
+  if (name.includes("/not-bounce/")) return "person";
+  if (/\/(?:arf|rfc3834)-/.test(name)) return "auto_reply";
+  const actions = [...raw.toString("latin1").matchAll(/^Action:\s*(\w+)/gim)].map(([, word = ""]) =>
+    word.toLowerCase(),
+  );
+  const isGood = (word: string) => ["delayed", "delivered", "relayed", "expanded", "deliverable"].includes(word);
+  return actions.length > 0 && actions.every(isGood) ? "auto_reply" : "bounce";
+}
+
+/** Machines wrote to lists, too: these were looked at one by one. */
+const machines: Record<string, Classification> = { "01436": "auto_reply", "01507": "bounce", "01542": "bounce" };
+
+/** By what list servers add beside the fields that our own reading goes by. */
+function listKind({ name, raw }: CorpusFile): Classification {
+  const machine = machines[/(\d+)\.eml$/.exec(name)?.[1] ?? ""];
+  const header = raw.toString("latin1", 0, 32_768).split(/\r?\n\r?\n/)[0] ?? "";
+  const marks =
+    /^(?:X-BeenThere|X-Mailing-List|Mailing-List|X-Bulkmail|Errors-To|Delivered-To: mailing list|Sender:.*-admin@)/im;
+  return machine ?? (marks.test(header) ? "list" : "person");
+}
+
+/** The envelope's sender, as the server that took the mail wrote it down; undefined where it did not. */
+function returnPath(raw: Buffer): string | undefined {
+  const header = raw.toString("latin1", 0, 32_768).split(/\r?\n\r?\n/)[0] ?? "";
+  return /^Return-Path:\s*<?([^\s>]*)>?\s*$/im.exec(header)?.[1];
+}
+
+/** The Message-ID of the mail that a bounce encloses, as a parser of MIME shows it. */
+async function enclosedId(raw: Buffer): Promise<string | undefined> {
+  const { text = "", attachments } = await PostalMime.parse(raw, { forceRfc822Attachments: true });
+  const parts = attachments.map(({ content }) => Buffer.from(content as ArrayBuffer).toString("latin1"));
+  for (const part of [...parts, text]) {
+    const found = /^[> \t]*message-id:\s*(<[^<>\s]+>)/im.exec(part);
+    if (found) return found[1];
+  }
+  return undefined;
+}

@@ -1,0 +1,42 @@
+import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { openedChannel } from "./approvalChannels.ts";
+import { requiresHuman } from "./humanApproval.ts";
+import { voterOf } from "./voters.ts";
+
+type Approvers = Pick<
+  IdentitySettings,
+  "approvalChannel" | "secondaryApprovalChannel" | "approvalsRequired" | "requireHumanApproval"
+> & { workspaceId: string };
+
+/** Why the approvals that an identity requires cannot all be given, or not without an API key, in a sentence; null if its channels have enough approvers. */
+export async function unreachableQuorum(deps: Dependencies, identity: Approvers): Promise<string | null> {
+  const { approvalsRequired: required } = identity;
+  if (required === 1) return null;
+  const people = approversOf(deps, identity);
+  if (people >= required) return null;
+  const have = `approvals_required is ${required}, but its approval channels have ${people} approver${people === 1 ? "" : "s"}`;
+  const keysCount = !(await requiresHuman(deps, identity));
+  if (keysCount && people + 1 >= required)
+    return `${have}: an API key has to give the last approval (POST /v1/drafts/{id}/approve)`;
+  return `${have}, so drafts can never be approved: set another approval channel, or lower approvals_required`;
+}
+
+/** How many different approvers the channels have at most: a mailbox is one, a group may be any number. */
+function approversOf(deps: Dependencies, identity: Approvers): number {
+  const { workspaceId } = identity;
+  const voters = (["primary", "secondary"] as const).flatMap((slot) => {
+    const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
+    if (channel === null) return [];
+    return isOne(openedChannel(deps, { workspaceId, slot }, channel)) ?? ["many"];
+  });
+  return voters.includes("many") ? Number.POSITIVE_INFINITY : new Set(voters).size;
+}
+
+/** The only approver a channel has; undefined if there may be more. Users' chats with a bot have positive ids, groups negative ones. */
+function isOne({ type, config }: ApprovalChannel): string | undefined {
+  if (type === "email") return voterOf({ kind: "email_link", id: config.to as string }, null).voter;
+  if (type === "telegram") return /^\d+$/.test(config.chat_id ?? "") ? `telegram:${config.chat_id}` : undefined;
+  // Without the secret that proves a press, everybody decides by the same links.
+  return config.signing_secret ? undefined : `slack ${config.webhook_url}`;
+}

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type PaymentProcessor, ProcessorRefused, ProcessorUnavailable } from "#src/payments/paymentProcessor.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+
+/** How long a request waits for all that it asks of the payment processor. */
+const longestRequestMs = 14_000;
+
+/**
+ * What a request asks of the payment processor. Throws Rejected stripe_error where there is none, it cannot be asked now, or it says no; what
+ * was begun then ends by itself.
+ */
+export async function askProcessor<Answer>(
+  deps: Pick<Dependencies, "payments" | "log">,
+  work: (payments: PaymentProcessor) => Promise<Answer>,
+  { withinMs = longestRequestMs } = {},
+): Promise<Answer> {
+  const { payments } = deps;
+  if (payments === null) throw notConnected();
+  const settled = new AbortController();
+  try {
+    return await Promise.race([work(payments), late(withinMs, settled.signal)]);
+  } catch (error) {
+    if (!(error instanceof ProcessorUnavailable) && !(error instanceof ProcessorRefused)) throw error;
+    deps.log?.error({ why: error.message }, "the payment processor cannot be asked, and a request was told so");
+    throw error instanceof ProcessorUnavailable
+      ? new Rejected("stripe_error", "the payment processor does not answer as it should: retry in a minute")
+      : new Rejected(
+          "stripe_error",
+          "the payment processor refused: ask the operator of this service, whose log says why",
+        );
+  } finally {
+    settled.abort();
+  }
+}
+
+async function late(milliseconds: number, signal: AbortSignal): Promise<never> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
+  throw new ProcessorUnavailable("the payment processor did not answer in time");
+}
+
+const notConnected = (): Rejected =>
+  new Rejected(
+    "stripe_error",
+    "this service is not connected to a payment processor: ask its operator to change the plan",
+  );

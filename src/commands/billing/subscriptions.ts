@@ -1,0 +1,104 @@
+import type { PaymentProcessor, ProcessorSubscription } from "#src/payments/paymentProcessor.ts";
+import type { Billing } from "#streams/billing/decider.ts";
+import { billingStream, type Subscription } from "#streams/billing/events.ts";
+import { nextLook } from "#streams/billing/nextLook.ts";
+import { isAlive, type PlanFound, planFrom } from "#streams/billing/planFrom.ts";
+import type { Workspace } from "#streams/workspace/decider.ts";
+import type { Dependencies } from "../dependencies.ts";
+import type { Cause } from "../handle.ts";
+
+type Processor = Pick<PaymentProcessor, "subscriptionsOf" | "cancelAndRefund">;
+type Following = { workspaceId: string; payments: Processor };
+
+/**
+ * Reads a workspace's subscriptions anew and brings its plan to what they say. Answers when they have to be read again although nobody says
+ * anything; null: not at all. Safe to run twice, also side by side. Throws ProcessorUnavailable, ProcessorRefused.
+ */
+export async function followSubscriptions(
+  deps: Dependencies,
+  following: Following,
+  cause: Cause,
+): Promise<Date | null> {
+  for (;;) {
+    const { state: billing } = await deps.billings.load(following.workspaceId);
+    if (billing.customerId === null) return null;
+    const read = await readOnce(deps, { ...following, billing, customerId: billing.customerId }, cause);
+    if (read === "superseded") continue;
+    await endSeconds(deps, following, cause);
+    return nextLook({ subscriptions: read, checkout: billing.checkout }, deps.clock.now());
+  }
+}
+
+/** "superseded": somebody else read something newer meanwhile. */
+async function readOnce(
+  deps: Dependencies,
+  { workspaceId, payments, billing, customerId }: Following & { billing: Billing; customerId: string },
+  cause: Cause,
+): Promise<Subscription[] | "superseded"> {
+  const answer = await payments.subscriptionsOf(customerId);
+  const all = answer === "customer_deleted" ? [] : answer.filter((each) => each.customerId === customerId).map(asRead);
+  const now = deps.clock.now();
+  const { state: workspace } = await deps.workspaces.load(workspaceId);
+  const found = planFrom(all, { present: workspace, billing, now });
+  const { followed } = found;
+  const subscriptions = all.filter((each) => isAlive(each) || each.id === followed);
+  const trialUsed = all.some(({ trialEnd }) => trialEnd !== null);
+  const command = {
+    type: "RecordSubscriptions",
+    basedOn: billing.reads,
+    read: { customerId, followed, trialUsed, subscriptions },
+    seconds: found.seconds,
+  } as const;
+  const recorded = await deps.billings.handle(workspaceId, command, cause);
+  const { reads, customerId: customerNow } = recorded.state;
+  if (customerNow !== customerId || (!recorded.changed && reads !== billing.reads)) return "superseded";
+  if (recorded.changed) raiseAlarms(deps, { workspaceId, found, subscriptions });
+  const guard = { stream: billingStream(workspaceId), revision: recorded.revision };
+  await setPlan(deps, { workspaceId, all, billing, now }, { ...cause, unlessMoved: [guard] });
+  // The last of all, so that whoever was cut off before comes here again.
+  if (answer === "customer_deleted")
+    await deps.billings.handle(workspaceId, { type: "LoseCustomer", customerId }, cause);
+  return all;
+}
+
+/** Judged on the workspace as it is when that is recorded: the operator may have had a word meanwhile. */
+async function setPlan(
+  deps: Dependencies,
+  { workspaceId, all, billing, now }: { workspaceId: string; all: Subscription[]; billing: Billing; now: Date },
+  cause: Cause,
+): Promise<void> {
+  const command = (workspace: Workspace) => {
+    const { subscribed } = planFrom(all, { present: workspace, billing, now });
+    return subscribed === null ? ({ type: "SetPlan" } as const) : ({ type: "FollowSubscription", subscribed } as const);
+  };
+  await deps.workspaces.handle(workspaceId, command, cause);
+}
+
+/** They are known to be second ones before anything is done about them, and stay so until that is done. */
+async function endSeconds(deps: Dependencies, { workspaceId, payments }: Following, cause: Cause): Promise<void> {
+  const { seconds } = (await deps.billings.load(workspaceId)).state;
+  for (const [subscriptionId, standing] of Object.entries(seconds)) {
+    if (standing === "ended") continue;
+    await payments.cancelAndRefund(subscriptionId);
+    await deps.billings.handle(workspaceId, { type: "EndSecondSubscription", subscriptionId }, cause);
+  }
+}
+
+/** What the operator has to know of. Said when something new was read, and not with every look. */
+function raiseAlarms(
+  deps: Dependencies,
+  { workspaceId, found, subscriptions }: { workspaceId: string; found: PlanFound; subscriptions: Subscription[] },
+): void {
+  const { followed, seconds, puzzle } = found;
+  for (const subscriptionId of seconds) {
+    const about = { workspaceId, subscriptionId, kept: followed };
+    deps.log?.error(about, "a workspace has a second subscription, which is ended and refunded");
+  }
+  if (puzzle === null) return;
+  const { status, priceId } = subscriptions.find(({ id }) => id === followed) ?? {};
+  const about = { workspaceId, subscriptionId: followed, status, priceId };
+  if (puzzle === "price") deps.log?.error(about, "a subscription has a price that no setting names: its plan stays");
+  else deps.log?.error(about, "a subscription has a status that is not known: its plan stays");
+}
+
+const asRead = ({ customerId: _, ...subscription }: ProcessorSubscription): Subscription => subscription;

@@ -1,0 +1,186 @@
+import express, { type NextFunction, type Request, type Response, type Router } from "express";
+import type { ApprovalDecisions, LinkedApproval } from "#src/channels/approvalView.ts";
+import { reasonNames } from "#src/channels/slack/reasonForm.ts";
+import { signingSecretOf } from "#src/channels/slack/slackChannel.ts";
+import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
+import type { Clock } from "#src/clock.ts";
+import type { ChatQuestion } from "#src/commands/approvals/chatQuestions.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { isToken } from "../../approvalPages/form.ts";
+import { errorHandler } from "../../framework/errorHandler.ts";
+import { errorReply } from "../../framework/errors.ts";
+import { callerOf } from "../../framework/linkPages.ts";
+import { send } from "../../framework/send.ts";
+import { rawBody } from "../rawBody.ts";
+import { type Interaction, readInteraction } from "./payload.ts";
+import { endOf, notRecorded, otherPlace, sentenceOf, unknownButton } from "./sentences.ts";
+import { isFromSlack } from "./signature.ts";
+
+export type SlackHookOptions = Pick<ApprovalDecisions, "find" | "decide"> & {
+  /** What a button's token belongs to. Throws Unavailable. */
+  question(token: string): Promise<ChatQuestion | undefined>;
+  replies: SlackReplies;
+  /** Of the service's own Slack app. */
+  signingSecret: string | undefined;
+  /** The base of links, without a slash at its end. */
+  publicUrl: string;
+  clock: Pick<Clock, "now">;
+  /** Counts a call that is not Slack's; throws Rejected rate_limited when its sender has tried too often. */
+  countUnknown(request: Request): Promise<void>;
+  /** Called with errors that are our own fault. */
+  onError(error: unknown): void;
+  /** Slack shows a warning to whoever pressed if nobody answers within 3 s. */
+  acknowledgeWithinMs?: number;
+};
+
+/** A press comes with the message that the button is under, which is bounded (slackCard.ts). */
+const maxBody = 1024 * 1024;
+const maxReasonBytes = 2048;
+
+/**
+ * What people do with the buttons in Slack: `POST /hooks/slack/interactions`. A call names a token; the secret of that token's identity, else the
+ * service's, has to have signed it. Only then anything is done, and with that token alone.
+ */
+export function slackInteractions(options: SlackHookOptions): Router {
+  const router = express.Router();
+  const path = "/hooks/slack/interactions";
+  router.post(path, rawBody(maxBody), (request, response, next) => receive(options, { request, response, next }));
+  router.use(
+    path,
+    errorHandler(async ({ error, request, response }) => {
+      if (response.headersSent) return void response.destroy();
+      const { status } = error as { status?: unknown };
+      if (typeof status === "number" && status >= 400 && status < 500) return void response.status(status).end();
+      if (!(error instanceof Rejected) && !(error instanceof Unavailable)) options.onError(error);
+      await send(response, errorReply(error, { requestId: callerOf(request).requestId ?? "" }));
+    }),
+  );
+  return router;
+}
+
+type Call = { request: Request; response: Response; next: NextFunction };
+
+async function receive(options: SlackHookOptions, { request, response, next }: Call): Promise<void> {
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const interaction = readInteraction(body);
+  const question = await questionOf(options, interaction);
+  const secret = question?.channel
+    ? signingSecretOf(question.channel.config, options.signingSecret)
+    : options.signingSecret;
+  const signature = request.get("x-slack-signature");
+  const timestamp = request.get("x-slack-request-timestamp");
+  if (!secret || !isFromSlack({ signature, timestamp, body }, secret, options.clock.now().getTime())) {
+    await options.countUnknown(request);
+    if (!secret) return next();
+    throw new Rejected("unauthorized", "the call is not signed by the Slack app that this service knows");
+  }
+  if (!interaction) return void response.status(200).end();
+  await acknowledge(options, response, act(options, { interaction, question, requestId: callerOf(request).requestId }));
+}
+
+/** Only what was asked in Slack: the token of a mail's link is no button. */
+async function questionOf(
+  { question }: SlackHookOptions,
+  interaction: Interaction | undefined,
+): Promise<ChatQuestion | undefined> {
+  const token = interaction?.token;
+  const found = token && isToken(token) ? await question(token) : undefined;
+  return found?.asked.channel.type === "slack" ? found : undefined;
+}
+
+/** `shown`: what Slack does with a form. `after`: what is said in Slack once it is acknowledged. */
+type Acted = { shown?: object; after?: () => Promise<void> };
+
+/**
+ * A press is decided first and then acknowledged, so that nothing that was said to be done can be lost. Where that takes longer than Slack waits,
+ * it is acknowledged as received and goes on: the card keeps its buttons until the decision is recorded, so that a press lost in a crash
+ * looks undecided, which it is.
+ */
+async function acknowledge(options: SlackHookOptions, response: Response, acting: Promise<Acted>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), options.acknowledgeWithinMs ?? 2_000);
+  });
+  const acted = await Promise.race([acting, late]).finally(() => clearTimeout(timer));
+  const shown = acted === "late" ? undefined : acted.shown;
+  if (shown) response.status(200).json(shown);
+  else response.status(200).end();
+  void acting.then(({ after }) => after?.()).catch(options.onError);
+}
+
+type Asked = { interaction: Interaction; question: ChatQuestion | undefined; requestId: string | undefined };
+
+async function act(options: SlackHookOptions, asked: Asked): Promise<Acted> {
+  const { interaction, question } = asked;
+  const { kind, responseUrl } = interaction;
+  if (kind === "none") return {};
+  const tell = (sentence: string): Acted => ({ after: () => options.replies.tell(responseUrl, { sentence }) });
+  const token = interaction.token as string;
+  if (!question || question.asked.decision !== (kind === "approve" ? "approve" : "reject")) return tell(unknownButton);
+  if (kind !== "reject" && !isThere(interaction, question)) return tell(otherPlace);
+  try {
+    if (kind === "ask_reason") return { after: () => askReason(options, { interaction, question, token }) };
+    return await decide(options, { ...asked, token });
+  } catch (error) {
+    void options.replies.tell(responseUrl, { sentence: notRecorded });
+    throw error;
+  }
+}
+
+/** The press came from the very message that asked, as far as Slack has said where that is. */
+function isThere({ chat, messageId }: { chat: string | null; messageId: string | null }, { message }: ChatQuestion) {
+  return message === null || (chat === message.chat && messageId !== null && message.ids.includes(messageId));
+}
+
+async function decide(
+  options: SlackHookOptions,
+  { interaction, requestId, token }: Asked & { token: string },
+): Promise<Acted> {
+  const { by, responseUrl } = interaction;
+  const reason = interaction.kind === "reject" ? interaction.reason : "";
+  if (Buffer.byteLength(reason) > maxReasonBytes) return { shown: tooLong };
+  const result = await options.decide({
+    token,
+    decision: interaction.kind === "reject" ? "reject" : "approve",
+    reason: reason || undefined,
+    by: { kind: "slack", id: by.id, name: by.name },
+    // The address that calls is Slack's and not the person's.
+    ip: undefined,
+    userAgent: undefined,
+    requestId,
+  });
+  const press = { by: by.name, at: options.clock.now().toISOString(), reason };
+  return {
+    async after() {
+      const view = await options.find(token).catch(() => undefined);
+      const sentence = sentenceOf(result, press, view);
+      // Others have yet to approve by the same buttons.
+      if (result.kind === "vote_counted") return options.replies.tell(responseUrl, { sentence });
+      await options.replies.conclude(responseUrl, { sentence, threadSubject: view?.threadSubject ?? "" });
+    },
+  };
+}
+
+const tooLong = {
+  response_action: "errors",
+  errors: { [reasonNames.field]: `Please shorten the reason to ${maxReasonBytes.toLocaleString("en")} bytes.` },
+};
+
+/** The form, or the truth where there is nothing left to reject, or the page where no form can be opened. */
+async function askReason(
+  options: SlackHookOptions,
+  { interaction, question, token }: { interaction: Interaction; question: ChatQuestion; token: string },
+): Promise<void> {
+  const { replies, publicUrl, clock } = options;
+  const { responseUrl } = interaction;
+  const link: LinkedApproval | undefined = await options.find(token);
+  const ended = link && endOf(link, clock.now().getTime());
+  const threadSubject = link?.threadSubject ?? "";
+  if (ended) return replies.conclude(responseUrl, { sentence: ended, threadSubject });
+  const triggerId = interaction.kind === "ask_reason" ? interaction.triggerId : "";
+  const config = question.channel?.config ?? {};
+  if (await replies.openReasonForm({ config, triggerId, token, responseUrl, threadSubject })) return;
+  const page = { url: `${publicUrl}/a/${token}?d=reject`, name: "Reject on the page" };
+  await replies.tell(responseUrl, { sentence: "The form for the reason cannot be opened here.", page });
+}

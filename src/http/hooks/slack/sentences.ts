@@ -1,0 +1,92 @@
+import type {
+  ApprovalView,
+  DecisionResult,
+  HeldBy,
+  LinkedApproval,
+  RecordedOutcome,
+} from "#src/channels/approvalView.ts";
+import { approvalsInWords } from "#src/channels/card/approvalsSoFar.ts";
+import { named } from "#src/channels/card/names.ts";
+import { readableTime } from "#src/html/times.ts";
+import { shortLine, visibleLine } from "#src/html/visible.ts";
+import type { LinkClosure } from "#streams/draft/events.ts";
+
+/** What a card says once nothing can be decided with it any more. Names by others stand in quotes; nothing is escaped for any markup. */
+
+type Press = { by: string; at: string; reason?: string };
+
+/** What became of a press. `view`: of the draft, as far as it could be looked up. */
+export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalView | undefined): string {
+  const who = `by ${named(press.by)}, ${readableTime(press.at)}.`;
+  switch (result.kind) {
+    case "approved":
+      return `Approved ${who} ${result.note ? held[result.note] : result.sending ? onItsWay(view) : "It has not been sent yet: the agent can send it now."}`;
+    case "vote_counted":
+      return `${result.again ? "You have already approved this version." : "Your approval counts."} ${approvalsInWords(result.approvals)} Nothing is sent before the others have approved it.`;
+    case "rejected":
+      return `Rejected ${who} ${press.reason ? `Reason: ${shortLine(press.reason, 500)} ` : ""}It will not be sent, and the agent is informed.`;
+    case "already_decided":
+      return result.view.decided ? recorded(result.view.decided) : changed;
+    case "changed":
+      return changed;
+    case "stale":
+      return stale;
+    case "expired":
+      return expired;
+    case "closed":
+      return closed[result.because];
+    case "code_missing":
+    case "code_wrong":
+    case "in_chat_only":
+      return "Nothing was decided: this draft is decided on its page alone.";
+    case "unknown":
+      return unknownButton;
+  }
+}
+
+/** Why nothing can be decided with a button any more; undefined while something can. */
+export function endOf(link: LinkedApproval, nowMs: number): string | undefined {
+  if (link.closed) return closed[link.closed];
+  if (link.superseded) return changed;
+  if (link.decided) return recorded(link.decided);
+  return nowMs >= Date.parse(link.expiresAt) ? expired : undefined;
+}
+
+export const unknownButton = "This button is not known here. Nothing was decided.";
+export const otherPlace = "This button belongs to another message. Nothing was decided.";
+export const notRecorded = "Nothing could be recorded just now. Please press again in a moment.";
+
+const changed = "This draft changed. Nothing was decided by this press: a newer message asks about the new version.";
+const stale =
+  "Not sent: a newer message from the customer arrived. The agent is informed and can write a new draft. You will then be asked again.";
+const expired = "The time to decide here is over, or other approvers are asked now. Nothing was decided by this press.";
+
+const closed: Record<LinkClosure, string> = {
+  link_leaked: "These buttons were closed: their link was found in other mail. Nothing was decided by this press.",
+  wrong_codes: "These buttons were closed: wrong codes were typed on the page. Nothing was decided by this press.",
+};
+
+const held: Record<HeldBy, string> = {
+  sending_paused:
+    "Sending is paused at the moment. It is sent when the pause ends, unless a newer message arrives first.",
+  plan_limit_reached: "It was not sent: the workspace has reached its plan's limit for outgoing mail.",
+  identity_disabled: "It was not sent: the sending address is disabled.",
+};
+
+const onItsWay = (view: ApprovalView | undefined): string =>
+  view ? `It goes to ${view.content.to.map(visibleLine).join(", ")}.` : "It is on its way.";
+
+const words: Record<Exclude<RecordedOutcome["decision"], "stale">, string> = {
+  approved: "Already approved",
+  sending: "Already approved and on its way",
+  sent: "Already approved and sent",
+  rejected: "Already rejected",
+  failed: "Approved, but it could not be delivered",
+};
+
+function recorded({ decision, by, at, reason }: RecordedOutcome): string {
+  if (decision === "stale") return stale;
+  const who = by === null ? "" : ` by ${named(by)}`;
+  const why = reason ? ` ${decision === "failed" ? "What happened" : "Reason"}: ${shortLine(reason, 500)}` : "";
+  return `${words[decision]}${who}, ${readableTime(at)}.${why}`;
+}

@@ -1,0 +1,40 @@
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { ProcessorRefused, ProcessorUnavailable } from "#src/payments/paymentProcessor.ts";
+import type { Again, ProcessContext } from "./process.ts";
+
+/** Seconds before each further try; the last one for ever. */
+const untilAvailable = [2, 5, 10, 20, 40, 60];
+/** What was refused is refused again until somebody does something about it. */
+const untilMended = [10, 60, 300, 600];
+
+/**
+ * Does what needs the payment processor, as often as it takes. What it does not answer is no failure of ours and never parks: it is said, and
+ * tried again after a growing pause.
+ */
+export async function askProcessor(
+  deps: Pick<Dependencies, "log">,
+  { cause, attempt }: Pick<ProcessContext, "cause" | "attempt">,
+  work: () => Promise<void>,
+): Promise<Again | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    const { workspaceId, actor } = cause;
+    if (error instanceof ProcessorUnavailable) {
+      const again = pauseOf(untilAvailable, attempt);
+      const about = { workspaceId, process: actor.id, because: error.message, tries: attempt, ...again };
+      deps.log?.warn?.(about, "the payment processor cannot be asked, trying again");
+      return again;
+    }
+    if (!(error instanceof ProcessorRefused)) throw error;
+    const again = pauseOf(untilMended, attempt);
+    const about = { workspaceId, process: actor.id, because: error.message, tries: attempt, ...again };
+    deps.log?.error(about, "the payment processor refused, trying again");
+    return again;
+  }
+}
+
+const pauseOf = (seconds: readonly number[], attempt: number): Again => ({
+  againInMs: 1_000 * (seconds[Math.min(attempt, seconds.length) - 1] as number),
+});

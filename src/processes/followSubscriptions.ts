@@ -1,0 +1,39 @@
+import { followSubscriptions as follow } from "#src/commands/billing/subscriptions.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import type { PaymentProcessor } from "#src/payments/paymentProcessor.ts";
+import { categoryOf, idOf, type Recorded } from "#streams/event.ts";
+import { askProcessor } from "./askProcessor.ts";
+import type { Again, Process, ProcessContext } from "./process.ts";
+
+const timer = "read again";
+
+/**
+ * Whatever the payment processor says of a workspace's customer, its subscriptions are read anew, and the plan follows what they are now. So it
+ * does not matter which news came, in which order, or twice. What nobody heard of is found out when a period should have ended, and once a day.
+ */
+export function followSubscriptions(deps: Dependencies, payments: PaymentProcessor): Process {
+  const look = (workspaceId: string, context: ProcessContext): Promise<Again | undefined> =>
+    askProcessor(deps, context, async () => {
+      const next = await follow(deps, { workspaceId, payments }, { ...context.cause, workspaceId });
+      if (next === null) await context.timers.cancel(workspaceId, timer);
+      else await context.timers.set({ key: workspaceId, name: timer, dueAt: next });
+    });
+
+  const onNews = (event: Recorded, context: ProcessContext) => look(workspaceOf(event), context);
+
+  return {
+    name: "followSubscriptions",
+    categories: ["processorCustomer", "billing"],
+    keyOf: workspaceOf,
+    concerns: ({ type, data }) => type !== "ProcessorEventNoticed" || data.workspaceId !== null,
+    // A checkout is looked after as soon as it is open: once it has expired, what it brought is known in any case.
+    on: { ProcessorEventNoticed: onNews, CustomerCreated: onNews, SubscriptionsAsked: onNews, CheckoutOpened: onNews },
+    looksAt: "key",
+    onTimer: ({ key: workspaceId }, context) => look(workspaceId, context),
+    concurrency: 8,
+    givingUp: "never",
+  };
+}
+
+const workspaceOf = (event: Recorded): string =>
+  categoryOf(event.stream) === "billing" ? idOf(event.stream) : (event.data.workspaceId as string);

@@ -1,0 +1,134 @@
+import { planNow } from "../quota/rollOver.ts";
+import type { SubscribedPlan, Workspace } from "../workspace/decider.ts";
+import type { PlanStatus } from "../workspace/events.ts";
+import type { Billing } from "./decider.ts";
+import type { Subscription } from "./events.ts";
+
+/**
+ * What a customer's subscriptions make of the workspace's plan. It looks at all of them as they are now and at next to nothing of what was
+ * before, so it comes to the same end whichever news arrived, in whatever order.
+ */
+
+type Present = Pick<Workspace, "plan" | "planStatus" | "trialEndsAt" | "interval" | "periodsFrom"> &
+  Pick<Workspace, "currentPeriodStart" | "currentPeriodEnd">;
+
+export type PlanFound = {
+  /** The subscription that the plan follows; null: none there is. */
+  followed: string | null;
+  /** null: the plan stays as it is. */
+  subscribed: SubscribedPlan | null;
+  /** Those that go on beside the one that is followed. */
+  seconds: readonly string[];
+  /** What nobody foresaw about the one that is followed: the plan stays. */
+  puzzle: "price" | "status" | null;
+};
+
+/** Those that go on. What is not paid for, or paused, is past due: the limits stay. */
+const goingOn: Record<string, PlanStatus> = {
+  trialing: "trialing",
+  active: "active",
+  past_due: "past_due",
+  unpaid: "past_due",
+  paused: "past_due",
+};
+
+const ended = ["canceled", "incomplete_expired"];
+
+/** One that waits for its first payment is none yet. */
+const unborn = "incomplete";
+
+const isKnownStatus = (status: string): boolean =>
+  Object.hasOwn(goingOn, status) || ended.includes(status) || status === unborn;
+
+/** True of one that its customer still has, or is about to have. */
+export const isAlive = ({ status }: Pick<Subscription, "status">): boolean => !ended.includes(status);
+
+/** True of one that works: beside it no other is started. */
+export const works = ({ status }: Pick<Subscription, "status">): boolean => Object.hasOwn(goingOn, status);
+
+export function planFrom(
+  subscriptions: readonly Subscription[],
+  { present, billing, now }: { present: Present; billing: Pick<Billing, "followed" | "seconds">; now: Date },
+): PlanFound {
+  const own = subscriptions.filter(({ id }) => !Object.hasOwn(billing.seconds, id));
+  const before = own.find(({ id }) => id === billing.followed);
+  if (before && !isKnownStatus(before.status))
+    return { followed: before.id, subscribed: null, seconds: [], puzzle: "status" };
+  const working = own.filter(works).sort(firstMade);
+  const kept = before && works(before) ? before : working[0];
+  if (kept) {
+    const seconds = working.filter((each) => each !== kept).map(({ id }) => id);
+    const subscribed = planOf(kept, present, now);
+    return { followed: kept.id, subscribed, seconds, puzzle: kept.plan === null ? "price" : null };
+  }
+  const last = lastPaidFor(own, present);
+  if (last) return { followed: last.id, subscribed: endedPlan(last, present, now), seconds: [], puzzle: null };
+  const { followed } = billing;
+  const isGone = followed !== null && before === undefined && present.periodsFrom === null;
+  return { followed, subscribed: isGone ? gonePlan(present, now) : null, seconds: [], puzzle: null };
+}
+
+const firstMade = (one: Subscription, other: Subscription): number =>
+  one.createdAt === other.createdAt ? (one.id < other.id ? -1 : 1) : one.createdAt < other.createdAt ? -1 : 1;
+
+/** The plan follows the price alone. With a price that is not known it stays, and only its time is the subscription's. */
+function planOf(kept: Subscription, present: Present, now: Date): SubscribedPlan | null {
+  const plan = kept.plan ?? planNow(present, now);
+  if (plan === "builder_pack") return null;
+  const { periodStart, periodEnd, trialEnd, cancelAt, interval } = kept;
+  const planStatus = goingOn[kept.status] as PlanStatus;
+  return {
+    plan,
+    planStatus,
+    trialEndsAt: planStatus === "trialing" ? trialEnd : null,
+    currentPeriodStart: periodStart,
+    currentPeriodEnd: periodEnd,
+    interval,
+    renewsAt: cancelAt === null || cancelAt > periodEnd ? periodEnd : null,
+  };
+}
+
+/** Nothing was ever paid for one that expired before its first payment. */
+const paidUntil = ({ status, periodEnd, createdAt }: Subscription): string =>
+  status === "canceled" ? periodEnd : createdAt;
+
+/** Of those that have ended the one that was paid for longest. What the operator set after one was made is not taken back by its end. */
+function lastPaidFor(own: readonly Subscription[], { periodsFrom }: Present): Subscription | undefined {
+  return own
+    .filter((each) => !isAlive(each) && (periodsFrom === null || each.createdAt > periodsFrom))
+    .sort((one, other) =>
+      paidUntil(one) === paidUntil(other) ? firstMade(other, one) : paidUntil(one) > paidUntil(other) ? -1 : 1,
+    )[0];
+}
+
+/** The free plan, after one that was canceled. */
+const fallenBack: SubscribedPlan = {
+  plan: "builder_pack",
+  planStatus: "canceled",
+  trialEndsAt: null,
+  currentPeriodStart: null,
+  currentPeriodEnd: null,
+  interval: null,
+  renewsAt: null,
+};
+
+function endedPlan(last: Subscription, present: Present, now: Date): SubscribedPlan | null {
+  const planBefore = planNow(present, now);
+  if (last.status !== "canceled") return planBefore === "builder_pack" ? fallenBack : null;
+  const plan = last.plan ?? planBefore;
+  if (plan === "builder_pack" || now >= new Date(last.periodEnd)) return fallenBack;
+  const { periodStart, periodEnd, interval } = last;
+  return {
+    ...fallenBack,
+    plan,
+    currentPeriodStart: periodStart,
+    currentPeriodEnd: periodEnd,
+    interval,
+  };
+}
+
+/** The one that was followed is nowhere any more: its customer was deleted. What was paid for is kept. */
+function gonePlan({ plan, currentPeriodStart, currentPeriodEnd, interval }: Present, now: Date): SubscribedPlan {
+  if (currentPeriodEnd === null || now >= new Date(currentPeriodEnd)) return fallenBack;
+  return { ...fallenBack, plan, currentPeriodStart, currentPeriodEnd, interval };
+}

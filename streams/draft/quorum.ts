@@ -1,0 +1,87 @@
+import { Rejected } from "../decider.ts";
+import { type Draft, isByPersonOrKey } from "./draft.ts";
+import type { Authorisation, DraftEvent, Quorum } from "./events.ts";
+
+/**
+ * One approver's approval of the draft's newest version. `voter`: who counts once, whichever way they came; `place`: the chat it was given in, which
+ * tells nobody apart by itself. `sendRequested`: it means to send.
+ */
+export type Vote = { voter: string; place: string | null; sendRequested: boolean };
+
+/** All keys of a workspace together are one voter: an agent that holds several is one agent. */
+export const keysVoter = "keys";
+
+/** Who holds a link into a chat may be anybody in it. */
+export const linkVoter = (place: string): string => `link:${place}`;
+
+/** An approval as it counts towards a quorum. */
+export type Voting = {
+  voter: string;
+  place: string | null;
+  /** As many as the identity asks for now. */
+  required: number;
+  /** Keys may decide; not while human approval is required, whatever they said before. */
+  keysCount: boolean;
+};
+
+type Shown = Pick<Draft, "version" | "contentSha256">;
+type Approving = { voting: Voting; sendRequested: boolean; tokenSha256: string | null };
+
+/**
+ * What an approval comes to where more than one is required: it is on record, and the one that completes the quorum approves the draft in the same
+ * append. An approver's second one changes nothing, unless by now their first one is enough.
+ */
+export function vote(draft: Shown & { votes: readonly Vote[] }, { voting, ...press }: Approving): DraftEvent[] {
+  const { voter, place, required, keysCount } = voting;
+  const { version, contentSha256 } = draft;
+  const { sendRequested, tokenSha256 } = press;
+  const shown = { version, contentSha256, tokenSha256, sendRequested };
+  const isNew = !hasVoted(draft.votes, voting);
+  const votes = isNew ? withVote(draft.votes, { voter, place, sendRequested }) : draft.votes;
+  const given: DraftEvent[] = isNew
+    ? [{ type: "ApprovalGiven", data: { ...shown, voter, ...(place !== null && { place }), required } }]
+    : [];
+  const counted = votes.filter((each) => keysCount || each.voter !== keysVoter);
+  if (counted.length < required) return given;
+  const quorum: Quorum = { required, voters: counted.map((each) => each.voter) };
+  const means = counted.some((each) => each.sendRequested);
+  return [...given, { type: "DraftApproved", data: { ...shown, sendRequested: means, quorum } }];
+}
+
+/** The holder of a link into a chat may be any of those who voted there by name. */
+const hasVoted = (votes: readonly Vote[], { voter, place }: Pick<Vote, "voter" | "place">): boolean =>
+  votes.some((each) => each.voter === voter || (isLinkOf(voter, place) && each.place === place));
+
+/** Somebody who votes by name takes the place of the vote by a link into the same chat: it may have been theirs. */
+export const withVote = (votes: readonly Vote[], vote: Vote): Vote[] => [
+  ...votes.filter(({ voter, place }) => !(isLinkOf(voter, place) && place === vote.place)),
+  vote,
+];
+
+const isLinkOf = (voter: string, place: string | null): boolean => place !== null && voter === linkVoter(place);
+
+/** Whose approval a full quorum is: people's only if they are enough without the keys. */
+export const quorumBy = ({ required, voters }: Quorum): "person" | "key" =>
+  voters.filter((voter) => voter !== keysVoter).length >= required ? "person" : "key";
+
+/** Rejected approvals_missing, with how many are required and how many there are. */
+export function approvalsMissing(required: number, given: number, already = false): Rejected {
+  const missing = required - given;
+  const said = already ? "API keys have approved this version already" : "this draft is not approved by enough people";
+  const sentence = `${said}: ${given} of ${required} approvals ${given === 1 ? "is" : "are"} given, so ${missing} more ${missing === 1 ? "approver has" : "approvers have"} to approve it; keys count once together`;
+  return new Rejected("approvals_missing", sentence, { required, given });
+}
+
+/**
+ * Refuses to queue what a full quorum has not approved, as the draft's own stream tells. How many are required is judged at the decision: what
+ * was approved when fewer were required stays approved. `required`: as many as now. Throws Rejected approvals_missing.
+ */
+export function requireQuorum(draft: Draft, required: number, { quorum }: Authorisation): void {
+  const { approval } = draft;
+  if (required > 1 && !isByPersonOrKey(approval)) throw approvalsMissing(required, draft.votes.length);
+  const full = approval?.by === "person" || approval?.by === "key" ? approval.quorum : undefined;
+  if (full === undefined) return;
+  const named = quorum?.voters ?? [];
+  const distinct = new Set(named.filter((voter) => full.voters.includes(voter)));
+  if (distinct.size < full.required) throw approvalsMissing(full.required, distinct.size);
+}

@@ -1,0 +1,348 @@
+import { expect } from "chai";
+import type { NewIdentity } from "#src/commands/identities/identities.ts";
+import type { ApprovalChannel } from "#streams/identity/events.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import {
+  botToken,
+  buttonsOf,
+  pressOf,
+  signedCall,
+  startSlack,
+  submissionOf,
+  type TestSlack,
+  user,
+} from "#test/support/slack/slack.ts";
+
+const serviceSecret = "8f742231b10e8888abcd99yyyzzz85a5";
+const ownSecret = "an-identity-of-its-own";
+
+describe("an approver in Slack", function () {
+  this.timeout(60_000);
+  let slack: TestSlack;
+  let service: InProcess;
+  let workspace: Workspace;
+  const log: string[] = [];
+  /** Each has an address for what is said to its presses: those of one before may still be on their way. */
+  let cases = 0;
+  before(async () => {
+    slack = await startSlack();
+    service = await startInProcess(
+      {
+        SLACK_ALLOWED_HOSTS: `hooks.slack.com,${slack.host}`,
+        WEBHOOK_ALLOWED_HOSTS: slack.host,
+        SLACK_SIGNING_SECRET: serviceSecret,
+        LOG_LEVEL: "debug",
+      },
+      { log: (line) => log.push(line) },
+    );
+    workspace = await service.workspace();
+  });
+  after(async () => {
+    await service.stop();
+    await slack.stop();
+  });
+  beforeEach(() => {
+    cases += 1;
+    slack.requests.length = 0;
+    slack.answersWith(undefined);
+  });
+
+  const byWebhook = () => ({ type: "slack" as const, config: { webhook_url: slack.webhookUrl } });
+  const byBot = (more: Record<string, string> = {}) => ({
+    type: "slack" as const,
+    config: { webhook_url: slack.webhookUrl, bot_token: botToken, channel: slack.channel.approvals, ...more },
+  });
+
+  /** A customer's mail and an agent's draft of an answer, whose approvers are asked in Slack. */
+  async function asked(channel: ApprovalChannel, more: Partial<NewIdentity> = {}, text = "Tomorrow.") {
+    const identity = await service.identity(workspace.id, { approvalChannel: channel, ...more });
+    await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
+    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+    const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+    const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+    const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: text } });
+    const draftId = json.id as string;
+    await until(async () => (await draftOf(draftId)).notification_status.state !== "none");
+    return {
+      draftId,
+      identity,
+      message: await newest(channel.config.bot_token ? slack.channel.approvals : slack.channel.general),
+    };
+  }
+
+  const newest = async (channel: string) => (await slack.history(channel)).at(-1);
+  const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
+  const typesOf = async (draftId: string): Promise<string[]> =>
+    (await workspace.ask(`GET /v1/drafts/${draftId}/history?limit=100`)).json.data.map(({ type }: any) => type);
+  const responses = () => slack.requests.filter(({ path }) => path === `/response/${cases}`);
+  const responseUrl = () => `${slack.url}/response/${cases}`;
+
+  const send = (call: ReturnType<typeof signedCall>) =>
+    fetch(`${service.url}/hooks/slack/interactions`, { method: "POST", body: call.body, headers: call.headers });
+  const sendSigned = (payload: object, secret = serviceSecret) =>
+    send(signedCall(payload, secret, service.clock.now()));
+  const press = (message: any, actionId: string, more: Record<string, unknown> = {}) =>
+    pressOf(message, actionId, { response_url: responseUrl(), ...more });
+
+  it("presses Approve under a card from a webhook: the reply leaves, the record names them, and the card says so", async () => {
+    const { draftId, message } = await asked(byWebhook());
+    expect(buttonsOf(message).map(({ action_id }) => action_id)).to.deep.equal([
+      "approve",
+      "reject_page",
+      "review_page",
+    ]);
+    expect(message.unfurl_links).to.equal(false);
+    const answer = await sendSigned(press(message, "approve"));
+    expect([answer.status, await answer.text()]).to.deep.equal([200, ""]);
+    await until(async () => (await draftOf(draftId)).status === "sent");
+    const { decided_by: by } = await draftOf(draftId);
+    expect(by).to.include({ decision: "approve", kind: "slack", id: "U0ADA", name: "ada", channel: "slack" });
+    expect(by).not.to.have.any.keys("ip", "user_agent");
+    await until(async () => responses().length > 0);
+    const [{ body } = { body: undefined }] = responses();
+    expect(body).to.include({ replace_original: true });
+    expect(body.text).to.match(/^Approved by “ada”/);
+    expect(buttonsOf(body)).to.deep.equal([]);
+  });
+
+  it("rejects in a form, by a bot's card, and the agent is told the reason", async () => {
+    const { draftId, message } = await asked(byBot());
+    const place = { channel: { id: slack.channel.approvals } };
+    expect(
+      (await sendSigned(press(message, "reject", { ...place, trigger_id: await slack.trigger() }))).status,
+    ).to.equal(200);
+    await until(async () => slack.requests.some(({ path }) => path === "/api/views.open"));
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    const { view } = slack.requests.find(({ path }) => path === "/api/views.open")!.body;
+    const tooLong = await sendSigned(submissionOf(view, "é".repeat(1_500)));
+    expect(await tooLong.json()).to.have.property("response_action", "errors");
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    const answer = await sendSigned(submissionOf(view, "Wrong <!channel> & \u0000 date"));
+    expect([answer.status, await answer.text()]).to.deep.equal([200, ""]);
+    await until(async () => (await draftOf(draftId)).status === "rejected");
+    const history = (await workspace.ask(`GET /v1/drafts/${draftId}/history?limit=100`)).json.data;
+    const rejected = history.find(({ type }: any) => type === "DraftRejected");
+    expect(rejected.data.reason).to.equal("Wrong <!channel> &  date");
+    expect(rejected.actor).to.include({ kind: "slack", id: "U0ADA" });
+    await until(async () => responses().length > 0);
+    expect(responses()[0]!.body.text).to.contain("Rejected by “ada”").and.to.contain("&lt;!channel&gt;");
+  });
+
+  it("finds the page behind Reject where no bot can open a form, or where it fails to", async () => {
+    const { draftId, message } = await asked(byWebhook());
+    const reject = buttonsOf(message).find(({ action_id }) => action_id === "reject_page");
+    expect(reject.url).to.match(/\/a\/[\w-]{43}\?d=reject$/);
+    expect((await sendSigned(press(message, "reject_page"))).status).to.equal(200);
+    const page = await fetch(reject.url.replace(/^http:\/\/localhost:8080/, service.url));
+    expect(await page.text()).to.contain("Reject");
+    const bot = await asked(byBot());
+    const place = { channel: { id: slack.channel.approvals } };
+    await sendSigned(press(bot.message, "reject", { ...place, trigger_id: "none" }));
+    await until(async () => responses().length > 0);
+    expect(responses()[0]!.body).to.include({ replace_original: false, response_type: "ephemeral" });
+    expect(responses()[0]!.body.text).to.match(/<http:\/\/localhost:8080\/a\/[\w-]{43}\?d=reject\|/);
+    for (const id of [draftId, bot.draftId]) expect((await draftOf(id)).status).to.equal("pending");
+  });
+
+  it("is one of two who have to approve: the buttons stay until the second one has", async () => {
+    const { draftId, message } = await asked(byWebhook(), { approvalsRequired: 2 });
+    await sendSigned(press(message, "approve"));
+    await sendSigned(press(message, "approve"));
+    await until(async () => responses().length === 2);
+    expect(responses().map(({ body }) => [body.replace_original, body.text.split(".")[0]])).to.have.deep.members([
+      [false, "Your approval counts"],
+      [false, "You have already approved this version"],
+    ]);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    await sendSigned(press(message, "approve", { user: { ...user, id: "U0BOB", name: "bob" } }));
+    await until(async () => (await draftOf(draftId)).status === "sent");
+  });
+
+  it("presses twice at once, and once more: one decision, and the truth each time", async () => {
+    const { draftId, message } = await asked(byWebhook());
+    const answers = await Promise.all([1, 2].map(() => sendSigned(press(message, "approve"))));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+    await until(async () => responses().length === 2);
+    await until(async () => (await draftOf(draftId)).status === "sent");
+    await sendSigned(press(message, "approve"));
+    await until(async () => responses().length === 3);
+    expect(responses()[2]!.body.text).to.match(/^Already approved and sent by “ada”/);
+    expect((await typesOf(draftId)).filter((type) => type === "DraftApproved")).to.have.length(1);
+  });
+
+  it("presses a button from before an edit: nothing is decided, and a new card asks", async () => {
+    const { draftId, message } = await asked(byWebhook());
+    await workspace.ask(`PATCH /v1/drafts/${draftId}`, { json: { body_text: "On Monday." } });
+    await until(async () => JSON.stringify(await newest(slack.channel.general)).includes("On Monday."));
+    await sendSigned(press(message, "approve"));
+    await until(async () => responses().length > 0);
+    expect(responses()[0]!.body.text).to.match(/^This draft changed/);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    await sendSigned(press(await newest(slack.channel.general), "approve"));
+    await until(async () => (await draftOf(draftId)).status === "sent");
+  });
+
+  it("decides nothing from another channel or another message than the one that asked", async () => {
+    const { draftId, message } = await asked(byBot());
+    const place = { channel: { id: slack.channel.approvals } };
+    const wrong = [
+      press(message, "approve", { channel: { id: slack.channel.elsewhere } }),
+      press({ ...message, ts: "1.000001" }, "approve", place),
+      press(message, "approve", { channel: null }),
+    ];
+    for (const payload of wrong) expect((await sendSigned(payload)).status).to.equal(200);
+    await until(async () => responses().length === wrong.length);
+    for (const { body } of responses()) expect(body.text).to.match(/^This button belongs to another message/);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    await sendSigned(press(message, "approve", place));
+    await until(async () => (await draftOf(draftId)).status === "sent");
+  });
+
+  it("is believed by the secret of the pressed card's identity alone", async () => {
+    const own = await asked({ type: "slack", config: { ...byWebhook().config, signing_secret: ownSecret } });
+    const others = await asked(byWebhook());
+    const approve = press(own.message, "approve");
+    const foreign = press(others.message, "approve");
+    const refused = [
+      [approve, serviceSecret],
+      [foreign, ownSecret],
+      // Two buttons in one call: one whose secret is known, and one that is to be decided.
+      [{ ...approve, actions: [...approve.actions, ...foreign.actions] }, ownSecret],
+      [{ ...foreign, actions: [...approve.actions, ...foreign.actions] }, ownSecret],
+    ] as const;
+    for (const [payload, secret] of refused) expect((await sendSigned(payload, secret)).status).to.equal(401);
+    for (const { draftId } of [own, others]) expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await sendSigned(approve, ownSecret)).status).to.equal(200);
+    await until(async () => (await draftOf(own.draftId)).status === "sent");
+    expect((await draftOf(others.draftId)).status).to.equal("pending");
+  });
+
+  /** A card that nothing below may decide. */
+  const waiting = async () => (waits ??= await asked(byWebhook()));
+  let waits: Awaited<ReturnType<typeof asked>> | undefined;
+
+  it("cannot be forged, replayed late, or cut off", async () => {
+    const { draftId, message } = await waiting();
+    const payload = press(message, "approve");
+    const now = service.clock.now().getTime();
+    const at = (seconds: number) => signedCall(payload, serviceSecret, new Date(now + seconds * 1000));
+    const good = at(0);
+    const bad: ReturnType<typeof signedCall>[] = [
+      at(-302),
+      at(302),
+      signedCall(payload, "guessed", service.clock.now()),
+      { ...good, body: good.body.slice(0, -20) },
+      { ...good, body: `${good.body}&x=1` },
+      { ...good, headers: { ...good.headers, "x-slack-signature": "v0=" } },
+      { ...good, headers: { ...good.headers, "x-slack-request-timestamp": `${Math.floor(now / 1000)}.0` } },
+      { ...good, headers: { "content-type": good.headers["content-type"] } as any },
+    ];
+    for (const call of bad) expect((await send(call)).status).to.equal(401);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect(responses()).to.deep.equal([]);
+  });
+
+  it("has everything authentic acknowledged, and nothing of it decides that is no button of ours", async () => {
+    const { draftId, message } = await waiting();
+    const payloads: [object | string, number][] = [
+      [press(message, "review_page"), 200],
+      [press(message, "something_else"), 200],
+      [{ ...press(message, "approve"), actions: [] }, 200],
+      [{ ...press(message, "approve"), type: "message_action" }, 200],
+      [{ ...press(message, "approve"), actions: [{ action_id: "approve", value: "x".repeat(43) }] }, 200],
+      // The token of one choice is none for the other.
+      [
+        { ...press(message, "approve"), actions: [{ ...press(message, "approve").actions[0], action_id: "reject" }] },
+        200,
+      ],
+      [submissionOf({ callback_id: "reject", private_metadata: '{"token":"nobody"}' }, "x"), 200],
+      [submissionOf({ callback_id: "reject", private_metadata: "{" }, "x"), 200],
+      ["no JSON", 200],
+      ["null", 200],
+    ];
+    for (const [payload, status] of payloads) {
+      const answer = await send(signedCall(payload, serviceSecret, service.clock.now()));
+      expect(answer.status, JSON.stringify(payload).slice(0, 80)).to.equal(status);
+    }
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    expect((await fetch(`${service.url}/hooks/slack/interactions`)).status).to.equal(404);
+    const large = signedCall({ type: "x".repeat(1_100_000) }, serviceSecret, service.clock.now());
+    expect((await send(large)).status).to.equal(413);
+  });
+
+  it("decides nothing by the token of a mail's link", async () => {
+    const to = "approver@mail.example";
+    const { draftId } = await asked({ type: "email", config: { to } });
+    const mails = async () => (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(to));
+    await until(async () => (await mails()).length > 0);
+    const value = /\/a\/([\w-]{43})\?d=approve/.exec((await mails())[0]!.text)![1];
+    const payload = press((await waiting()).message, "approve", { actions: [{ action_id: "approve", value }] });
+    expect((await sendSigned(payload)).status).to.equal(200);
+    await until(async () => responses().length > 0);
+    expect(responses()[0]!.body.text).to.match(/^This button is not known here/);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+  });
+
+  it("is answered at Slack's own address alone", async () => {
+    const { draftId, message } = await waiting();
+    for (const url of [
+      "http://169.254.169.254/x",
+      "https://evil.example/x",
+      `http://user@${slack.host}/response/stolen`,
+    ]) {
+      await sendSigned(press(message, "approve", { response_url: url }));
+    }
+    await until(async () => (await draftOf(draftId)).status === "sent");
+    await sendSigned(press(message, "approve"));
+    await until(async () => responses().length > 0);
+    expect(slack.requests.filter(({ path }) => path === "/response/stolen")).to.deep.equal([]);
+  });
+
+  it("reads 100 kB with markup, mentions and marks in several messages, the buttons under the last", async () => {
+    const hostile = "<!channel> <@U1> *bold* :skull: https://evil.example/x \u202eabc &lt; ```\n";
+    const { draftId, message } = await asked(byBot(), {}, hostile.repeat(1_400));
+    const all = (await slack.history(slack.channel.approvals)).filter(({ text }) => /PART|Part|evil/.test(text));
+    const mine = all.slice(all.findLastIndex(({ text }) => text.startsWith("SEND THIS REPLY")));
+    expect(mine.length).to.be.within(2, 6);
+    expect(mine.map((each) => buttonsOf(each).length)).to.deep.equal([...mine.slice(1).map(() => 0), 3]);
+    for (const each of mine) {
+      expect(JSON.stringify(each)).not.to.match(/<[!@#]|https:\/\/evil\.example|\u202e/);
+      expect(each.blocks.length).to.be.at.most(50);
+      for (const { text } of each.blocks.filter(({ type }: any) => type === "section")) {
+        expect(text.text.length).to.be.within(1, 3_000);
+      }
+    }
+    const call = signedCall(
+      press(message, "approve", { channel: { id: slack.channel.approvals } }),
+      serviceSecret,
+      service.clock.now(),
+    );
+    expect(call.body.length).to.be.below(500_000);
+    await send(call);
+    await until(async () => (await draftOf(draftId)).status === "sent");
+  });
+
+  it("is not reached where Slack says no, which the draft says without its secrets", async () => {
+    slack.answersWith((_, response) => {
+      response.writeHead(404).end("no_service");
+      return true;
+    });
+    const { draftId } = await asked(byWebhook());
+    await until(async () => (await draftOf(draftId)).notification_status.state === "failed");
+    const { error } = (await draftOf(draftId)).notification_status;
+    expect(error).to.equal(
+      "no approver was notified through the slack channel: Slack answered no_service (set a new webhook_url)",
+    );
+    slack.answersWith(undefined);
+    const unknown = await asked(byBot({ channel: "C0NOWHERE" }));
+    await until(async () => (await draftOf(unknown.draftId)).notification_status.state === "failed");
+    expect((await draftOf(unknown.draftId)).notification_status.error).to.contain("channel_not_found");
+  });
+
+  it("leaves no secret in the log, in events or in answers", async () => {
+    const { rows } = await service.database.query("select data::text || metadata::text as text from es.events");
+    const everything = `${log.join("\n")}\n${rows.map(({ text }: any) => text).join("\n")}`;
+    expect(everything).to.contain("no_service").and.to.contain("hooks/slack/interactions");
+    for (const secret of ["X000000001", botToken, serviceSecret, ownSecret]) expect(everything).not.to.contain(secret);
+  });
+});

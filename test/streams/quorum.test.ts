@@ -1,0 +1,266 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { fold, Rejected } from "#streams/decider.ts";
+import { draftDecider } from "#streams/draft/decider.ts";
+import type { DraftEvent, Quorum } from "#streams/draft/events.ts";
+import { keysVoter, linkVoter, type Voting } from "#streams/draft/quorum.ts";
+import type { ReviewCommand } from "#streams/draft/review.ts";
+import type { SendingCommand } from "#streams/draft/sending.ts";
+import { approved, edited, queued, refreshed, rejected, submitted } from "#test/support/examples/drafts.ts";
+import { sized } from "#test/support/full.ts";
+import { given } from "#test/support/given.ts";
+
+const draft = (...events: DraftEvent[]) => given(draftDecider, submitted(), ...events);
+
+const by = (voter: string, different: Partial<Voting> & { sendRequested?: boolean; version?: number } = {}) => {
+  const { sendRequested = false, version, ...voting } = different;
+  return {
+    type: "ApproveDraft",
+    ifVersion: version ?? null,
+    contentSha256: null,
+    sendRequested,
+    tokenSha256: null,
+    voting: { voter, place: null, required: 2, keysCount: true, ...voting },
+  } satisfies ReviewCommand;
+};
+const gave = (
+  voter: string,
+  different: Partial<Extract<DraftEvent, { type: "ApprovalGiven" }>["data"]> = {},
+): DraftEvent => ({
+  type: "ApprovalGiven",
+  data: {
+    version: 1,
+    contentSha256: "hash 1",
+    tokenSha256: null,
+    sendRequested: false,
+    voter,
+    required: 2,
+    ...different,
+  },
+});
+const full = (voters: string[], required = 2): { quorum: Quorum } => ({ quorum: { required, voters } });
+const reject: ReviewCommand = { type: "RejectDraft", reason: null, ifVersion: null, tokenSha256: null };
+const back: ReviewCommand = { type: "ReturnToPending", because: "the identity changed" };
+const queue = (
+  required: number,
+  authorisation: ReturnType<typeof queued>["data"]["authorisation"],
+): SendingCommand => ({
+  type: "QueueDraft",
+  queued: queued(1, { authorisation }).data,
+  approvalsRequired: required,
+});
+const byKey = { kind: "api_key", approvedVersion: 1 } as const;
+
+describe("a draft that several have to approve", () => {
+  it("waits for the others, and the last one approves it in the same append", () => {
+    draft().when(by("a")).then(gave("a"));
+    draft(gave("a"))
+      .when(by("b"))
+      .then(gave("b"), approved(1, full(["a", "b"])));
+    draft(gave("a", { required: 3 }))
+      .when(by("b", { required: 3 }))
+      .then(gave("b", { required: 3 }));
+  });
+
+  it("is sent if any of them meant to send", () => {
+    draft(gave("a", { sendRequested: true }))
+      .when(by("b"))
+      .then(gave("b"), approved(1, { ...full(["a", "b"]), sendRequested: true }));
+    const last = gave("b", { sendRequested: true });
+    draft(gave("a"))
+      .when(by("b", { sendRequested: true }))
+      .then(last, approved(1, { ...full(["a", "b"]), sendRequested: true }));
+  });
+
+  it("counts each of them once", () => {
+    draft(gave("a")).when(by("a")).then();
+    draft(gave("a"), gave("b", { required: 3 }))
+      .when(by("b", { required: 3 }))
+      .then();
+  });
+
+  it("needs all of them anew after an edit, by whomever, and after it came back from an approval", () => {
+    draft(gave("a"), edited(2))
+      .when(by("b"))
+      .then(gave("b", { version: 2, contentSha256: "hash 2" }));
+    draft(gave("a"), refreshed(2))
+      .when(by("b"))
+      .then(gave("b", { version: 2, contentSha256: "hash 2" }));
+    draft(gave("a"), edited(2))
+      .when(by("a", { version: 1 }))
+      .thenRejected("version_mismatch");
+    const returned: DraftEvent = { type: "DraftReturnedToPending", data: { because: "the identity changed" } };
+    draft(gave("a"), gave("b"), approved(1, full(["a", "b"])))
+      .when(back)
+      .then(returned);
+    draft(gave("a"), gave("b"), approved(1, full(["a", "b"])), returned)
+      .when(by("b"))
+      .then(gave("b"));
+  });
+
+  it("ends by one rejection", () => {
+    draft(gave("a")).when(reject).then(rejected(1));
+    draft(gave("a"), rejected(1)).when(by("b")).thenRejected("invalid_status");
+  });
+
+  it("is judged by what is required at the decision: fewer now are enough with the next press, more make it wait", () => {
+    draft(gave("a"))
+      .when(by("a", { required: 1 }))
+      .then(approved(1));
+    draft(gave("a", { required: 3 }), gave("b", { required: 3 }))
+      .when(by("b"))
+      .then(approved(1, full(["a", "b"])));
+    draft(gave("a"))
+      .when(by("b", { required: 3 }))
+      .then(gave("b", { required: 3 }));
+  });
+
+  it("is not approved by keys while human approval is required, whatever they said before", () => {
+    draft(gave(keysVoter))
+      .when(by("b", { keysCount: false }))
+      .then(gave("b"));
+    draft(gave(keysVoter), gave("b"))
+      .when(by("c", { keysCount: false }))
+      .then(gave("c"), approved(1, full(["b", "c"])));
+    const mixed = fold(draftDecider, [submitted(), approved(1, full([keysVoter, "b"]))]);
+    const people = fold(draftDecider, [submitted(), approved(1, full([keysVoter, "b", "c"]))]);
+    expect([mixed.approval?.by, people.approval?.by]).to.deep.equal(["key", "person"]);
+  });
+
+  it("takes a link into a chat for any of its people: it counts until one of them votes by name, and not after", () => {
+    const [link, place] = [linkVoter("chat"), "chat"];
+    draft(gave("ada", { place })).when(by(link, { place })).then();
+    draft(gave(link, { place })).when(by("ada", { place })).then(gave("ada", { place }));
+    const named = fold(draftDecider, [submitted(), gave(link, { place }), gave("ada", { place })]);
+    expect(named.votes.map(({ voter }) => voter)).to.deep.equal(["ada"]);
+    draft(gave(link, { place }))
+      .when(by("mail"))
+      .then(gave("mail"), approved(1, full([link, "mail"])));
+    draft(gave(link, { place }))
+      .when(by("ada", { place: "other" }))
+      .then(gave("ada", { place: "other" }), approved(1, full([link, "ada"])));
+  });
+
+  it("is queued only with a full quorum", () => {
+    draft().when(queue(2, byKey)).thenRejected("approvals_missing");
+    draft(gave("a")).when(queue(2, byKey)).thenRejected("approvals_missing");
+    draft(approved(1, { grantedBy: { runId: "run", ruleId: "rule" } }))
+      .when(queue(2, byKey))
+      .thenRejected("approvals_missing");
+    draft(approved(1, { grantedBy: { runId: "run", ruleId: "rule" } }))
+      .when(queue(2, { kind: "auto", approvedVersion: 1 }))
+      .thenRejected("approvals_missing");
+    const whole = [gave("a"), gave("b"), approved(1, full(["a", "b"]))];
+    const naming = (voters: string[]) => ({ kind: "approval", approvedVersion: 1, ...full(voters) }) as const;
+    draft(...whole)
+      .when(queue(2, naming(["a", "b"])))
+      .thenTypes("DraftQueued");
+    for (const short of [
+      naming(["a"]),
+      naming(["a", "a"]),
+      naming(["a", "stranger"]),
+      { kind: "approval", approvedVersion: 1 } as const,
+    ])
+      draft(...whole)
+        .when(queue(2, short))
+        .thenRejected("approvals_missing");
+    // What was approved before more were required stays so.
+    draft(approved(1))
+      .when(queue(2, { kind: "approval", approvedVersion: 1 }))
+      .thenTypes("DraftQueued");
+  });
+});
+
+type Step = Parameters<typeof draftDecider.decide>[0];
+
+/** Approvals by anybody, by name or by a link into their chat, while the number that is required moves; and what else happens to a draft. */
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .record({
+        who: fc.constantFrom("ada", "bob", "cyd", "link", "mail", keysVoter),
+        place: fc.constantFrom("chat", "other"),
+        required: fc.integer({ min: 2, max: 4 }),
+        keysCount: fc.boolean(),
+      })
+      .map(({ who, place, ...rest }): Step => {
+        if (who === "mail" || who === keysVoter) return by(who, rest);
+        return by(who === "link" ? linkVoter(place) : who, { place, ...rest });
+      }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(fc.constantFrom<"edit" | "identity_changed">("edit", "identity_changed"), fc.uuid())
+      .map(editing),
+  },
+  { weight: 1, arbitrary: fc.constantFrom<Step>(reject, back) },
+);
+
+function editing([because, contentSha256]: ["edit" | "identity_changed", string]): Step {
+  const { version: _, ...data } = edited(2).data;
+  return { type: "EditDraft", ...data, because, contentSha256, ifVersion: null };
+}
+
+/** What an auditor finds wrong with a history, read without the rules: each approval is made of enough different people's approvals of that very content. */
+function faultIn(history: readonly DraftEvent[]): string | undefined {
+  let current = { version: 1, contentSha256: "hash 1" };
+  let given: Extract<DraftEvent, { type: "ApprovalGiven" }>["data"][] = [];
+  let decided: string | undefined;
+  for (const event of history) {
+    if (event.type === "DraftEdited") {
+      [current, given, decided] = [event.data, [], undefined];
+    } else if (event.type === "DraftReturnedToPending") {
+      [given, decided] = [[], undefined];
+    } else if (event.type === "ApprovalGiven") {
+      if (decided) return `approved once more after it was ${decided}`;
+      if (event.data.version !== current.version || event.data.contentSha256 !== current.contentSha256)
+        return "an approval of what is not there";
+      if (given.some(({ voter }) => voter === event.data.voter)) return `${event.data.voter} counted twice`;
+      given.push(event.data);
+    } else if (event.type === "DraftRejected") {
+      if (decided === "rejected") return "rejected twice";
+      decided = "rejected";
+    } else if (event.type === "DraftApproved") {
+      if (decided) return `approved after it was ${decided}`;
+      decided = "approved";
+      const { quorum } = event.data;
+      if (!quorum) return "approved by one alone";
+      const named = given.filter(({ voter }) => quorum.voters.includes(voter));
+      // Of a chat, its link and its people: a link may be anybody's.
+      const places = (voter: string) =>
+        named.filter((each) => each.place !== undefined && linkVoter(each.place) === voter);
+      const people = named.filter(
+        ({ voter, place }) =>
+          !(places(voter).length > 0 && named.some((one) => one.place === place && one.voter !== voter)),
+      );
+      if (new Set(people.map(({ voter }) => voter)).size < quorum.required) return "too few of them";
+      if (new Set(quorum.voters).size !== quorum.voters.length) return "somebody twice in it";
+    }
+  }
+  return undefined;
+}
+
+describe("any order of approvals, edits, rejections and ends of approvals", () => {
+  it("leaves a history in which each approval is a full quorum's, of what it names", () => {
+    let approvals = 0;
+    const property = fc.property(fc.array(steps, { minLength: 5, maxLength: 40 }), (commands) => {
+      const history: DraftEvent[] = [submitted()];
+      let state = fold(draftDecider, history);
+      for (const command of commands) {
+        try {
+          const events = draftDecider.decide(command, state);
+          history.push(...events);
+          state = fold(draftDecider, events, state);
+        } catch (error) {
+          if (!(error instanceof Rejected)) throw error;
+        }
+      }
+      approvals += history.filter(({ type }) => type === "DraftApproved").length;
+      expect(faultIn(history)).to.equal(undefined);
+    });
+    fc.assert(property, { numRuns: sized(150, 5_000) });
+    expect(approvals).to.be.greaterThan(20);
+  });
+});
