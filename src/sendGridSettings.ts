@@ -11,7 +11,7 @@ export const sendGridSettings = {
   ),
   SENDGRID_BASE_URL: HttpUrl({
     default: "https://api.sendgrid.com",
-    description: "Where SendGrid's API is: https://api.eu.sendgrid.com for an account in the EU.",
+    description: "Where SendGrid's API is, which is another host for an account in the EU.",
   }),
   SENDGRID_EVENT_PUBLIC_KEY: Type.Optional(
     SigningKey({

@@ -82,7 +82,7 @@ export const escalations: Proof = {
 
       const racing = drafts.map(async ({ draftId, fate, dueAt }, n) => {
         if (!fate.atItsTime) return;
-        await sleep(Math.max(0, dueAt + 40 * ((n % 11) - 5) - Date.now()));
+        await sleep(Math.max(0, dueAt + 200 * ((n % 11) - 1) - Date.now()));
         const cause = operator(tenants[fate.of].workspaceId);
         await fate.atItsTime({ draftId, position: 0, client: tenants[fate.of].client, deps: beside.deps, cause });
       });

@@ -1,5 +1,8 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import { messageById } from "#projections/messages/queries.ts";
 import { readEvents, Unavailable, wholeLog } from "#src/eventStore/eventStore.ts";
@@ -7,6 +10,7 @@ import { type SigningKey, signMail } from "#src/mail/out/dkim.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import { type CorpusFile, corpus, fixture, fixtureNames, hasCorpus } from "#test/mail/in/mails.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
+import { runHere } from "#test/support/commandHere.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
 import { inFull, sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
@@ -17,6 +21,7 @@ import {
   inboundFields,
   inboundPost,
 } from "#test/support/sendGrid/inboundForm.ts";
+import { settingsOn } from "#test/support/settings.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 
 const secret = "inbound-secret-one";
@@ -114,14 +119,15 @@ describe("mail that SendGrid posts", function () {
     ]);
   });
 
-  it("comes again, fifty times at once: the message is there once, and what is kept for nobody too", async () => {
+  it("comes again, many times at once: the message is there once, and what is kept for nobody too", async () => {
     const raw = mail({ id: "again@x.example" });
     const to = [identity.address, "again@agents.localhost"];
+    const many = sized(12, 50);
     const before = (await received()).length;
-    const answers = await Promise.all(Array.from({ length: 50 }, () => post(inboundPost({ raw, to }))));
+    const answers = await Promise.all(Array.from({ length: many }, () => post(inboundPost({ raw, to }))));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
-    await filed(before + 50);
-    const entries = (await ledger(`&identity_id=${identity.id}`)).slice(0, 50);
+    await filed(before + many);
+    const entries = (await ledger(`&identity_id=${identity.id}`)).slice(0, many);
     expect(new Set(entries.map(({ message_id }) => message_id)).size).to.equal(1);
     expect(entries.filter(({ disposition }) => disposition === "threaded")).to.have.length(1);
     expect((await strays()).filter(({ data }) => data.envelope.to === to[1])).to.have.length(1);
@@ -196,6 +202,31 @@ describe("mail that SendGrid posts", function () {
       await post(form);
       expect(await strays(), "kept once").to.have.length(before.length + 1);
     }
+  });
+
+  it("is listed for the operator where it is in nobody's inbox, with its bytes", async () => {
+    const run = (...args: string[]) => runHere("inbound", args, { NODE_ENV: "test", ...settingsOn(service.urls) });
+    const { out, code, err } = await run("list");
+    expect(code, err).to.equal(0);
+    const listed = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const all = await strays();
+    expect(listed.map(({ id }) => id)).to.deep.equal(all.map(({ data }) => data.deliveryId));
+    const post = listed.find(({ disposition }) => disposition === "quarantined");
+    expect(post).to.include({ reason: "the post has no field email", workspace_id: null });
+    expect(post.envelope).to.deep.equal({ from: "ann@customer.example", to: [identity.address] });
+    const nobody = listed.find(({ disposition }) => disposition === "unknown_recipient");
+    expect(nobody).to.include({ subject: "My order", from: "ann@customer.example", sender_ip: "192.0.2.1" });
+    expect(nobody.envelope.to).to.equal("nobody@agents.localhost");
+    expect((await run("list", "--workspace", workspace.id)).out).to.equal("");
+    const file = join(tmpdir(), `${randomUUID()}.post`);
+    expect((await run("raw", post.id, file)).code).to.equal(0);
+    expect((await readFile(file)).equals(formPost(without("email")).body)).to.equal(true);
+    await rm(file);
+    for (const wrong of [[], ["raw", post.id], ["list", "--workspace", "x"], ["raw", workspace.id, file]])
+      expect((await run(...wrong)).code, wrong.join(" ")).to.equal(1);
   });
 
   it("is no place for a sender's own fields, though the boundary is always the same and can be written into a mail", async () => {

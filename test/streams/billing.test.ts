@@ -358,7 +358,8 @@ describe("the next look at subscriptions", () => {
     expect(look([subscription()], "2026-02-09T12:00:00.000Z")).to.equal("2026-02-10T00:01:00.000Z");
     const trialing = subscription({ trialEnd: midnight("2026-02-01") });
     expect(look([trialing], "2026-01-31T23:00:00.000Z")).to.equal("2026-02-01T00:01:00.000Z");
-    expect(look([subscription({ status: "incomplete" })], midnight("2026-01-20"))).to.equal(midnight("2026-01-21"));
+    for (const status of ["trialing", "active", "past_due", "unpaid", "paused", "incomplete", "something new"])
+      expect(look([subscription({ status })], midnight("2026-01-20")), status).to.equal(midnight("2026-01-21"));
     expect(look([subscription({ status: "canceled" })], midnight("2026-01-20"))).to.equal("2026-02-10T00:01:00.000Z");
   });
 

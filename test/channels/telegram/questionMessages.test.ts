@@ -134,6 +134,16 @@ describe("the card in Telegram", () => {
   });
 });
 
+describe("a text without blanks", () => {
+  it("is divided between characters, joined emoji and all", () => {
+    const family = "👩‍👩‍👧‍👦";
+    for (let length = 100; length < 160; length++) {
+      const { messages } = inMessages([{ text: family.repeat(60) }], { length, most: 100 });
+      expect(messages.map(([span]) => span!.text.length % family.length)).to.deep.equal(messages.map(() => 0));
+    }
+  });
+});
+
 describe("the README of Telegram's channel", () => {
   const readme = readFileSync("src/channels/telegram/README.md", "utf8");
   const blocks = [...readme.matchAll(/```text\n(.*?)\n```/gs)].map(([, block]) => block);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";
+import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import {
   botToken,
@@ -53,11 +54,7 @@ describe("an approver in Slack", function () {
   });
 
   /** A customer's mail and an agent's draft of an answer, whose approvers are asked in Slack. */
-  async function asked(
-    channel: { type: "slack"; config: Record<string, string> },
-    more: Partial<NewIdentity> = {},
-    text = "Tomorrow.",
-  ) {
+  async function asked(channel: ApprovalChannel, more: Partial<NewIdentity> = {}, text = "Tomorrow.") {
     const identity = await service.identity(workspace.id, { approvalChannel: channel, ...more });
     await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
     const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
@@ -271,6 +268,19 @@ describe("an approver in Slack", function () {
     expect((await fetch(`${service.url}/hooks/slack/interactions`)).status).to.equal(404);
     const large = signedCall({ type: "x".repeat(1_100_000) }, serviceSecret, service.clock.now());
     expect((await send(large)).status).to.equal(413);
+  });
+
+  it("decides nothing by the token of a mail's link", async () => {
+    const to = "approver@mail.example";
+    const { draftId } = await asked({ type: "email", config: { to } });
+    const mails = async () => (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(to));
+    await until(async () => (await mails()).length > 0);
+    const value = /\/a\/([\w-]{43})\?d=approve/.exec((await mails())[0]!.text)![1];
+    const payload = press((await waiting()).message, "approve", { actions: [{ action_id: "approve", value }] });
+    expect((await sendSigned(payload)).status).to.equal(200);
+    await until(async () => responses().length > 0);
+    expect(responses()[0]!.body.text).to.match(/^This button is not known here/);
+    expect((await draftOf(draftId)).status).to.equal("pending");
   });
 
   it("is answered at Slack's own address alone", async () => {
