@@ -13,6 +13,21 @@ export const logLines: readonly LogLine[] = [
   },
   {
     level: "error",
+    says: "a press in Slack could not be answered",
+    todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
+  },
+  {
+    level: "error",
+    says: "a Telegram bot cannot be used",
+    todo: "`reason` says why and `bot` is its id: most often its token was revoked. Presses of its buttons do not come in; its webhook, or fetching, is tried again every five minutes. Set the token that @BotFather shows now on the identities that use it.",
+  },
+  {
+    level: "error",
+    says: "an update of a Telegram bot was passed over",
+    todo: "It failed three times for a reason of our own, which `err` names, and would have held up the bot's other updates. If it was a press, the draft still waits: press again, or decide on its page.",
+  },
+  {
+    level: "error",
     says: "a draft on an approver's list cannot be shown",
     todo: "`err` says why: usually its stored content is gone. The other drafts on the list are shown and can be decided.",
   },

@@ -1,7 +1,9 @@
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { reviewCard } from "#src/channels/card/reviewCard.ts";
 import { readButton } from "#src/channels/telegram/buttons.ts";
+import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
 import { questionMessages } from "#src/channels/telegram/questionMessages.ts";
 import { inMessages, maxMessageLength, type Styled } from "#src/channels/telegram/styled.ts";
 import { content, ordinary } from "../email/examples.ts";
@@ -129,5 +131,30 @@ describe("the card in Telegram", () => {
       for (const piece of pieces) expect(piece.length).to.be.within(1, length);
       expect(pieces.join("").replace(/\s/g, ""), `${length}`).to.equal(`${text}${text}`.replace(/\s/g, ""));
     }
+  });
+});
+
+describe("a text without blanks", () => {
+  it("is divided between characters, joined emoji and all", () => {
+    const family = "👩‍👩‍👧‍👦";
+    for (let length = 100; length < 160; length++) {
+      const { messages } = inMessages([{ text: family.repeat(60) }], { length, most: 100 });
+      expect(messages.map(([span]) => span!.text.length % family.length)).to.deep.equal(messages.map(() => 0));
+    }
+  });
+});
+
+describe("the README of Telegram's channel", () => {
+  const readme = readFileSync("src/channels/telegram/README.md", "utf8");
+  const blocks = [...readme.matchAll(/```text\n(.*?)\n```/gs)].map(([, block]) => block);
+
+  it("has the card and the question as they are sent, and what a decision makes of it", () => {
+    const { parts, question, keyboard } = shown(ordinary);
+    const buttons = keyboard.map((row) => row.map(({ text }) => `[ ${text} ]`).join(" ")).join("\n");
+    const card = [...parts, question].map(({ text }) => text).join("\n\n---\n\n");
+    const seen = (text: string) => text.replaceAll("\u200c", "");
+    expect(blocks[0]).to.equal(`${seen(card)}\n\n${buttons}`);
+    const sentence = "Approved by Zoë Lind, 20 Nov 2026, 09:12 UTC. Sent, 20 Nov 2026, 09:12 UTC.";
+    expect(blocks[1]).to.equal(seen(conclusionMessage({ sentence, threadSubject: ordinary.threadSubject }).text));
   });
 });

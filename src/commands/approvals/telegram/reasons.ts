@@ -68,8 +68,9 @@ export async function onReply(deps: Dependencies, desk: AtBot, reply: Reply): Pr
   }
   const token = open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field });
   const question = token === "" ? undefined : await chatQuestion(deps, token);
-  const refusal = whyNot(question, { botId, chat, by });
-  if (!question || refusal !== undefined) return say(refusal ?? "This is not known here any more.");
+  const refusal = question && whyNot(question, { botId, chat, by });
+  if (!question || refusal !== undefined)
+    return say(refusal ?? "Nothing is decided yet: press Reject once more, and I ask again.");
   const said = await decide(desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });
   const id = question.message?.ids.at(-1);
   const place = question.message && id !== undefined ? { chat: question.message.chat, id } : undefined;
