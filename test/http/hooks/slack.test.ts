@@ -252,6 +252,13 @@ describe("an approver in Slack", function () {
       [{ ...press(message, "approve"), actions: [{ action_id: "approve", value: "x".repeat(43) }] }, 200],
       // The token of one choice is none for the other.
       [
+        {
+          ...press(message, "approve"),
+          actions: [{ ...press(message, "reject_page").actions[0], action_id: "approve" }],
+        },
+        200,
+      ],
+      [
         { ...press(message, "approve"), actions: [{ ...press(message, "approve").actions[0], action_id: "reject" }] },
         200,
       ],
