@@ -108,10 +108,12 @@ function toThoseAsked(history: History, who?: Actor): Pick<Outcome, "versions" |
 }
 
 /** Who decided, and through what. */
-function nameOf({ kind, id, name, channel }: Actor): string {
+export function nameOf({ kind, id, name, channel }: Actor): string {
   const who = shortLine(name ?? id, 100);
   switch (kind) {
     case "email_link":
+      // A link into a chat names nobody.
+      if (channel !== undefined && channel !== "email") return `somebody by a link in ${shortLine(channel, 30)}`;
       return `${who} by a link in an approval mail`;
     case "api_key":
       return `the API key “${who}”`;

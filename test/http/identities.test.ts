@@ -70,6 +70,8 @@ describe("http identities", function () {
         send_on_channel_approval: true,
         covered_recipients: [],
         confirm_code: false,
+        approvals_required: 1,
+        warnings: [],
       });
       expect((await tenant.ask(`GET /v1/identities/${id}`)).json).to.deep.equal(json);
     });
@@ -129,6 +131,25 @@ describe("http identities", function () {
         422,
         "invalid_request",
         "approval_channel.config.webhook_url",
+      ],
+      [
+        "a bot token that is none",
+        { approval_channel: { type: "telegram", config: { bot_token: "110201543:short/../token", chat_id: "1" } } },
+        422,
+        "invalid_request",
+        "approval_channel.config.bot_token",
+      ],
+      [
+        "users who are no ids",
+        {
+          approval_channel: {
+            type: "telegram",
+            config: { bot_token: "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", chat_id: "1", allowed_users: "@ada" },
+          },
+        },
+        422,
+        "invalid_request",
+        "approval_channel.config.allowed_users",
       ],
       [
         "a mask of nothing",
@@ -377,17 +398,19 @@ describe("http identities", function () {
         const owner = { workspaceId: rows[0]!.workspace_id, field: "approvalChannel.bot_token" };
         return service.deps.keyRing.open(rows[0]!.approval_channel.config.bot_token, owner);
       };
-      const { id, approval_channel } = await made({ approval_channel: telegram("first-secret-token") });
+      const first = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PA-oken";
+      const second = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PA-tbot";
+      const { id, approval_channel } = await made({ approval_channel: telegram(first) });
       const moved = { ...approval_channel, config: { ...approval_channel.config, chat_id: "43" } };
       expect((await patch(id, { approval_channel: moved })).json.approval_channel.config).to.deep.equal({
         bot_token: "****oken",
         chat_id: "43",
       });
-      expect(await plain(id)).to.equal("first-secret-token");
-      await patch(id, { approval_channel: telegram("second-secret-bot") });
-      expect(await plain(id)).to.equal("second-secret-bot");
+      expect(await plain(id)).to.equal(first);
+      await patch(id, { approval_channel: telegram(second) });
+      expect(await plain(id)).to.equal(second);
       const stale = await patch(id, { approval_channel });
-      expect([...outcome(stale), await plain(id)]).to.deep.equal([422, "invalid_request", "second-secret-bot"]);
+      expect([...outcome(stale), await plain(id)]).to.deep.equal([422, "invalid_request", second]);
       const elsewhere = await patch(id, { secondary_approval_channel: telegram("****-bot") });
       expect(outcome(elsewhere)).to.deep.equal([422, "invalid_request"]);
     });
@@ -415,6 +438,51 @@ describe("http identities", function () {
     });
   });
 
+  describe("approvals_required", () => {
+    const email = (to: string) => ({ type: "email", config: { to } });
+    const slack = (more = {}) => ({
+      type: "slack",
+      config: { webhook_url: "https://hooks.slack.com/services/T/B/x", ...more },
+    });
+    const telegram = (chat_id: string) => ({ type: "telegram", config: { bot_token: "1:secret", chat_id } });
+
+    it("is 1 to 5, and 1 by default [d13 quorum]", async () => {
+      expect((await made()).approvals_required).to.equal(1);
+      const { id } = await made({ approvals_required: 5 });
+      expect((await patch(id, { approvals_required: 2 })).json.approvals_required).to.equal(2);
+      for (const approvals_required of [0, 6, 1.5, "2", null]) {
+        const answer = await patch(id, { approvals_required });
+        expect(outcome(answer), String(approvals_required)).to.deep.equal([422, "invalid_request"]);
+        expect(answer.json.message).to.contain("approvals_required");
+      }
+    });
+
+    it("warns where the channels have too few approvers: with a key's approval, or never", async () => {
+      const one = email("boss@example.com");
+      const warnings = async (changes: object): Promise<string[]> =>
+        (await made({ approvals_required: 2, ...changes })).warnings;
+      expect((await warnings({ approval_channel: one }))[0]).to.contain("an API key has to give the last approval");
+      const never = "drafts can never be approved";
+      for (const changes of [
+        { approval_channel: one, require_human_approval: true },
+        { approval_channel: one, secondary_approval_channel: email("BOSS@example.com"), approvals_required: 3 },
+        { approval_channel: slack(), require_human_approval: true },
+        { approval_channel: telegram("42"), require_human_approval: true },
+        {},
+      ])
+        expect((await warnings(changes))[0] ?? "none", JSON.stringify(changes)).to.match(
+          "require_human_approval" in changes || "approvals_required" in changes ? new RegExp(never) : /never|API key/,
+        );
+      for (const changes of [
+        { approval_channel: one, secondary_approval_channel: email("other@example.com") },
+        { approval_channel: telegram("-42") },
+        { approval_channel: slack({ signing_secret: "shhh" }) },
+        { approvals_required: 1 },
+      ])
+        expect(await warnings(changes), JSON.stringify(changes)).to.deep.equal([]);
+    });
+  });
+
   describe("under require_human_approval", () => {
     const email = (to: string) => ({ type: "email", config: { to } });
 
@@ -423,6 +491,7 @@ describe("http identities", function () {
         require_human_approval: true,
         approval_channel: email("boss@example.com"),
         confirm_code: true,
+        approvals_required: 2,
       });
       const scopes = ["read:identities", "write:identities"];
       const { json: agent } = await tenant.ask("POST /v1/api-keys", { json: { name: "agent", scopes } });
@@ -435,6 +504,8 @@ describe("http identities", function () {
         { display_name: "Innocent", require_human_approval: false },
         { covered_recipients: ["agent@example.com"] },
         { confirm_code: false },
+        { approvals_required: 1 },
+        { approvals_required: 3 },
       ]) {
         expect(outcome(await byAgent(loosened)), JSON.stringify(loosened)).to.deep.equal([401, "insufficient_scope"]);
       }
@@ -445,6 +516,8 @@ describe("http identities", function () {
       expect((await byAgent({ approval_channel: email("other@example.com") })).status).to.equal(200);
       expect((await byAgent({ confirm_code: false })).json.confirm_code).to.equal(false);
       expect((await byAgent({ require_human_approval: true })).status).to.equal(200);
+      const lowered = await patch(guarded.id, { approvals_required: 1 });
+      expect([lowered.status, lowered.json.approvals_required]).to.deep.equal([200, 1]);
       // More of a person's word needs no right.
       expect((await byAgent({ confirm_code: true })).json.confirm_code).to.equal(true);
     });

@@ -101,6 +101,10 @@ export const ErrorBody = Type.Object(
     request_id: Type.String(),
     field: Type.Optional(Type.String({ description: "The field or parameter that is wrong." })),
     upgrade_url: Type.Optional(Type.String()),
+    required: Type.Optional(
+      Type.Integer({ description: "How many approvals the identity requires, with approvals_missing." }),
+    ),
+    given: Type.Optional(Type.Integer({ description: "How many of them there are." })),
     new_message_id: Type.Optional(Type.String()),
     status: Type.Optional(Type.String({ description: "The draft's status, if it is what prevents the operation." })),
     version: Type.Optional(Type.Integer({ description: "The current version, if another one was given or approved." })),

@@ -41,6 +41,15 @@ export const ApprovalChannel = OneOfBy(
       config: Strict({
         bot_token: Type.String({ minLength: 1, maxBytes: 256, description: masked }),
         chat_id: Type.String({ minLength: 1, maxBytes: 64 }),
+        allowed_users: Type.Optional(
+          Type.String({
+            maxLength: 1000,
+            pattern: "^\\d{1,20}( ?, ?\\d{1,20})*$",
+            description:
+              "Who may decide in the chat: ids of Telegram users, comma separated. Without it every member may, and the record names who did.",
+            examples: ["111222333,444555666"],
+          }),
+        ),
       }),
     }),
     Strict({

@@ -10,12 +10,14 @@ import { CredentialsRefused } from "#src/mail/mailProvider.ts";
 import { createSmtpProvider } from "#src/mail/out/smtpProvider.ts";
 import { watchCredentials } from "#src/mail/watchCredentials.ts";
 import { certificateOf } from "#test/support/certificate.ts";
+import { emptyLetter } from "#test/support/letter.ts";
 
 const mail = {
   attemptId: "attempt",
   envelope: { from: "agent@ours.example", to: ["ann@theirs.example"] },
   messageId: "<id@ours.example>",
   mime: Buffer.from("Subject: hello\r\n\r\nHello\r\n"),
+  letter: emptyLetter,
 };
 
 /** Against smtp-server, another's implementation, and a token endpoint on loopback. */

@@ -1,0 +1,30 @@
+import type { Answer, Channels } from "#src/channels/channel.ts";
+import type { Draft } from "#streams/draft/draft.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { loadThread } from "../threads/threads.ts";
+import { openedChannel } from "./approvalChannels.ts";
+import { channelOf } from "./askApprovers.ts";
+import { reaches } from "./channelAddresses.ts";
+
+/**
+ * Takes the buttons off a question that stands in a chat, and says there what became of it. Undefined if there is nothing to do: it stands in none, its
+ * kind of channel cannot, or the identity has left that chat, whose secrets are gone then.
+ */
+export async function concludeCard(
+  deps: Dependencies,
+  channels: Channels,
+  { draft, notificationId, sentence }: { draft: Draft; notificationId: string; sentence: string },
+): Promise<Answer | undefined> {
+  const message = draft.notified.messages[notificationId];
+  const asked = draft.notified.open[notificationId];
+  if (message === undefined || asked === undefined) return undefined;
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  const { slot, type } = asked.channel;
+  const channel = channelOf(identity, slot);
+  const conclude = channels[type as keyof Channels]?.conclude;
+  if (conclude === undefined || channel === null || !reaches(deps, identity, asked.channel)) return undefined;
+  const { workspaceId } = draft;
+  const { state: thread } = await loadThread(deps, draft.threadId);
+  const opened = openedChannel(deps, { workspaceId, slot }, channel);
+  return conclude({ channel: opened, workspaceId, message, threadSubject: thread.subject, sentence });
+}

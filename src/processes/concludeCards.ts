@@ -1,0 +1,74 @@
+import type { Channels } from "#src/channels/channel.ts";
+import { concludeCard } from "#src/commands/approvals/concludeCard.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { draftEvents } from "#src/commands/drafts/draftHistories.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import { conclusionOf } from "./conclusions.ts";
+import { isOldNews } from "./oldNews.ts";
+import { reachAgainAfter } from "./peopleRetries.ts";
+import type { Process, ProcessContext } from "./process.ts";
+
+type Card = { draftId: string; notificationId: string; happenedAt: string; tries: number };
+
+/**
+ * A question that stands in a chat loses its buttons when they decide nothing any more, and says what became of it: who decided and when, wherever
+ * that was, and how the draft ended. Also one that comes to stand there too late. Which cards an event says something new about, the draft's history
+ * tells; the words are those of this moment, so that late tries never put old ones in the place of newer ones.
+ */
+export function concludeCards(deps: Dependencies, channels: Channels): Process {
+  async function onEvent(event: Recorded<DraftEvent>, context: ProcessContext): Promise<void> {
+    const draftId = idOf(event.stream);
+    const { state: draft } = await deps.drafts.load(draftId);
+    const cards = Object.keys(draft.notified.messages);
+    if (cards.length === 0) return;
+    const history = await draftEvents(deps, draftId);
+    const happenedAt = event.metadata.at;
+    for (const notificationId of cards) {
+      const is = conclusionOf(notificationId, history.slice(0, event.revision + 1));
+      const was = isIts(event, notificationId) ? null : conclusionOf(notificationId, history.slice(0, event.revision));
+      if (is !== null && is !== was) await conclude({ draftId, notificationId, happenedAt, tries: 0 }, context);
+    }
+  }
+
+  async function conclude(card: Card, { timers }: ProcessContext): Promise<void> {
+    const { draftId, notificationId, happenedAt, tries } = card;
+    if (isOldNews(deps, happenedAt)) return;
+    const { state: draft } = await deps.drafts.load(draftId);
+    const sentence = conclusionOf(notificationId, await draftEvents(deps, draftId));
+    if (sentence === null) return;
+    const answer = await concludeCard(deps, channels, { draft, notificationId, sentence });
+    const name = `conclude ${notificationId}`;
+    const inMs = answer?.reached === false && answer.again ? (answer.inMs ?? reachAgainAfter(tries)) : undefined;
+    if (inMs === undefined) return timers.cancel(draftId, name);
+    await timers.set({ key: draftId, name, inMs, payload: { notificationId, happenedAt, tries: tries + 1 } });
+  }
+
+  return {
+    name: "concludeCards",
+    begins: "now",
+    onlyNews: true,
+    categories: ["draft"],
+    keyOf: (event) => idOf(event.stream),
+    concerns: ({ type, data }) => type !== "ApproversNotified" || data.message !== undefined,
+    on: Object.fromEntries(telling.map((type) => [type, onEvent])),
+    onTimer: ({ key: draftId, payload }, context) => conclude({ draftId, ...payload } as Card, context),
+  };
+}
+
+/** It came to stand in the chat with this event. */
+const isIts = ({ type, data }: Recorded<DraftEvent>, notificationId: string): boolean =>
+  type === "ApproversNotified" && data.notificationId === notificationId;
+
+const telling: readonly DraftEvent["type"][] = [
+  "ApproversNotified",
+  "DraftApproved",
+  "DraftRejected",
+  "DraftEdited",
+  "DraftReturnedToPending",
+  "DraftMarkedStale",
+  "DraftQueued",
+  "DraftSent",
+  "DraftFailed",
+  "ApprovalLinkClosed",
+];

@@ -1,0 +1,81 @@
+import { readableTime } from "#src/html/times.ts";
+import { shortLine } from "#src/html/visible.ts";
+import type { DraftEvent } from "#streams/draft/events.ts";
+import type { Recorded } from "#streams/event.ts";
+import { nameOf } from "./outcomes.ts";
+
+type History = readonly Recorded<DraftEvent>[];
+
+/**
+ * What became of a question that was asked, in a few sentences, given the draft's history; null while its buttons still decide. A new version, or an
+ * approval that was taken back, ends it for good: what comes then has a question of its own.
+ */
+export function conclusionOf(notificationId: string, history: History): string | null {
+  const asked = history.findIndex(
+    ({ type, data }) =>
+      type === "ApproversAsked" && (data as { notificationId: string }).notificationId === notificationId,
+  );
+  let approved: string[] = [];
+  let ended: string[] = [];
+  const told = () => (approved.length + ended.length === 0 ? null : [...approved, ...ended].join(" "));
+  for (const [index, event] of history.entries()) {
+    if (asked === -1 || index <= asked) continue;
+    const when = readableTime(event.metadata.at);
+    switch (event.type) {
+      case "DraftApproved":
+        approved = [
+          `Approved by ${approversOf(event, history.slice(0, index))}, ${when}.`,
+          event.data.sendRequested ? "It is on its way." : "It is not sent yet.",
+        ];
+        break;
+      case "DraftQueued":
+        // What was approved before has been told; a key's send of the rest is its approval.
+        if (approved.length === 0)
+          approved = [`Approved by ${nameOf(event.metadata.actor)}, ${when}.`, "It is on its way."];
+        break;
+      case "DraftSent":
+        approved = approved.slice(0, 1);
+        ended = [`Sent, ${when}.`];
+        break;
+      case "DraftRejected":
+        approved = [];
+        ended = [...ended, `Rejected by ${nameOf(event.metadata.actor)}, ${when}.`, ...reasonOf(event.data.reason)];
+        break;
+      case "DraftMarkedStale":
+        approved = approved.slice(0, 1);
+        ended = [`Stopped, ${when}: a newer message arrived after the one it answers.`];
+        break;
+      case "DraftFailed":
+        approved = approved.slice(0, 1);
+        ended = [
+          event.data.code === "unconfirmed"
+            ? `Nobody knows whether it was sent (${when}). It is not sent again automatically.`
+            : `Not sent, ${when}: ${shortLine(event.data.message, 300)}`,
+        ];
+        break;
+      case "DraftReturnedToPending":
+        return `Not approved any more, ${when}: ${shortLine(event.data.because, 300)}. A new question follows.`;
+      case "DraftEdited":
+        return `Changed, ${when}: version ${event.data.version} takes the place of the one above. Nothing is decided here any more.`;
+      case "ApprovalLinkClosed":
+        if (event.data.notificationId === notificationId) return `Closed, ${when}. Nothing is decided here any more.`;
+    }
+  }
+  return told();
+}
+
+/** All who had to approve, or whoever did alone. */
+function approversOf(event: Recorded<Extract<DraftEvent, { type: "DraftApproved" }>>, before: History): string {
+  const { quorum, version } = event.data;
+  if (!quorum) return nameOf(event.metadata.actor);
+  const names = quorum.voters.flatMap((voter) => {
+    const given = before.findLast(
+      ({ type, data }) => type === "ApprovalGiven" && data.voter === voter && data.version === version,
+    );
+    return given ? [nameOf(given.metadata.actor)] : [];
+  });
+  return [...names.slice(0, -1), ...names.slice(-1)].join(" and ");
+}
+
+const reasonOf = (reason: string | null): string[] =>
+  reason === null ? [] : [`The reason given: “${shortLine(reason, 300)}”`];

@@ -1,0 +1,340 @@
+import { expect } from "chai";
+import type { ChatPerson, DecisionResult } from "#src/channels/approvalView.ts";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
+import { chatDouble } from "#test/support/chatDouble.ts";
+import { sized } from "#test/support/full.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { cause } from "./sendWorld.ts";
+
+const email = (to: string) => ({ type: "email" as const, config: { to } });
+const telegramGroup = { type: "telegram" as const, config: { bot_token: "123:secret", chat_id: "-100" } };
+const slackRoom = {
+  type: "slack" as const,
+  config: { webhook_url: "https://hooks.slack.com/services/T/B/x", signing_secret: "shhh" },
+};
+const ada: ChatPerson = { kind: "telegram", id: "7", name: "Ada" };
+const bob: ChatPerson = { kind: "telegram", id: "8", name: "Bob" };
+const cyd: ChatPerson = { kind: "slack", id: "U9", name: "Cyd" };
+
+/** The draft's page and mail take a token; a chat's button also says who pressed it. */
+type Press = { token: string; decision?: "approve" | "reject"; by?: ChatPerson };
+
+let service: InProcess;
+let workspace: Workspace;
+const [telegram, slack] = [chatDouble("telegram"), chatDouble("slack")];
+
+before(async function () {
+  this.timeout(60_000);
+  service = await startInProcess({}, { channels: { telegram: telegram.channel, slack: slack.channel } });
+  workspace = await service.workspace();
+});
+after(() => service.stop());
+
+async function pending(settings: Partial<NewIdentity>, more: object = {}) {
+  const identity = await service.identity(workspace.id, settings);
+  await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
+  const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+  const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+  const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+  const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Tomorrow.", ...more } });
+  return { identity, draftId: json.id as string, threadId: thread.id as string };
+}
+
+/** In a Telegram group, and at a mailbox that is asked too. */
+async function askedTwice(to: string, required = 2, settings: Partial<NewIdentity> = {}) {
+  const channels = { approvalChannel: telegramGroup, secondaryApprovalChannel: email(to) };
+  const made = await pending({ ...channels, approvalsRequired: required, ...settings });
+  await until(async () => telegram.askedAbout(made.draftId).length > 0 && (await mailTo(to)) !== undefined);
+  await service.caughtUp();
+  const button = (decision: "approve" | "reject" = "approve") =>
+    telegram.askedAbout(made.draftId).at(-1)!.tokens[decision];
+  const link = async () => /\/a\/([\w-]+)\?d=approve/.exec((await mailTo(to))!.text)![1] as string;
+  return { ...made, button, link };
+}
+
+const mailTo = async (address: string) =>
+  (await service.outbox.newest(200)).find(({ envelope }) => envelope.to.includes(address));
+const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
+const historyOf = async (id: string): Promise<any[]> =>
+  (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
+const decisionsIn = (history: { type: string }[]) =>
+  history.filter(({ type }) => type === "DraftApproved" || type === "DraftRejected");
+const press = ({ token, decision = "approve", by }: Press): Promise<DecisionResult> =>
+  approvalDecisions(service.deps).decide({
+    ...{ token, decision, by },
+    ...{ reason: undefined, ip: undefined, userAgent: undefined, requestId: undefined },
+  });
+const approveByKey = (id: string) => workspace.ask(`POST /v1/drafts/${id}/approve`);
+const send = (id: string) => workspace.ask(`POST /v1/drafts/${id}/send`);
+const isSent = (id: string) => async () => (await draftOf(id)).status === "sent";
+const sentTo = async (address: string) =>
+  (await service.outbox.newest(400)).filter(({ envelope }) => envelope.from === address).length;
+
+describe("a draft with approvals_required 2", function () {
+  this.timeout(120_000);
+
+  it("waits for a second approver over another channel, says who approved so far, and is sent once by the last one [d13 quorum]", async () => {
+    const to = "second@approvers.example";
+    const { draftId, identity, button, link } = await askedTwice(to);
+    const first = await press({ token: button(), by: ada });
+    expect(first).to.deep.include({ kind: "vote_counted", again: false });
+    const waiting = await draftOf(draftId);
+    expect([waiting.status, waiting.decided_by, waiting.version]).to.deep.equal(["pending", null, 1]);
+    expect(waiting.approvals.required).to.equal(2);
+    expect(waiting.approvals.given.map(({ by }: any) => by)).to.deep.equal([
+      { kind: "telegram", id: "7", name: "Ada", channel: "telegram" },
+    ]);
+    expect(Date.parse(waiting.approvals.given[0].at)).to.be.a("number").and.not.NaN;
+
+    // The page of the other one says so, and a second press of the first changes nothing.
+    const page = await workspace.ask(`GET /a/${await link()}`, { key: null });
+    expect(page.text).to.contain("1 of 2 approvals given: by Ada at ");
+    expect(await press({ token: button(), by: ada })).to.deep.include({ kind: "vote_counted", again: true });
+    expect((await draftOf(draftId)).approvals.given).to.have.length(1);
+    expect(telegram.saidOn(draftId)).to.equal(undefined);
+
+    expect((await press({ token: await link() })).kind).to.equal("approved");
+    await until(isSent(draftId));
+    const sent = await draftOf(draftId);
+    expect(sent.decided_by).to.include({ kind: "email_link", id: to });
+    expect(sent.approvals.given.map(({ by }: any) => by.id)).to.deep.equal(["7", to]);
+    const history = await historyOf(draftId);
+    const given = history.filter(({ type }) => type === "ApprovalGiven");
+    expect(given[0].actor).to.deep.include({ kind: "telegram", id: "7", name: "Ada", channel: "telegram" });
+    expect(given[0].actor).not.to.have.any.keys("ip", "user_agent");
+    const quorum = { required: 2, voters: ["telegram:7", `mailbox:${to}`] };
+    expect(decisionsIn(history).map(({ data }: any) => data.quorum)).to.deep.equal([quorum]);
+    expect(history.find(({ type }) => type === "DraftQueued").data.authorisation).to.deep.include({ quorum });
+    expect(await sentTo(identity.address)).to.equal(1);
+    // The card of the group says how it ended, whoever decided elsewhere.
+    await until(async () => telegram.saidOn(draftId)?.includes("Sent") === true);
+    expect(telegram.saidOn(draftId)).to.match(
+      /^Approved by Ada through telegram and second@.* by a link in .*\. Sent, /,
+    );
+  });
+
+  it("counts two people of one chat, and no link into it beside them", async () => {
+    const { draftId, button } = await askedTwice("beside@approvers.example");
+    expect((await press({ token: button() })).kind).to.equal("vote_counted");
+    expect(await press({ token: button(), by: ada })).to.deep.include({ kind: "vote_counted", again: false });
+    expect((await draftOf(draftId)).approvals.given.map(({ by }: any) => by.id)).to.deep.equal(["7"]);
+    expect(await press({ token: button() })).to.deep.include({ kind: "vote_counted", again: true });
+    expect((await press({ token: button(), by: bob })).kind).to.equal("approved");
+    await until(isSent(draftId));
+    expect((await draftOf(draftId)).decided_by).to.include({ kind: "telegram", id: "8", name: "Bob" });
+  });
+
+  it("counts all API keys as one approver; their send counts too, and says what is missing [d13 quorum]", async () => {
+    const { draftId, button } = await askedTwice("keys@approvers.example");
+    const answer = await approveByKey(draftId);
+    expect([answer.status, answer.json.status, answer.json.approvals.given.length]).to.deep.equal([200, "pending", 1]);
+    const other = await workspace.keyOf(["write:drafts", "write:emails"]);
+    await service.caughtUp();
+    const again = await workspace.ask(`POST /v1/drafts/${draftId}/approve`, { key: other });
+    expect([again.status, again.json.approvals]).to.deep.equal([200, answer.json.approvals]);
+    const refused = await send(draftId);
+    expect([refused.status, refused.json.error, refused.json.required, refused.json.given]).to.deep.equal([
+      ...[422, "approvals_missing", 2, 1],
+    ]);
+    expect(refused.json.message).to.contain("API keys have approved this version already: 1 of 2 approvals is given");
+    expect(decisionsIn(await historyOf(draftId))).to.have.length(0);
+    // The key's own approval does not send; the person's means to.
+    expect((await press({ token: button(), by: ada })).kind).to.equal("approved");
+    await until(isSent(draftId));
+  });
+
+  it("is sent by a key whose approval is the last one missing", async () => {
+    const { draftId, button } = await askedTwice("last@approvers.example", 2, { sendOnChannelApproval: false });
+    await press({ token: button(), by: ada });
+    const { status } = await send(draftId);
+    expect(status).to.equal(202);
+    await until(isSent(draftId));
+    const history = await historyOf(draftId);
+    expect(decisionsIn(history)[0]).to.nested.include({ "actor.kind": "api_key" });
+    expect(history.find(({ type }) => type === "DraftQueued").data.authorisation.kind).to.equal("approval");
+  });
+
+  it("ends by one rejection, after which no approval counts", async () => {
+    const { draftId, button, link } = await askedTwice("no@approvers.example");
+    await press({ token: button(), by: ada });
+    expect((await press({ token: await link(), decision: "reject" })).kind).to.equal("rejected");
+    expect((await press({ token: button(), by: bob })).kind).to.equal("already_decided");
+    expect((await draftOf(draftId)).status).to.equal("rejected");
+    await until(async () => telegram.saidOn(draftId) !== undefined);
+    expect(telegram.saidOn(draftId)).to.match(/^Rejected by no@approvers.example by a link in an approval mail, /);
+  });
+
+  it("starts anew after an edit, whose old buttons decide nothing and go away", async () => {
+    const { draftId, button } = await askedTwice("anew@approvers.example");
+    const old = button();
+    await press({ token: old, by: ada });
+    const edit = await workspace.ask(`PATCH /v1/drafts/${draftId}`, { json: { body_text: "On Friday." } });
+    expect(edit.json.approvals).to.deep.equal({ required: 2, given: [] });
+    expect((await press({ token: old, by: bob })).kind).to.equal("changed");
+    await until(async () => telegram.askedAbout(draftId).length === 2 && telegram.saidOn(draftId) !== undefined);
+    expect(telegram.saidOn(draftId)).to.contain("version 2 takes the place");
+    await service.caughtUp();
+    // Who edited may approve as anybody else, once.
+    await approveByKey(draftId);
+    expect((await press({ token: button(), by: bob })).kind).to.equal("approved");
+    await until(isSent(draftId));
+  });
+
+  it("is granted by no setting and no rule, and a mail sent in one call waits", async () => {
+    const rule = {
+      ...{ name: "skip", trigger_event: "draft.created", conditions: {} },
+      actions: [{ type: "skip_approval" }],
+    };
+    const { json: made, text } = await workspace.ask("POST /v1/rules", { json: rule });
+    expect(made.id, text).to.be.a("string");
+    const { draftId, identity, threadId } = await pending({ autoApproveReplies: true, approvalsRequired: 2 });
+    await until(async () => (await historyOf(draftId)).some(({ type }) => type === "DraftRulesApplied"));
+    expect([(await draftOf(draftId)).status, (await draftOf(draftId)).auto_approved]).to.deep.equal(["pending", null]);
+    const runs = (await workspace.ask(`GET /v1/rules/${made.id}/evaluations`)).json.data;
+    expect(runs[0].actions[0]).to.include({ outcome: "suppressed", reason: "this identity requires 2 approvals" });
+    await workspace.ask(`DELETE /v1/rules/${made.id}`);
+    const reply = { thread_id: threadId, body_text: "Now." };
+    const answer = await workspace.ask("POST /v1/emails/reply", { json: reply });
+    expect([answer.status, answer.json.status], answer.text).to.deep.equal([202, "pending"]);
+    expect(await sentTo(identity.address)).to.equal(0);
+  });
+
+  it("is judged by the number of the decision: lowered, the next approval is enough, and what a rule approved before waits when raised", async () => {
+    const { draftId, identity, button } = await askedTwice("lower@approvers.example", 3);
+    await press({ token: button(), by: ada });
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { approvals_required: 1 } });
+    expect((await draftOf(draftId)).approvals).to.nested.include({ required: 1 });
+    expect((await press({ token: button(), by: ada })).kind).to.equal("approved");
+    await until(isSent(draftId));
+
+    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
+    const held = await pending({ autoApproveReplies: true });
+    await until(async () => (await draftOf(held.draftId)).held_code === "sending_paused");
+    await workspace.ask(`PATCH /v1/identities/${held.identity.id}`, { json: { approvals_required: 2 } });
+    await workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused: false } });
+    await until(async () => (await draftOf(held.draftId)).status === "pending");
+    expect(await sentTo(held.identity.address)).to.equal(0);
+  });
+
+  it("needs people alone while human approval is required: the keys' approval of before counts no more [d2 require_human_approval]", async () => {
+    const { draftId, identity, button } = await askedTwice("people@approvers.example");
+    await approveByKey(draftId);
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { require_human_approval: true } });
+    const first = await press({ token: button(), by: ada });
+    expect(first).to.have.nested.property("approvals.given.length", 1);
+    expect((await approveByKey(draftId)).json.error).to.equal("human_approval_required");
+    expect((await press({ token: button(), by: bob })).kind).to.equal("approved");
+    await until(isSent(draftId));
+    expect((await draftOf(draftId)).approvals.given.map(({ by }: any) => by.name)).to.deep.equal(["Ada", "Bob"]);
+  });
+
+  it("asks both channels again where its key asks for it", async () => {
+    const { draftId } = await askedTwice("again@approvers.example");
+    const before = telegram.askedAbout(draftId).length;
+    const types = async () => (await historyOf(draftId)).filter(({ type }) => type === "ApproversNotified").length;
+    await until(async () => (await types()) === 2);
+    await workspace.ask(`POST /v1/drafts/${draftId}/notify`);
+    await until(async () => (await types()) === 4);
+    expect(telegram.askedAbout(draftId)).to.have.length(before + 1);
+  });
+});
+
+describe("presses that come at once", function () {
+  this.timeout(600_000);
+  const rounds = sized(2, 200);
+
+  it("of one button twice, of two channels, and of a button and an edit: one decision is on record, and one mail leaves at most", async () => {
+    const to = "races@approvers.example";
+    for (let round = 0; round < rounds; round++) {
+      const required = round % 4 > 1 ? 1 : 2;
+      const address = `${round}-${to}`;
+      const escalationDelayMinutes = 0;
+      const { draftId, identity, button, link } = await askedTwice(address, required, { escalationDelayMinutes });
+      const edits = round % 2 === 1;
+      const results = await Promise.all([
+        press({ token: button(), by: ada }),
+        press({ token: button(), by: ada }),
+        press({ token: await link() }),
+        approveByKey(draftId).then(({ json }) => json),
+        edits ? workspace.ask(`PATCH /v1/drafts/${draftId}`, { json: { body_text: `New ${round}` } }) : undefined,
+      ]);
+      const history = await historyOf(draftId);
+      const decisions = decisionsIn(history);
+      const kinds = results.map((result) => (result && "kind" in result ? result.kind : (result as any)?.status));
+      const told = JSON.stringify([round, kinds]);
+      expect(decisions.length, told).to.be.at.most(1);
+      if (!edits) expect(decisions, told).to.have.length(1);
+      const [decision] = decisions as any[];
+      if (decision) expect(decision.data.quorum?.voters.length ?? 1, told).to.be.at.least(required);
+      if (decision?.data.send_requested) await until(isSent(draftId));
+      // Old buttons decide nothing about what is new.
+      const { version } = await draftOf(draftId);
+      if (version > 1) {
+        // Only a key, which names no version, can have approved the new one.
+        if (decision) expect([decision.data.version, decision.actor.kind], told).to.deep.equal([version, "api_key"]);
+        const old = telegram.askedAbout(draftId)[0]!.tokens.approve;
+        expect((await press({ token: old, by: bob })).kind, told).to.equal("changed");
+      }
+      expect(await sentTo(identity.address), told).to.equal(decision?.data.send_requested ? 1 : 0);
+    }
+  });
+});
+
+describe("a question in a chat", function () {
+  this.timeout(120_000);
+  const inBoth = { approvalChannel: telegramGroup, secondaryApprovalChannel: slackRoom, escalationDelayMinutes: 0 };
+  const asked = async () => {
+    const made = await pending(inBoth);
+    await until(async () => telegram.askedAbout(made.draftId).length > 0 && slack.askedAbout(made.draftId).length > 0);
+    await service.caughtUp();
+    return made;
+  };
+
+  it("says who decided in the other chat, and how it ended", async () => {
+    const { draftId } = await asked();
+    const { tokens } = slack.askedAbout(draftId)[0]!;
+    expect((await press({ token: tokens.approve, by: cyd })).kind).to.equal("approved");
+    await until(isSent(draftId));
+    const isTold = (said: string | undefined) => said?.includes("Sent, ") === true;
+    await until(async () => isTold(telegram.saidOn(draftId)) && isTold(slack.saidOn(draftId)));
+    expect(telegram.saidOn(draftId)).to.match(/^Approved by Cyd through slack, .* UTC\. Sent, /);
+    expect((await draftOf(draftId)).decided_by).to.include({ kind: "slack", id: "U9", name: "Cyd", channel: "slack" });
+  });
+
+  it("is tried again where its chat does not answer, and let go where it never will", async () => {
+    const { draftId } = await asked();
+    const away = { reached: false, error: "away", again: true } as const;
+    telegram.failNext(draftId, away, { reached: false, error: "blocked", again: false });
+    await approveByKey(draftId);
+    await until(async () => slack.saidOn(draftId)?.includes("not sent yet") === true);
+    await until(async () => telegram.failuresLeft(draftId) === 1);
+    service.clock.advance(10_000);
+    await until(async () => telegram.failuresLeft(draftId) === 0);
+    // It was refused for good: nothing comes after it by itself, only with the next news.
+    service.clock.advance(3_600_000);
+    expect(telegram.saidOn(draftId)).to.equal(undefined);
+    await workspace.ask(`POST /v1/drafts/${draftId}/reject`, { json: { reason: "too late" } });
+    await until(async () => telegram.saidOn(draftId)?.includes("too late") === true);
+  });
+
+  it("that comes to stand there after the decision loses its buttons at once; another chat's stays as it was", async () => {
+    const { draftId, identity } = await asked();
+    await approveByKey(draftId);
+    await until(async () => telegram.saidOn(draftId) !== undefined);
+    const notificationId = (await historyOf(draftId)).find(({ type }) => type === "ApproversAsked").data
+      .notification_id;
+    const message = { chat: "telegram", ids: ["late"] };
+    const late = { type: "RecordNotified" as const, notificationId, message };
+    await service.deps.drafts.handle(draftId, late, { ...cause, workspaceId: workspace.id });
+    await until(async () => telegram.concluded.some(({ message }) => message.ids[0] === "late"));
+
+    const said = telegram.concluded.length;
+    const elsewhere = { type: "telegram" as const, config: { ...telegramGroup.config, chat_id: "-200" } };
+    const change = { workspaceId: workspace.id, identityId: identity.id, changes: { approvalChannel: elsewhere } };
+    await updateIdentity(service.deps, { ...change, mayLoosen: true }, { ...cause, workspaceId: workspace.id });
+    await workspace.ask(`POST /v1/drafts/${draftId}/reject`, { json: {} });
+    await until(async () => slack.saidOn(draftId)?.includes("Rejected") === true);
+    expect(telegram.concluded).to.have.length(said);
+  });
+});

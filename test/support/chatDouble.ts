@@ -1,0 +1,41 @@
+import type { Answer, ApprovalRequest, Channel, Conclusion } from "#src/channels/channel.ts";
+
+/**
+ * A chat that keeps what it is asked and what is concluded in it, standing in for a provider's adapter: each question is a message whose buttons carry
+ * the tokens until it is concluded.
+ */
+export function chatDouble(kind: string) {
+  const asked: ApprovalRequest[] = [];
+  const concluded: Conclusion[] = [];
+  const failures = new Map<string, Answer[]>();
+  const draftOf = ({ message }: Conclusion): string => asked[Number(message.ids[0]) - 1]?.view.draftId ?? "";
+  const channel: Channel = {
+    async ask(request) {
+      asked.push(request);
+      return { reached: true, message: { chat: kind, ids: [`${asked.length}`] } };
+    },
+    async conclude(conclusion) {
+      const failure = failures.get(draftOf(conclusion))?.shift();
+      if (failure) return failure;
+      concluded.push(conclusion);
+      return { reached: true };
+    },
+  };
+  return {
+    channel,
+    /** What was asked about a draft, the newest last. */
+    askedAbout: (draftId: string) => asked.filter(({ view }) => view.draftId === draftId),
+    /** What stands now on the n-th question about a draft, from 0; undefined while it has its buttons. */
+    saidOn(draftId: string, n = 0): string | undefined {
+      const request = asked.filter(({ view }) => view.draftId === draftId)[n];
+      const id = request && `${asked.indexOf(request) + 1}`;
+      return concluded.findLast(({ message }) => message.ids[0] === id)?.sentence;
+    },
+    concluded,
+    /** How the next tries to conclude something about a draft end. */
+    failNext(draftId: string, ...answers: Answer[]) {
+      failures.set(draftId, answers);
+    },
+    failuresLeft: (draftId: string): number => failures.get(draftId)?.length ?? 0,
+  };
+}
