@@ -128,7 +128,7 @@ describe("an approver in Slack", function () {
     expect(responses()[0]!.body.text).to.contain("Rejected by “ada”").and.to.contain("&lt;!channel&gt;");
   });
 
-  it("finds the page behind Reject where no bot can open a form, or where it fails to", async () => {
+  it("finds the page behind Reject where no form can be opened, and sees a bot's card change after a decision elsewhere", async () => {
     const { draftId, message } = await asked(byWebhook());
     const reject = buttonsOf(message).find(({ action_id }) => action_id === "reject_page");
     expect(reject.url).to.match(/\/a\/[\w-]{43}\?d=reject$/);
@@ -142,6 +142,11 @@ describe("an approver in Slack", function () {
     expect(responses()[0]!.body).to.include({ replace_original: false, response_type: "ephemeral" });
     expect(responses()[0]!.body.text).to.match(/<http:\/\/localhost:8080\/a\/[\w-]{43}\?d=reject\|/);
     for (const id of [draftId, bot.draftId]) expect((await draftOf(id)).status).to.equal("pending");
+    // Decided elsewhere: a card that the bot posted loses its buttons.
+    await workspace.ask(`POST /v1/drafts/${bot.draftId}/reject`, { json: { reason: "Too late" } });
+    const card = async () => (await slack.history(slack.channel.approvals)).find(({ ts }) => ts === bot.message.ts);
+    await until(async () => buttonsOf(await card()).length === 0);
+    expect((await card()).text).to.match(/Rejected by/);
   });
 
   it("is one of two who have to approve: the buttons stay until the second one has", async () => {
@@ -251,6 +256,13 @@ describe("an approver in Slack", function () {
       [{ ...press(message, "approve"), type: "message_action" }, 200],
       [{ ...press(message, "approve"), actions: [{ action_id: "approve", value: "x".repeat(43) }] }, 200],
       // The token of one choice is none for the other.
+      [
+        {
+          ...press(message, "approve"),
+          actions: [{ ...press(message, "reject_page").actions[0], action_id: "approve" }],
+        },
+        200,
+      ],
       [
         { ...press(message, "approve"), actions: [{ ...press(message, "approve").actions[0], action_id: "reject" }] },
         200,
