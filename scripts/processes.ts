@@ -137,10 +137,13 @@ function userName(): string {
 
 const rewindProcesses =
   ({ yes = false, webhooks = false }: { yes?: boolean; webhooks?: boolean }): Run =>
-  async ({ store, database, deps, channels, provider, webhooks: { deliveries } }) => {
+  async ({ store, database, deps, channels, telegram, provider, webhooks: { deliveries } }) => {
     const holder = `rewind ${randomUUID()}`;
     const queued = { deliveries, onQueued() {} };
-    const settings = { ...loadConfig(), provider, channels, instanceId: holder, webhooks: queued, onReduced() {} };
+    const settings = {
+      ...{ ...loadConfig(), provider, channels, telegram },
+      ...{ instanceId: holder, webhooks: queued, onReduced() {} },
+    };
     const processes = allProcesses(deps, settings);
     const skips = ({ name, onlyNews }: Process) => onlyNews === true && !(webhooks && name === "queueWebhooks");
     const options = { store, database, clock: deps.clock, processes, holder, skips };

@@ -27,7 +27,7 @@ if (!Number.isInteger(threads) || threads < 1) {
 
 const rate = (count: number, seconds: number): string => `${Math.round(count / seconds).toLocaleString("en")} a second`;
 
-await besideService(async ({ deps, channels, database, store, provider, webhooks }: Composition) => {
+await besideService(async ({ deps, channels, telegram, database, store, provider, webhooks }: Composition) => {
   const queued = { deliveries: webhooks.deliveries, onQueued: () => {} };
   const id = randomUUID();
   const actor = { kind: "operator", id: "npm run scale" } as const;
@@ -65,6 +65,7 @@ await besideService(async ({ deps, channels, database, store, provider, webhooks
   for (const { name } of allProcesses(deps, {
     provider,
     channels,
+    telegram,
     instanceId: id,
     ...config,
     webhooks: queued,

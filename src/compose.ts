@@ -5,8 +5,14 @@ import type { Channels } from "./channels/channel.ts";
 import { emailChannel } from "./channels/email/emailChannel.ts";
 import { createSlackApi, type SlackApi } from "./channels/slack/slackApi.ts";
 import { slackChannel } from "./channels/slack/slackChannel.ts";
-import { unreachable } from "./channels/unreachable.ts";
+import { telegramBots } from "./channels/telegram/botApi.ts";
+import { postgresBotRegistry } from "./channels/telegram/postgresBotRegistry.ts";
+import { telegramChannel } from "./channels/telegram/telegramChannel.ts";
+import { webhookBase } from "./channels/telegram/updateMode.ts";
+import { webhookSecrets } from "./channels/telegram/webhookSecret.ts";
 import { type Clock, systemClock, systemIds } from "./clock.ts";
+import { approvalDecisions } from "./commands/approvals/approvalLinks.ts";
+import { telegramUpdates } from "./commands/approvals/telegram/telegramUpdates.ts";
 import type { Dependencies, Settings } from "./commands/dependencies.ts";
 import { createStreamServices } from "./commands/handle.ts";
 import { pauseInForce } from "./commands/installation.ts";
@@ -31,6 +37,9 @@ import { limitsOf } from "./mail/out/measure/measure.ts";
 import { postgresMeasure } from "./mail/out/measure/postgresMeasure.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
+import { createSendGridProvider } from "./mail/out/sendGrid/sendGridProvider.ts";
+import { sendGridDomains } from "./mail/out/sendGrid/sendingDomains.ts";
+import type { SendingDomains } from "./mail/out/sendingDomains.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -38,6 +47,7 @@ import { prometheusMetrics } from "./metrics/prometheus.ts";
 import { stripeProcessor } from "./payments/stripe/stripeProcessor.ts";
 import { connectDatabase, type Database } from "./postgres/database.ts";
 import { createSharedClock } from "./postgres/sharedClock.ts";
+import type { Attended } from "./processes/attendTelegramBots.ts";
 import { createUndiciPictureSource } from "./publicWeb/undiciPictureSource.ts";
 import { createKeyRing } from "./secrets/keyRing.ts";
 import { postgresSnapshots } from "./snapshots/postgresSnapshots.ts";
@@ -63,6 +73,8 @@ export type Composition = {
   deps: Dependencies;
   /** How approvers are reached, by the type of their channel. Shared by processes and hooks. */
   channels: Channels;
+  /** Telegram's bots: what is known of them, and what is done with what they are told. */
+  telegram: Attended;
   /** Requests to Slack, for whom answers are given to. */
   slack: SlackApi;
   /** Compares this machine's clock with PostgreSQL's, whose time all instances go by. To be waited for before anything is due. */
@@ -113,6 +125,7 @@ export function compose(
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const slack = createSlackApi({ ...config, resolver });
+  const sendingDomains = createSendingDomains(config);
   const ids = systemIds;
   const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
   const states = createStates({ store, snapshots });
@@ -136,8 +149,10 @@ export function compose(
     countLostMail: metrics.mailLost,
     mailMeasure: measureOf(config, database),
     countWithheld: metrics.mailWithheld,
-    settings: settingsOf(config),
+    sendingDomains,
+    settings: { ...settingsOf(config), recordsOf: sendingDomains?.provider },
   };
+  const telegram = telegramOf(config, deps, database);
   return {
     database,
     store,
@@ -147,11 +162,12 @@ export function compose(
     webhooks,
     deps,
     channels: {
-      ...channelsOf(deps, provider),
+      ...channelsOf(deps, provider, telegram.bots),
       slack: slackChannel({ api: slack, signingSecret: config.slackSigningSecret }),
       ...channels,
     },
     slack,
+    telegram,
     async startClock() {
       await shared?.start();
     },
@@ -160,7 +176,7 @@ export function compose(
       shared?.stop();
       waitFor.close();
       await Promise.all([provider.close(), lent ? undefined : readers.close()]);
-      await Promise.all([webhooks.sender.close(), pictures.close(), slack.close()]);
+      await Promise.all([webhooks.sender.close(), pictures.close(), sendingDomains?.close(), slack.close()]);
       await states.close();
       await store.close();
       await database.close();
@@ -177,13 +193,43 @@ function createStore(config: Config, urls: DatabaseUrls, logger: Logger): EventS
 function createProvider(config: Config, database: Database): MailProvider {
   if (config.mailProvider === "smtp")
     return createSmtpProvider(config.smtpUrl as string, { room: { connections: config.smtpConnections } });
+  if (config.mailProvider === "sendgrid")
+    return createSendGridProvider({
+      apiKey: config.sendgridApiKey as string,
+      baseUrl: config.sendgridBaseUrl,
+      room: { connections: config.smtpConnections },
+    });
   return createOutboxProvider(database);
 }
 
-const channelsOf = (deps: Dependencies, provider: MailProvider): Omit<Channels, "slack"> => ({
+function telegramOf(config: Config, deps: Dependencies, database: Database): Attended {
+  const bots = telegramBots({ apiRoot: config.telegramApiRoot });
+  const registry = postgresBotRegistry(database);
+  return {
+    bots,
+    registry,
+    updates: telegramUpdates(deps, { bots, registry, decisions: approvalDecisions(deps) }),
+    secrets: webhookSecrets(deps.keyRing.deriveKeys("telegram-webhook")),
+    webhookBase: webhookBase(config.telegramMode, config.publicUrl),
+  };
+}
+
+const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["bots"]): Omit<Channels, "slack"> => ({
   email: emailChannel((asked, mail) => sendNotice(deps, provider, { kind: "approval", ...asked, ...mail })),
-  telegram: unreachable("telegram"),
+  telegram: telegramChannel({ bots }),
 });
+
+/** Who gives the values of domains' records, validates them and brings the domains' mail in, if the service does not. */
+function createSendingDomains(config: Config): SendingDomains | undefined {
+  const { mailProvider, publicUrl, sendgridInboundSecret } = config;
+  if (mailProvider !== "sendgrid") return undefined;
+  return sendGridDomains({
+    apiKey: config.sendgridApiKey as string,
+    baseUrl: config.sendgridBaseUrl,
+    inboundUrl: sendgridInboundSecret && `${publicUrl}/hooks/sendgrid/inbound/${sendgridInboundSecret[0]}`,
+    inboundPublicKey: config.sendgridInboundPublicKey,
+  });
+}
 
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
   serviceMailPerHour === "off" ? undefined : postgresMeasure(database, limitsOf(serviceMailPerHour));

@@ -4,6 +4,7 @@ import { parse } from "dotenv";
 import type { Static } from "typebox";
 import { Value } from "typebox/value";
 import { billingInconsistencies, stripeIn } from "./billingSettings.ts";
+import { canBeCalled } from "./channels/telegram/updateMode.ts";
 import { isLoopbackHost } from "./http/framework/insiders.ts";
 import { problemsOfSmtpUrl } from "./mail/out/smtpUrl/smtpUrl.ts";
 import { developmentKeys } from "./secrets/developmentKeys.ts";
@@ -67,10 +68,19 @@ function readSettings(given: Environment, problems: string[]): Settings {
 }
 
 /** What is wrong with the settings together. */
-function inconsistencies({ nodeEnv, mailProvider, publicUrl, smtpUrl }: Settings, given: Environment): string[] {
+function inconsistencies(read: Settings, given: Environment): string[] {
+  const { nodeEnv, mailProvider, publicUrl, telegramMode, smtpUrl } = read;
   const production = nodeEnv === "production";
   const rules: [broken: boolean, sentence: string][] = [
     [mailProvider === "smtp" && !given.SMTP_URL, "SMTP_URL has to be set with MAIL_PROVIDER=smtp."],
+    [
+      mailProvider === "sendgrid" && !given.SENDGRID_API_KEY,
+      "SENDGRID_API_KEY has to be set with MAIL_PROVIDER=sendgrid.",
+    ],
+    [
+      !!given.SENDGRID_BASE_URL && !isPrivate(given.SENDGRID_BASE_URL),
+      "SENDGRID_BASE_URL has to begin with https://: the API key goes there. http is allowed for localhost only.",
+    ],
     [!!given.DATABASE_OWNER_URL && !given.DATABASE_URL, "DATABASE_OWNER_URL is set without DATABASE_URL: set both."],
     [
       !!given.SMTP_IN_TLS_CERT !== !!given.SMTP_IN_TLS_KEY,
@@ -86,11 +96,16 @@ function inconsistencies({ nodeEnv, mailProvider, publicUrl, smtpUrl }: Settings
     ],
     [
       production && !given.MAIL_PROVIDER,
-      "MAIL_PROVIDER has to be set in production: choose smtp, or outbox if mail should only be caught.",
+      "MAIL_PROVIDER has to be set in production: choose smtp or sendgrid, or outbox if mail should only be caught.",
     ],
     [
       !!given.SENDGRID_INBOUND_PUBLIC_KEY && !given.SENDGRID_INBOUND_SECRET,
       "SENDGRID_INBOUND_PUBLIC_KEY is set without SENDGRID_INBOUND_SECRET: set both.",
+    ],
+    [
+      // A Bot API server of one's own calls other addresses, too.
+      telegramMode === "webhook" && !given.TELEGRAM_API_ROOT && !canBeCalled(publicUrl ?? "http://localhost"),
+      "TELEGRAM_MODE=webhook needs a PUBLIC_URL that begins with https://, at port 443, 80, 88 or 8443: set it, or take polling.",
     ],
     [production && !!given.CRASH_AT, "CRASH_AT is refused in production: remove it."],
     [production && !!given.DEV_PROVEN_DOMAINS, "DEV_PROVEN_DOMAINS is refused in production: remove it."],

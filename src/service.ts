@@ -48,7 +48,7 @@ export async function startService(
     dataDirectory,
   }: { instanceId: string; logger: Logger; alone?: boolean; dataDirectory?: string | undefined },
 ): Promise<Service> {
-  const { deps, channels, database, store, provider } = composition;
+  const { deps, channels, database, store, provider, telegram } = composition;
   if (config.startPaused) await startPaused(deps, logger);
   const standing = createStanding({
     ...{ database, store, projections, log: logger },
@@ -93,7 +93,10 @@ export async function startService(
       webhooks.start();
       const queued = { deliveries, onQueued: webhooks.wake };
       const onReduced: Says = (what, sentence) => logger.info(what, sentence);
-      const processes = allProcesses(deps, { provider, channels, instanceId, webhooks: queued, onReduced, ...config });
+      const processes = allProcesses(deps, {
+        ...{ provider, channels, telegram, instanceId, webhooks: queued, onReduced },
+        ...config,
+      });
       processRunner = createProcessRunner({
         ...{ store, database, clock, logger, instanceId, processes, alone },
         projected: (position, options) => deps.projected(position, options),
@@ -119,9 +122,11 @@ export async function startService(
         sendGridInbound: {
           secrets: config.sendgridInboundSecret ?? [],
           publicKey: config.sendgridInboundPublicKey,
-          isExpected: (provider.name as string) === "sendgrid",
+          isExpected: provider.name === "sendgrid",
           isDiskFull: () => diskRoom?.isFull() === true,
         },
+        sendGridEventsKey: config.sendgridEventPublicKey,
+        telegram,
         obstacleOf: standing.obstacle,
         parts: {
           read_models: () => readModelsTrouble({ ...composition, standing, runner: projectionRunner }),

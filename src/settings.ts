@@ -3,6 +3,7 @@ import { usualRetrySeconds } from "#streams/webhook/retrySchedule.ts";
 import { billingSettings } from "./billingSettings.ts";
 import { crashPoints } from "./crashPoints.ts";
 import { mailInSettings, port } from "./mailInSettings.ts";
+import { sendGridSettings } from "./sendGridSettings.ts";
 import {
   Days,
   Directory,
@@ -107,9 +108,9 @@ export const settings = Type.Object({
       description: "The keys that kept secrets are encrypted with: the first one encrypts, all of them decrypt.",
     }),
   ),
-  MAIL_PROVIDER: OneOf(["outbox", "smtp"], {
+  MAIL_PROVIDER: OneOf(["outbox", "smtp", "sendgrid"], {
     default: "outbox",
-    description: "How mail is sent: through the relay of SMTP_URL, or not at all, caught in the outbox.",
+    description: "How mail is sent: through the relay of SMTP_URL, by SendGrid, or not at all, caught in the outbox.",
   }),
   SMTP_URL: Type.Optional(
     Url(["smtp", "smtps"], {
@@ -121,8 +122,9 @@ export const settings = Type.Object({
   SMTP_CONNECTIONS: Whole(1, 1_000, {
     default: 10,
     description:
-      "How many connections to the relay one instance has open at once; with a relay that allows fewer, it gets by with those.",
+      "How many connections to the relay, or to SendGrid, one instance has open at once; with a relay that allows fewer, it gets by with those.",
   }),
+  ...sendGridSettings,
   ...mailInSettings,
   INBOUND_MX_HOST: HostName({
     default: "localhost",
@@ -152,6 +154,15 @@ export const settings = Type.Object({
       description: "The sender of approval mail and of notices.",
     }),
   ),
+  TELEGRAM_API_ROOT: HttpUrl({
+    default: "https://api.telegram.org",
+    description: "Where the Telegram Bot API is: a server of your own, or a stand-in for tests.",
+  }),
+  TELEGRAM_MODE: OneOf(["auto", "webhook", "polling"], {
+    default: "auto",
+    description:
+      "How button presses in Telegram come in: Telegram calls PUBLIC_URL (webhook), or the service fetches them (polling); auto takes the webhook where PUBLIC_URL begins with https://.",
+  }),
   SLACK_ALLOWED_HOSTS: ListOf(HostName(), {
     default: ["hooks.slack.com"],
     description:

@@ -288,7 +288,9 @@ describe("the configuration", () => {
   });
 
   it("names the mail providers there are when another one is asked for", () => {
-    expect(refusal({ MAIL_PROVIDER: "sendgrid" })).to.match(/MAIL_PROVIDER is wrong: expected outbox or smtp\./);
+    expect(refusal({ MAIL_PROVIDER: "pigeon" })).to.match(
+      /MAIL_PROVIDER is wrong: expected outbox, smtp or sendgrid\./,
+    );
   });
 
   it("refuses settings that do not fit together", () => {

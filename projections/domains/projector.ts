@@ -13,6 +13,7 @@ const columns = [
   "sending_token",
   "dkim_selector",
   "dkim_public_key",
+  "registration",
   "status",
   "records",
   "has_existing_mx",
@@ -50,6 +51,10 @@ function apply(row: Row, event: DomainEvent): Row {
         records: unchecked,
         created_at: at,
       };
+    }
+    case "DomainRegistered": {
+      const { at: _, ...registration } = event.data;
+      return { ...row, registration };
     }
     case "DomainCheckRequested":
       return row.status === "failed" ? { ...row, status: "pending" } : row;
@@ -89,10 +94,11 @@ function checked(row: Row, check: Extract<DomainEvent, { type: "DomainChecked" }
 /** The domains of workspaces, without their private keys. */
 export const domains: Projection<DomainEvent> = {
   name: "domains",
-  version: 1,
+  version: 2,
   tables: ["domains"],
   handles: [
     "DomainAdded",
+    "DomainRegistered",
     "DomainCheckRequested",
     "DomainChecked",
     "DomainVerified",

@@ -1,4 +1,4 @@
-import type { DomainRecord, DomainStatus } from "#streams/domain/events.ts";
+import type { DomainRecord, DomainStatus, Registration } from "#streams/domain/events.ts";
 import { newestFirst, type Page, page, type Window } from "../page.ts";
 import type { Reads } from "../reads.ts";
 import { rowById } from "../rowById.ts";
@@ -21,6 +21,7 @@ export type DomainRow = {
   sending_token: string;
   dkim_selector: string;
   dkim_public_key: string;
+  registration: Registration | null;
   status: DomainStatus;
   records: Record<DomainRecord, StoredRecord>;
   has_existing_mx: boolean | null;
@@ -33,7 +34,7 @@ export type DomainRow = {
 };
 
 const columns = `id, workspace_id, domain_name, inbound_subdomain, mail_domain, verification_token, sending_token,
-  dkim_selector, dkim_public_key, status, records, has_existing_mx, recommended_subdomain, dns_provider_hint,
+  dkim_selector, dkim_public_key, registration, status, records, has_existing_mx, recommended_subdomain, dns_provider_hint,
   verification_last_checked_at, verification_attempts, created_at, verified_at`;
 
 export const domainById = (reads: Reads, workspaceId: string, id: string) =>

@@ -8,6 +8,8 @@ create table domains (
   sending_token text not null,
   dkim_selector text not null,
   dkim_public_key text not null,
+  -- At the mail provider that gives the values of some records.
+  registration json,
   status text not null,
   -- Per record: its status as last answered, and how the last check found it.
   records json not null,

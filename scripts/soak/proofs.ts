@@ -1,6 +1,7 @@
 import { backlog } from "./backlog.ts";
 import { content } from "./content.ts";
 import { corpus } from "./corpus.ts";
+import { escalations } from "./escalations.ts";
 import { grants } from "./grants.ts";
 import { instances } from "./instances.ts";
 import { kills } from "./kills.ts";
@@ -32,6 +33,7 @@ export const proofs: readonly Proof[] = [
   grants,
   backlog,
   queued,
+  escalations,
   neighbours,
   strangers,
 ];

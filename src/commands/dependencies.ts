@@ -9,6 +9,7 @@ import type { HeaderReader } from "#src/mail/in/headerReader.ts";
 import type { MailParser } from "#src/mail/in/parse.ts";
 import type { MailMeasure } from "#src/mail/out/measure/measure.ts";
 import type { MessageIds } from "#src/mail/out/messageIds.ts";
+import type { SendingDomains } from "#src/mail/out/sendingDomains.ts";
 import type { PaymentProcessor } from "#src/payments/paymentProcessor.ts";
 import type { PictureSource } from "#src/publicWeb/pictureSource.ts";
 import type { KeyRing } from "#src/secrets/keyRing.ts";
@@ -38,6 +39,8 @@ export type Dependencies = StreamServices & {
   authenticator: MailAuthenticator;
   /** Where signatures' pictures are fetched from, once. */
   pictures: Pick<PictureSource, "fetch">;
+  /** The mail provider's side of domains; absent where it has none. */
+  sendingDomains?: SendingDomains | undefined;
   keyRing: KeyRing;
   /** Who takes the money; null: nobody, and the operator sets plans. */
   payments: PaymentProcessor | null;
@@ -59,6 +62,8 @@ export type Settings = {
   inboundMxHost: string;
   /** What their SPF records have to include; null: the host of inboundMxHost itself. */
   spfInclude: string | null;
+  /** The mail provider that gives the values of some of their records; absent: none does. */
+  recordsOf?: string | undefined;
   approvalsFrom: string;
   publicUrl: string;
   approvalLinkHours: number;

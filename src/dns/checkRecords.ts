@@ -1,28 +1,39 @@
 import type { DomainRecord, RecordFinding } from "#streams/domain/events.ts";
-import { type ExpectedRecord, type RecordSettings, spfMechanism } from "./records.ts";
+import type { ExpectedRecord } from "./records.ts";
 import type { Lookup, Resolver } from "./resolver.ts";
 
-/** Looks every record up and says how it was found, and what was found instead. */
+/** Looks every record up and says how it was found, and what was found instead; of several of a kind the worst counts. */
 export async function checkRecords(
   resolver: Pick<Resolver, "txt" | "mx">,
   expected: readonly ExpectedRecord[],
-  settings: RecordSettings,
 ): Promise<Record<DomainRecord, RecordFinding>> {
-  const findings = await Promise.all(
-    expected.map(async (record) => [record.record, await checkRecord(resolver, record, settings)] as const),
+  const findings = new Map<DomainRecord, RecordFinding>();
+  const all = await Promise.all(
+    expected.map(async (each) => [each.record, await checkRecord(resolver, each)] as const),
   );
+  for (const [record, finding] of all) {
+    const before = findings.get(record);
+    findings.set(record, before ? worseOf(before, finding) : finding);
+  }
   return Object.fromEntries(findings) as Record<DomainRecord, RecordFinding>;
+}
+
+const badness = ["verified", "temporary_failure", "failed"];
+
+function worseOf(one: RecordFinding, other: RecordFinding): RecordFinding {
+  if (one.status === other.status)
+    return { ...one, reason: [one.reason, other.reason].filter((reason) => reason !== null).join("; ") || null };
+  return badness.indexOf(one.status) > badness.indexOf(other.status) ? one : other;
 }
 
 async function checkRecord(
   resolver: Pick<Resolver, "txt" | "mx">,
-  { record, fqdn, value }: ExpectedRecord,
-  settings: RecordSettings,
+  { record, type, fqdn, value }: ExpectedRecord,
 ): Promise<RecordFinding> {
-  if (record === "mx")
-    return judged(await resolver.mx(fqdn), `MX record at ${fqdn}`, (found) => faultOfMx(found, value));
+  if (value === "") return { status: "temporary_failure", reason: "the mail provider has not said what it has to be" };
+  if (type === "MX") return judged(await resolver.mx(fqdn), `MX record at ${fqdn}`, (found) => faultOfMx(found, value));
   const fault = (found: string[]) => {
-    if (record === "spf") return faultOfSpf(found, spfMechanism(settings));
+    if (isSpf(value)) return faultOfSpf(found, value);
     return record === "dkim" ? faultOfDkim(found, value) : faultOfText(found, value);
   };
   return judged(await resolver.txt(fqdn), `TXT record at ${fqdn}`, fault);
@@ -38,16 +49,23 @@ function judged<T>(lookup: Lookup<T>, what: string, faultOf: (found: T[]) => str
 const faultOfText = (found: readonly string[], value: string): string | null =>
   found.some((text) => text.trim() === value) ? null : `found ${quoted(found)} instead`;
 
-/** Two SPF records are as good as none (RFC 7208, 4.5). */
-function faultOfSpf(found: readonly string[], mechanism: string): string | null {
-  const records = found.filter((text) => /^v=spf1(\s|$)/i.test(text.trim()));
+const isSpf = (text: string): boolean => /^v=spf1(\s|$)/i.test(text.trim());
+
+const termsOf = (record: string): string[] => record.trim().toLowerCase().split(/\s+/);
+
+/** Two SPF records are as good as none (RFC 7208, 4.5). A domain may let others send too: only what sends for us has to be there. */
+function faultOfSpf(found: readonly string[], value: string): string | null {
+  const records = found.filter(isSpf);
   if (records.length === 0) return `no SPF record; found ${quoted(found)}`;
   if (records.length > 1) return `found ${records.length} SPF records, but only one is allowed: ${quoted(records)}`;
-  const terms = (records[0] as string).trim().toLowerCase().split(/\s+/);
-  const wanted = mechanism.toLowerCase();
-  if (terms.includes(wanted) || terms.includes(`+${wanted}`)) return null;
-  return `the SPF record does not have ${mechanism}: ${quoted(records)}`;
+  const terms = termsOf(records[0] as string);
+  const wanted = value.trim().split(/\s+/).slice(1);
+  const missing = wanted.filter((term) => !/^[+?~-]?all$/i.test(term) && !has(terms, term.toLowerCase()));
+  return missing.length === 0 ? null : `the SPF record does not have ${missing.join(" ")}: ${quoted(records)}`;
 }
+
+const has = (terms: readonly string[], mechanism: string): boolean =>
+  terms.includes(mechanism) || terms.includes(`+${mechanism}`);
 
 const keyOf = (record: string): string | undefined => {
   const tags = record.split(";").map((tag) => tag.trim());

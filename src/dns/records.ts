@@ -1,4 +1,4 @@
-import type { DomainFacts, DomainRecord } from "#streams/domain/events.ts";
+import type { DomainFacts, DomainRecord, ProvidersRecord, Registration } from "#streams/domain/events.ts";
 import { registrableDomain } from "./names.ts";
 
 export type RecordSettings = {
@@ -6,15 +6,18 @@ export type RecordSettings = {
   inboundMxHost: string;
   /** Whose SPF record lists the servers that the service sends through; null: mail leaves from the host that it comes in at. */
   spfInclude: string | null;
+  /** The mail provider that gives the values of SPF, DKIM and the sending identity; absent: the service does. */
+  recordsOf?: string | undefined;
 };
 
 export type ExpectedRecord = {
   record: DomainRecord;
   type: "TXT" | "MX";
+  /** What DNS has to say; "" while the mail provider has not said it. */
+  value: string;
   /** As a registrar's form wants it: without the registered domain; "@" for that domain itself. */
   host: string;
   fqdn: string;
-  value: string;
   purpose: string;
   /** Of MX records. */
   priority: number | null;
@@ -26,10 +29,31 @@ const mxPriority = 10;
 export const spfMechanism = ({ inboundMxHost, spfInclude }: RecordSettings): string =>
   spfInclude === null ? `a:${inboundMxHost}` : `include:${spfInclude}`;
 
-type Facts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" | "selector" | "publicKey">;
+type Facts = Pick<DomainFacts, "name" | "mailDomain" | "token" | "sendingToken" | "selector" | "publicKey"> & {
+  registration?: Registration | null;
+};
 
 /** The records that a domain needs, in the order in which they are shown. */
 export function expectedRecords(domain: Facts, settings: RecordSettings): ExpectedRecord[] {
+  const own = ownRecords(domain, settings);
+  const { recordsOf } = settings;
+  if (recordsOf === undefined) return own;
+  const given = domain.registration?.provider === recordsOf ? domain.registration.records : undefined;
+  const zone = registrableDomain(domain.name) ?? domain.name;
+  return own.flatMap((row): ExpectedRecord[] => {
+    if (!isProviders(row.record)) return [row];
+    if (!given) return [{ ...row, host: relativeTo(zone, domain.mailDomain), fqdn: domain.mailDomain, value: "" }];
+    const theirs = given.filter(({ record }) => record === row.record);
+    return theirs.map((each) => ({ ...each, host: relativeTo(zone, each.fqdn), purpose: row.purpose }));
+  });
+}
+
+const providersRecords: readonly ProvidersRecord[] = ["spf", "dkim", "sending"];
+
+export const isProviders = (record: DomainRecord): record is ProvidersRecord =>
+  (providersRecords as readonly DomainRecord[]).includes(record);
+
+function ownRecords(domain: Facts, settings: RecordSettings): ExpectedRecord[] {
   const { mailDomain } = domain;
   const zone = registrableDomain(domain.name) ?? domain.name;
   const txt = ({ fqdn, ...shown }: Pick<ExpectedRecord, "record" | "fqdn" | "value" | "purpose">): ExpectedRecord => ({

@@ -1,7 +1,10 @@
 import { countDomains } from "#projections/domains/queries.ts";
 import { countIdentities } from "#projections/identities/queries.ts";
 import { countRules } from "#projections/rules/queries.ts";
+import { startCheckout } from "#src/commands/billing/checkout.ts";
+import { openPortal } from "#src/commands/billing/portal.ts";
 import { currentPlan } from "#src/commands/plans/plans.ts";
+import type { Interval, PaidPlan } from "#src/payments/paymentProcessor.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { HttpDependencies } from "./framework/dependencies.ts";
 import { type Route, route } from "./framework/route.ts";
@@ -28,15 +31,19 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
       scope: "write:billing",
       limit: "send",
       summary: "Start a checkout for another plan",
-      description: "If no payment processor is set up, this answers 502 stripe_error, and the operator sets the plan.",
+      description:
+        "Open `checkout_url` in a browser. It begins with a trial of 30 days, once for each workspace; a card is needed at once. A new checkout ends the one before. Afterwards the browser comes back to /billing with a session_id. If no payment processor is set up, this answers 502 stripe_error, and the operator sets the plan.",
       body: CreateCheckout,
       answers: Checkout,
-      errors: ["invalid_plan", "invalid_interval", "stripe_error"],
+      errors: ["invalid_plan", "invalid_interval", "stripe_customer_missing", "stripe_error"],
+      conflict: "the workspace has a subscription: it is changed in the portal",
     },
-    async ({ body }) => {
-      requireOneOf(["pro", "agency"], { field: "plan", value: body.plan, code: "invalid_plan" });
-      requireOneOf(["monthly", "annual"], { field: "interval", value: body.interval, code: "invalid_interval" });
-      throw notConnected();
+    async ({ body, workspaceId, cause }) => {
+      const plan = oneOf<PaidPlan>(["pro", "agency"], { field: "plan", value: body.plan, code: "invalid_plan" });
+      const intervals = { field: "interval", value: body.interval, code: "invalid_interval" };
+      const interval = oneOf<Interval>(["monthly", "annual"], intervals);
+      const { url } = await startCheckout(deps, { workspaceId, plan, interval }, cause);
+      return { checkout_url: url };
     },
   ),
 
@@ -46,13 +53,11 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
       scope: "write:billing",
       limit: "send",
       summary: "Open the page for payment method, plan and invoices",
-      description: "If no payment processor is set up, this answers 502 stripe_error.",
+      description: "Open `portal_url` in a browser. If no payment processor is set up, this answers 502 stripe_error.",
       answers: Portal,
-      errors: ["stripe_error"],
+      errors: ["stripe_customer_missing", "stripe_error"],
     },
-    async () => {
-      throw notConnected();
-    },
+    async ({ workspaceId }) => ({ portal_url: (await openPortal(deps, workspaceId)).url }),
   ),
 ];
 
@@ -81,17 +86,11 @@ async function shownSubscription(deps: HttpDependencies, workspaceId: string) {
   };
 }
 
-function requireOneOf(
-  allowed: readonly string[],
+function oneOf<Word extends string>(
+  allowed: readonly Word[],
   { field, value, code }: { field: string; value: string; code: string },
-): void {
-  if (allowed.includes(value)) return;
+): Word {
+  const word = allowed.find((each) => each === value);
+  if (word !== undefined) return word;
   throw new Rejected(code, `${field}: expected ${allowed.join(" or ")}`, { field });
 }
-
-/** This version makes no calls to a payment processor, whatever the settings. */
-const notConnected = (): Rejected =>
-  new Rejected(
-    "stripe_error",
-    "this service is not connected to a payment processor: ask its operator to change the plan",
-  );

@@ -1,24 +1,31 @@
 import { setMaxListeners } from "node:events";
+import type { Router } from "express";
 import type { Logger } from "pino";
 import type { SlackReplies } from "#src/channels/slack/slackReplies.ts";
 import { hashKey } from "#src/commands/apiKeys.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { approvalLists } from "#src/commands/approvals/bundleLists.ts";
 import { chatQuestion } from "#src/commands/approvals/chatQuestions.ts";
+import { checkoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
+import { recordProcessorEvent } from "#src/commands/billing/customers.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { postedMail } from "#src/commands/inbound/postedMail.ts";
+import { currentPlan } from "#src/commands/plans/plans.ts";
+import { sendGridReports } from "#src/commands/sends/providerEvents.ts";
 import { stopLinks } from "#src/commands/serviceMail/stops.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
 import type { Outbox } from "#src/mail/out/outbox.ts";
 import type { Metrics } from "#src/metrics/metrics.ts";
 import type { Database } from "#src/postgres/database.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { apiKeyRoutes, createFindKey } from "./apiKeys.ts";
 import { approvalListPages } from "./approvalPages/listRouter.ts";
 import { approvalPages } from "./approvalPages/router.ts";
 import { assistantRoutes } from "./assistants.ts";
 import { attachmentDownloadRoutes } from "./attachments/attachmentDownload.ts";
 import { billingRoutes } from "./billing.ts";
+import { billingPage } from "./billingPage/router.ts";
 import { contactRoutes } from "./contacts.ts";
 import { introduction } from "./docs/introduction.ts";
 import type { DescribedSetting } from "./docs/tables.ts";
@@ -34,6 +41,7 @@ import { createIdempotency } from "./framework/idempotency/idempotency.ts";
 import { createAuthenticate } from "./framework/keys/authenticate.ts";
 import { createInFlight } from "./framework/keys/inFlight.ts";
 import { createRevocation } from "./framework/keys/revocation.ts";
+import type { CountUnknown } from "./framework/linkPages.ts";
 import { createHitCounter } from "./framework/rateLimits/hitCounter.ts";
 import { createLimits, type Rates, windowMs } from "./framework/rateLimits/rateLimits.ts";
 import { createStrangers, type StrangerRates } from "./framework/rateLimits/strangers.ts";
@@ -41,8 +49,11 @@ import type { Route } from "./framework/route.ts";
 import { type HttpServer, listen } from "./framework/server.ts";
 import { frontPage } from "./frontPage.ts";
 import { type Parts, readiness } from "./health/readiness.ts";
+import { sendGridEvents } from "./hooks/sendGrid/events.ts";
 import { type SendGridInboundOptions, sendGridInbound } from "./hooks/sendGrid/inbound.ts";
 import { slackInteractions } from "./hooks/slack/interactions.ts";
+import { stripeHook } from "./hooks/stripe.ts";
+import { type TelegramHookOptions, telegramHook } from "./hooks/telegram.ts";
 import { identityRoutes } from "./identities.ts";
 import { inboundRoutes } from "./inbound.ts";
 import { messageRoutes } from "./messages.ts";
@@ -86,11 +97,14 @@ export type HttpOptions = {
   obstacleOf: ObstacleOf;
   /** The way in for mail that SendGrid posts. */
   sendGridInbound: Pick<SendGridInboundOptions, "secrets" | "publicKey" | "isExpected" | "isDiskFull">;
+  /** The key that signs what SendGrid tells of mail that went out; without one it cannot tell. */
+  sendGridEventsKey: string | undefined;
   /** What else has to be ready, beside the database and the event log. */
   parts: Parts;
   metrics: Metrics;
   /** What presses in Slack are proven by, and answered with. */
   slack: { signingSecret: string | undefined; replies: SlackReplies };
+  telegram: Pick<TelegramHookOptions, "updates" | "secrets">;
 };
 
 /** Every route of the service, one list a noun. */
@@ -164,6 +178,7 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
     hosts: [new URL(publicUrl).host, ...options.allowedHosts],
     trustProxy: options.trustProxy ?? 0,
     upgradeUrl: `${publicUrl}/billing`,
+    planStatusOf: async (workspaceId) => (await currentPlan(deps, workspaceId)).status,
     info: {
       title: "Countersign",
       version: "1",
@@ -209,6 +224,14 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
         ...{ ...options.sendGridInbound, take: postedMail(deps), clock, logger },
         countUnknown: (request) => strangers.count("bad_link", request),
       }),
+      ...billing(deps, { publicUrl, logger, countUnknown: (request) => strangers.count("bad_link", request) }),
+      sendGridEvents({
+        record: sendGridReports(deps),
+        publicKey: options.sendGridEventsKey,
+        countUnknown: (request) => strangers.count("bad_link", request),
+        ...{ clock, logger },
+      }),
+      telegramHook({ ...options.telegram, countForged: (request) => strangers.count("bad_link", request) }),
       frontPage({ readiness: checks, hasOutbox: (request) => outbox !== undefined && access.isOffered(request) }),
       ...(outbox ? [outboxPages({ outbox, access, https: publicUrl.startsWith("https:") })] : []),
     ],
@@ -226,4 +249,30 @@ export async function startHttp(options: HttpOptions): Promise<{ server: HttpSer
       await Promise.all([revocation.stop(), bodies.close()]);
     },
   };
+}
+
+/** The page about plans, and where the payment processor calls if there is one. */
+function billing(
+  deps: Dependencies,
+  { publicUrl, logger, countUnknown }: { publicUrl: string; logger: Logger; countUnknown: CountUnknown },
+): Router[] {
+  const { payments, ids } = deps;
+  const causeOf = (id: string) => {
+    const callId = ids.uuid();
+    return { actor: { kind: "system" as const, id }, correlationId: callId, causationId: callId };
+  };
+  const page = billingPage({
+    plans: () => ({ limits: deps.settings.planLimits ?? planLimits, publicUrl, isConnected: payments !== null }),
+    outcome: (sessionId) => checkoutOutcome(deps, sessionId, causeOf("billing page")),
+    countUnknown,
+    onError: (error) => logger.error({ err: error }, "billing page failed"),
+  });
+  if (payments === null) return [page];
+  const hook = stripeHook({
+    payments,
+    record: (event) => recordProcessorEvent(deps, event, { ...causeOf("stripe"), workspaceId: null }),
+    countForged: countUnknown,
+    onError: (error) => logger.error({ err: error }, "an event of Stripe's was not recorded, it sends it again"),
+  });
+  return [page, hook];
 }

@@ -1,12 +1,16 @@
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { checkDomain, loseNames } from "#src/commands/domains/domainChecks.ts";
 import { releaseNames } from "#src/commands/domains/domains.ts";
+import { leaveProvider } from "#src/commands/domains/providerDomains.ts";
+import { ProviderAway } from "#src/mail/out/sendingDomains.ts";
 import type { Domain } from "#streams/domain/domain.ts";
 import { type CheckIntervals, nextCheckAt } from "#streams/domain/schedule.ts";
 import { idOf } from "#streams/event.ts";
-import type { Acting, Process } from "./process.ts";
+import type { Acting, Again, Process } from "./process.ts";
 
 const timer = "check";
+/** After so long a provider that did not answer is asked again to forget a deleted domain. */
+const providerAgainMs = 60_000;
 
 /** A domain's records are looked up at once, then by schedule (streams/domain/schedule.ts), and whenever somebody asks. */
 export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Process {
@@ -18,6 +22,19 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
     const next = nextCheckAt(domain, intervals);
     if (next === null) await timers.cancel(domainId, timer);
     else await timers.set({ key: domainId, name: timer, dueAt: next });
+  }
+
+  /** False while the provider does not answer. What it refuses stays there, and an operator may remove it. */
+  async function hasLeft(domainId: string, domain: Domain): Promise<boolean> {
+    try {
+      const refused = await leaveProvider(deps, { domainId, domain });
+      if (refused !== undefined)
+        deps.log?.error({ domain: domain.mailDomain, why: refused }, "a deleted domain stays at the mail provider");
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProviderAway)) throw error;
+      return false;
+    }
   }
 
   const load = async (domainId: string): Promise<Domain> => (await deps.domains.load(domainId)).state;
@@ -40,10 +57,13 @@ export function checkDomains(deps: Dependencies, intervals: CheckIntervals): Pro
         if (domain.status === "verified") return;
         await loseNames(deps, { domainId: idOf(event.stream), names: domain }, cause);
       },
-      DomainDeleted: async (event, { cause, timers }) => {
+      DomainDeleted: async (event, { cause, timers }): Promise<Again | undefined> => {
         const domainId = idOf(event.stream);
         await timers.cancel(domainId, timer);
-        await releaseNames(deps, { domainId, names: await load(domainId) }, cause);
+        const domain = await load(domainId);
+        if (!(await hasLeft(domainId, domain))) return { againInMs: providerAgainMs };
+        await releaseNames(deps, { domainId, names: domain }, cause);
+        return undefined;
       },
     },
     onTimer: (due, context) => check(due.key, context),

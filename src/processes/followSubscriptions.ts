@@ -26,7 +26,8 @@ export function followSubscriptions(deps: Dependencies, payments: PaymentProcess
     categories: ["processorCustomer", "billing"],
     keyOf: workspaceOf,
     concerns: ({ type, data }) => type !== "ProcessorEventNoticed" || data.workspaceId !== null,
-    on: { ProcessorEventNoticed: onNews, CustomerCreated: onNews, SubscriptionsAsked: onNews },
+    // A checkout is looked after as soon as it is open: once it has expired, what it brought is known in any case.
+    on: { ProcessorEventNoticed: onNews, CustomerCreated: onNews, SubscriptionsAsked: onNews, CheckoutOpened: onNews },
     looksAt: "key",
     onTimer: ({ key: workspaceId }, context) => look(workspaceId, context),
     concurrency: 8,

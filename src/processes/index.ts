@@ -4,6 +4,7 @@ import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { WebhookDeliveries } from "#src/webhooks/deliveries.ts";
 import type { CheckIntervals } from "#streams/domain/schedule.ts";
 import { askInBundles } from "./askInBundles.ts";
+import { type Attended, attendTelegramBots } from "./attendTelegramBots.ts";
 import { authenticateMail } from "./authenticateMail.ts";
 import { checkDomains } from "./checkDomains.ts";
 import { concludeCards } from "./concludeCards.ts";
@@ -32,6 +33,7 @@ import { tellOfStops } from "./tellOfStops.ts";
 import { tellOutcomes } from "./tellOutcomes.ts";
 
 export type ProcessSettings = {
+  telegram: Attended;
   channels: Channels;
   provider: MailProvider;
   instanceId: string;
@@ -63,6 +65,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   checkDomains(deps, settings.domainCheckSeconds),
   notifyApprovers(deps, settings.channels),
   askInBundles(deps, settings.channels),
+  attendTelegramBots(deps, settings.telegram),
   escalateUnanswered(deps),
   escalateUnreached(deps),
   sendApproved(deps),

@@ -3,13 +3,14 @@ import { invalid, Rejected } from "../decider.ts";
 import { stream } from "../stream.ts";
 import { unreachable } from "../unreachable.ts";
 import { type Domain, evolveDomain, initialDomain } from "./domain.ts";
-import { type DomainEvent, type DomainFacts, domainRecords, domainStream } from "./events.ts";
+import { type DomainEvent, type DomainFacts, domainRecords, domainStream, type Registration } from "./events.ts";
 import { pendingMs } from "./schedule.ts";
 
 type Checked = Extract<DomainEvent, { type: "DomainChecked" }>["data"];
 
 export type DomainCommand =
-  | { type: "AddDomain"; domain: DomainFacts; at: string }
+  | { type: "AddDomain"; domain: DomainFacts; registration?: Registration; at: string }
+  | { type: "RegisterDomain"; registration: Registration; at: string }
   | { type: "RequestCheck"; at: string }
   | { type: "RecordCheck"; check: Checked }
   | { type: "AttachIdentity"; identityId: string; at: string }
@@ -21,12 +22,12 @@ export type DomainCommand =
 const checksUntilLost = 3;
 
 function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
-  if (command.type === "AddDomain") {
-    return domain.exists ? [] : [{ type: "DomainAdded", data: { ...command.domain, at: command.at } }];
-  }
+  if (command.type === "AddDomain") return domain.exists ? [] : add(command);
   if (command.type === "RecordCheck") return recordCheck(command.check, domain);
   if (!domain.exists || domain.deleted) throw new Rejected("not_found", "no such domain");
   switch (command.type) {
+    case "RegisterDomain":
+      return domain.registration?.provider === command.registration.provider ? [] : [registered(command)];
     case "RequestCheck":
       return domain.checkRequested ? [] : [{ type: "DomainCheckRequested", data: { at: command.at } }];
     case "AttachIdentity":
@@ -45,6 +46,16 @@ function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
       return unreachable(command);
   }
 }
+
+const add = ({ domain, registration, at }: Extract<DomainCommand, { type: "AddDomain" }>): DomainEvent[] => [
+  { type: "DomainAdded", data: { ...domain, at } },
+  ...(registration ? [registered({ registration, at })] : []),
+];
+
+const registered = ({ registration, at }: { registration: Registration; at: string }): DomainEvent => ({
+  type: "DomainRegistered",
+  data: { ...registration, at },
+});
 
 function attach({ identityId, at }: Extract<DomainCommand, { type: "AttachIdentity" }>, domain: Domain): DomainEvent[] {
   requireVerified(domain);
@@ -67,7 +78,7 @@ function recordCheck(check: Checked, domain: Domain): DomainEvent[] {
   return [checked, ...consequences(evolveDomain(domain, checked), check)];
 }
 
-function consequences(domain: Domain, { at, records }: Checked): DomainEvent[] {
+function consequences(domain: Domain, { at, records, heldBack }: Checked): DomainEvent[] {
   const failing = domainRecords.filter((record) => records[record].status === "failed").join(", ");
   if (domain.status === "verified") {
     if (domain.failingChecks < checksUntilLost) return [];
@@ -78,11 +89,12 @@ function consequences(domain: Domain, { at, records }: Checked): DomainEvent[] {
       },
     ];
   }
-  if (domainRecords.every((record) => domain.records[record] === "verified")) {
+  if (!heldBack && domainRecords.every((record) => domain.records[record] === "verified")) {
     return [{ type: "DomainVerified", data: { domainName: domain.name, at } }];
   }
   if (domain.status === "failed" || Date.parse(at) - Date.parse(domain.pendingSince) < pendingMs) return [];
-  return [{ type: "DomainFailed", data: { at, because: `not verified in time: ${failing || "DNS did not answer"}` } }];
+  const silent = heldBack ? "the mail provider could not be asked" : "DNS did not answer";
+  return [{ type: "DomainFailed", data: { at, because: `not verified in time: ${failing || silent}` } }];
 }
 
 export const domainDecider: Decider<Domain, DomainCommand, DomainEvent> = {

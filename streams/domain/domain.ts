@@ -1,10 +1,12 @@
 import { unreachable } from "../unreachable.ts";
-import type { DomainEvent, DomainFacts, DomainRecord, DomainStatus } from "./events.ts";
+import type { DomainEvent, DomainFacts, DomainRecord, DomainStatus, Registration } from "./events.ts";
 
 export type Domain = DomainFacts & {
   exists: boolean;
   deleted: boolean;
   status: DomainStatus;
+  /** At the mail provider, if one gives the values of records. */
+  registration: Registration | null;
   /** As last found by a check that got an answer. */
   records: Readonly<Record<DomainRecord, DomainStatus>>;
   /** Since when it waits to be verified: its adding, or the request that took it up again. */
@@ -34,6 +36,7 @@ export const initialDomain: Domain = {
   publicKey: "",
   privateKey: "",
   status: "pending",
+  registration: null,
   records: unchecked,
   pendingSince: "",
   lastCheckedAt: null,
@@ -48,6 +51,10 @@ export function evolveDomain(domain: Domain, event: DomainEvent): Domain {
     case "DomainAdded": {
       const { at, ...facts } = event.data;
       return { ...domain, ...facts, exists: true, pendingSince: at };
+    }
+    case "DomainRegistered": {
+      const { at: _, ...registration } = event.data;
+      return { ...domain, registration };
     }
     case "DomainCheckRequested":
       return domain.status === "failed"

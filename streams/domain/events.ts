@@ -29,9 +29,35 @@ export type DomainFacts = {
   privateKey: string;
 };
 
+/** Those of the five records that a mail provider may give the values of. */
+export type ProvidersRecord = Extract<DomainRecord, "spf" | "dkim" | "sending">;
+
+/** A record as a mail provider wants it; there may be more than one of a kind. */
+export type ProviderRecord = {
+  record: ProvidersRecord;
+  type: "TXT" | "MX";
+  fqdn: string;
+  value: string;
+  /** Of MX records. */
+  priority: number | null;
+};
+
+/** The domain at the mail provider that mail is sent through. */
+export type Registration = {
+  /** What people know the provider as. */
+  provider: string;
+  /** The provider's own id. */
+  providerId: string;
+  /** False if it was there before. */
+  made: boolean;
+  records: ProviderRecord[];
+};
+
 /** Times are ISO 8601 UTC. */
 export type DomainEvent =
   | Event<"DomainAdded", DomainFacts & { at: string }>
+  /** From here on the provider's records count in place of the service's own, as long as mail is sent through it. */
+  | Event<"DomainRegistered", Registration & { at: string }>
   /** A check requested by a person: it counts like any other, and sets a failed domain back to pending. */
   | Event<"DomainCheckRequested", { at: string }>
   | Event<
@@ -45,6 +71,8 @@ export type DomainEvent =
         hasExistingMx: boolean | null;
         recommendedSubdomain: string | null;
         dnsProvider: string | null;
+        /** The mail provider could not be asked, or is not set up yet: the domain is not verified by this check, whatever DNS says. Absent: no. */
+        heldBack?: true;
       }
     >
   | Event<"DomainVerified", { domainName: string; at: string }>

@@ -49,7 +49,8 @@ export function decideReview(command: ReviewCommand, draft: Draft): DraftEvent[]
       requireOpenLink(draft, command.tokenSha256);
       return unconfirmed(command, draft) ?? approve(command, draft);
     case "RejectDraft":
-      requireStatus(draft, "rejected", "pending", "approved", "stale");
+      // The first press decides. A key may also take back what was approved.
+      requireStatus(draft, "rejected", ...rejectableFrom(command));
       requireShown(command.ifVersion, null, draft);
       requireOpenLink(draft, command.tokenSha256);
       return (
@@ -92,6 +93,9 @@ function approve(command: Extract<ReviewCommand, { type: "ApproveDraft" }>, draf
     },
   ];
 }
+
+const rejectableFrom = ({ tokenSha256 }: Press): Draft["status"][] =>
+  tokenSha256 === null ? ["pending", "approved", "stale"] : ["pending"];
 
 const isAutoApproval = (draft: Draft): boolean => draft.autoApproved && draft.status === "approved";
 

@@ -98,17 +98,17 @@ const endpoints = [
     "action add_tag": "tags the contact",
     "action set_priority": "low, normal, high, urgent",
     "GET /v1/billing/subscription": "the Subscription",
+    "POST /v1/billing/checkout": "{checkout_url}; a 30-day trial, the card upfront, back with a session_id",
+    "POST /v1/billing/portal": "{portal_url}",
     "POST /v1/emails/send": "scope write:emails",
     "POST /v1/emails/reply": "scope write:emails",
   }),
   ...of(
     4,
     {
-      "POST /v1/billing/checkout": "{checkout_url}",
-      "POST /v1/billing/portal": "{portal_url}",
       "/auth/*": "rate limited",
     },
-    "calls to the payment processor and dashboard sign-in are not part of this version",
+    "dashboard sign-in is not part of this version",
   ),
 ];
 
@@ -158,17 +158,11 @@ const errors = [
     "422 identity_not_active": "send from a disabled identity",
     "422 validation": "trigger_event not allowed, conditions or actions over 10 KB",
     "429 rate_limited": "Retry-After in seconds; also the notify throttle of a draft",
+    "422 invalid_plan": "checkout plan",
+    "422 invalid_interval": "checkout interval",
+    "422 stripe_customer_missing": "no customer yet",
+    "502 stripe_error": "upstream failure",
   }),
-  ...of(
-    7,
-    {
-      "422 invalid_plan": "checkout plan",
-      "422 invalid_interval": "checkout interval",
-      "422 stripe_customer_missing": "no customer yet",
-      "502 stripe_error": "upstream failure",
-    },
-    "calls to the payment processor are not part of this version",
-  ),
 ];
 
 const limits = [

@@ -133,6 +133,25 @@ describe("http identities", function () {
         "approval_channel.config.webhook_url",
       ],
       [
+        "a bot token that is none",
+        { approval_channel: { type: "telegram", config: { bot_token: "110201543:short/../token", chat_id: "1" } } },
+        422,
+        "invalid_request",
+        "approval_channel.config.bot_token",
+      ],
+      [
+        "users who are no ids",
+        {
+          approval_channel: {
+            type: "telegram",
+            config: { bot_token: "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", chat_id: "1", allowed_users: "@ada" },
+          },
+        },
+        422,
+        "invalid_request",
+        "approval_channel.config.allowed_users",
+      ],
+      [
         "a mask of nothing",
         { approval_channel: { type: "telegram", config: { bot_token: "****abcd", chat_id: "1" } } },
         422,
@@ -379,17 +398,19 @@ describe("http identities", function () {
         const owner = { workspaceId: rows[0]!.workspace_id, field: "approvalChannel.bot_token" };
         return service.deps.keyRing.open(rows[0]!.approval_channel.config.bot_token, owner);
       };
-      const { id, approval_channel } = await made({ approval_channel: telegram("first-secret-token") });
+      const first = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PA-oken";
+      const second = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PA-tbot";
+      const { id, approval_channel } = await made({ approval_channel: telegram(first) });
       const moved = { ...approval_channel, config: { ...approval_channel.config, chat_id: "43" } };
       expect((await patch(id, { approval_channel: moved })).json.approval_channel.config).to.deep.equal({
         bot_token: "****oken",
         chat_id: "43",
       });
-      expect(await plain(id)).to.equal("first-secret-token");
-      await patch(id, { approval_channel: telegram("second-secret-bot") });
-      expect(await plain(id)).to.equal("second-secret-bot");
+      expect(await plain(id)).to.equal(first);
+      await patch(id, { approval_channel: telegram(second) });
+      expect(await plain(id)).to.equal(second);
       const stale = await patch(id, { approval_channel });
-      expect([...outcome(stale), await plain(id)]).to.deep.equal([422, "invalid_request", "second-secret-bot"]);
+      expect([...outcome(stale), await plain(id)]).to.deep.equal([422, "invalid_request", second]);
       const elsewhere = await patch(id, { secondary_approval_channel: telegram("****-bot") });
       expect(outcome(elsewhere)).to.deep.equal([422, "invalid_request"]);
     });

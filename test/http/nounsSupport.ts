@@ -53,6 +53,7 @@ export async function serveNouns({ more = () => [] }: { more?: (deps: Dependenci
     ids,
     reads: database.reads,
     projected: (position: number) => waitFor.projected(position),
+    payments: null,
     keyRing: createKeyRing(newRingKey("test")),
     settings: {
       sandboxDomain,

@@ -33,7 +33,7 @@ describe("plan limits over HTTP", function () {
     const [message] = (await ask(`GET /v1/threads/${thread.id}`)).json.messages;
     const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: message.id };
     const submit = () => ask("POST /v1/drafts", { json: { ...based, body_text: "Tomorrow." } });
-    const change = async (changes: { betaOverride?: boolean; plan?: "pro" }) => {
+    const change = async (changes: { betaOverride?: boolean; plan?: "pro"; planStatus?: "active" | "past_due" }) => {
       const { position } = await setPlan(service.deps, { workspaceId: id, ...changes }, own);
       await service.deps.projected(position);
     };
@@ -46,10 +46,15 @@ describe("plan limits over HTTP", function () {
     const answers = await Promise.all(drafts.map((id) => ask(`POST /v1/drafts/${id}/send`)));
     const refused = answers.filter(({ status }) => status === 402);
     expect([answers.filter(({ status }) => status === 202).length, refused.length]).to.deep.equal([3, 7]);
-    for (const { json } of refused) {
+    for (const { json, headers } of refused) {
       expect(json.error).to.equal("plan_limit_reached");
       expect(json.upgrade_url).to.equal("http://localhost:8080/billing");
+      expect(headers.get("plan-status")).to.equal("active");
     }
+    await change({ planStatus: "past_due" });
+    const due = await ask(`POST /v1/drafts/${drafts[answers.indexOf(refused[0]!)]}/send`);
+    expect([due.status, due.headers.get("plan-status")]).to.deep.equal([402, "past_due"]);
+    await change({ planStatus: "active" });
     const me = async () => (await ask("GET /v1/workspaces/me")).json;
     expect(await me()).to.include({ emails_sent_this_period: 3, current_period_start: null });
 

@@ -1,7 +1,18 @@
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
+import { messageById } from "#projections/messages/queries.ts";
 import { readEvents, Unavailable, wholeLog } from "#src/eventStore/eventStore.ts";
+import { type SigningKey, signMail } from "#src/mail/out/dkim.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
+import { type CorpusFile, corpus, fixture, fixtureNames, hasCorpus } from "#test/mail/in/mails.ts";
+import { startSender } from "#test/mail/in/smtpSender.ts";
+import { runHere } from "#test/support/commandHere.ts";
+import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
+import { inFull, sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import {
   type FormField,
@@ -10,6 +21,8 @@ import {
   inboundFields,
   inboundPost,
 } from "#test/support/sendGrid/inboundForm.ts";
+import { settingsOn } from "#test/support/settings.ts";
+import { freePort } from "../../scripts/support/freePort.ts";
 
 const secret = "inbound-secret-one";
 const older = "inbound-secret-zero";
@@ -19,13 +32,22 @@ describe("mail that SendGrid posts", function () {
   let service: InProcess;
   let workspace: Workspace;
   let identity: Identity;
+  let dns: DnsServer;
+  let smtpPort: number;
 
   before(async () => {
-    service = await startInProcess({ SENDGRID_INBOUND_SECRET: `${secret},${older}`, LOG_LEVEL: "silent" });
+    [dns, smtpPort] = await Promise.all([startDnsServer(), freePort()]);
+    service = await startInProcess({
+      ...{ SENDGRID_INBOUND_SECRET: `${secret},${older}`, LOG_LEVEL: "silent" },
+      ...{ SMTP_IN_PORT: String(smtpPort), DNS_SERVERS: dns.address },
+    });
     workspace = await service.workspace();
     identity = await service.identity(workspace.id);
   });
-  after(() => service.stop());
+  after(async () => {
+    await service.stop();
+    await dns.close();
+  });
 
   const post = async ({ body, headers }: FormPost, path = `/hooks/sendgrid/inbound/${secret}`) => {
     const answer = await fetch(`${service.url}${path}`, { method: "POST", body: Uint8Array.from(body), headers });
@@ -97,14 +119,15 @@ describe("mail that SendGrid posts", function () {
     ]);
   });
 
-  it("comes again, fifty times at once: the message is there once, and what is kept for nobody too", async () => {
+  it("comes again, many times at once: the message is there once, and what is kept for nobody too", async () => {
     const raw = mail({ id: "again@x.example" });
     const to = [identity.address, "again@agents.localhost"];
+    const many = sized(12, 50);
     const before = (await received()).length;
-    const answers = await Promise.all(Array.from({ length: 50 }, () => post(inboundPost({ raw, to }))));
+    const answers = await Promise.all(Array.from({ length: many }, () => post(inboundPost({ raw, to }))));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
-    await filed(before + 50);
-    const entries = (await ledger(`&identity_id=${identity.id}`)).slice(0, 50);
+    await filed(before + many);
+    const entries = (await ledger(`&identity_id=${identity.id}`)).slice(0, many);
     expect(new Set(entries.map(({ message_id }) => message_id)).size).to.equal(1);
     expect(entries.filter(({ disposition }) => disposition === "threaded")).to.have.length(1);
     expect((await strays()).filter(({ data }) => data.envelope.to === to[1])).to.have.length(1);
@@ -179,6 +202,31 @@ describe("mail that SendGrid posts", function () {
       await post(form);
       expect(await strays(), "kept once").to.have.length(before.length + 1);
     }
+  });
+
+  it("is listed for the operator where it is in nobody's inbox, with its bytes", async () => {
+    const run = (...args: string[]) => runHere("inbound", args, { NODE_ENV: "test", ...settingsOn(service.urls) });
+    const { out, code, err } = await run("list");
+    expect(code, err).to.equal(0);
+    const listed = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const all = await strays();
+    expect(listed.map(({ id }) => id)).to.deep.equal(all.map(({ data }) => data.deliveryId));
+    const post = listed.find(({ disposition }) => disposition === "quarantined");
+    expect(post).to.include({ reason: "the post has no field email", workspace_id: null });
+    expect(post.envelope).to.deep.equal({ from: "ann@customer.example", to: [identity.address] });
+    const nobody = listed.find(({ disposition }) => disposition === "unknown_recipient");
+    expect(nobody).to.include({ subject: "My order", from: "ann@customer.example", sender_ip: "192.0.2.1" });
+    expect(nobody.envelope.to).to.equal("nobody@agents.localhost");
+    expect((await run("list", "--workspace", workspace.id)).out).to.equal("");
+    const file = join(tmpdir(), `${randomUUID()}.post`);
+    expect((await run("raw", post.id, file)).code).to.equal(0);
+    expect((await readFile(file)).equals(formPost(without("email")).body)).to.equal(true);
+    await rm(file);
+    for (const wrong of [[], ["raw", post.id], ["list", "--workspace", "x"], ["raw", workspace.id, file]])
+      expect((await run(...wrong)).code, wrong.join(" ")).to.equal(1);
   });
 
   it("is no place for a sender's own fields, though the boundary is always the same and can be written into a mail", async () => {
@@ -275,5 +323,105 @@ describe("mail that SendGrid posts", function () {
     await new Promise((resolve) => socket.once("close", resolve));
     expect(said).not.to.match(/^HTTP\/1\.1 2/);
     expect([(await received()).length, (await strays()).length]).to.deep.equal(before);
+  });
+
+  describe("beside the same mail by SMTP", () => {
+    const ip = "192.0.2.7";
+    const from = "ann@customer.example";
+
+    /** As a mail server of the sender's hands it over, behind a relay of ours that names it. */
+    async function bySmtp(raw: Buffer, to: string): Promise<void> {
+      const sender = await startSender(smtpPort);
+      await sender.say("EHLO relay.example");
+      expect(await sender.say(`XCLIENT ADDR=${ip}`)).to.match(/^220/);
+      await sender.say("EHLO customer.example");
+      await sender.say(`MAIL FROM:<${from}>`);
+      expect(await sender.say(`RCPT TO:<${to}>`)).to.match(/^250/);
+      await sender.say("DATA");
+      await sender.write(Buffer.from(raw.toString("latin1").replace(/^\./gm, ".."), "latin1"));
+      expect(await sender.say(".")).to.match(/^250/);
+      sender.hangUp("end");
+    }
+
+    /** Of each delivery of an identity, in order, its message without what is of this delivery alone, its thread by number. */
+    async function messagesOf(identityId: string): Promise<object[]> {
+      const entries: any[] = [];
+      for (let offset = 0, total = 1; offset < total; offset += 100) {
+        const { json } = await workspace.ask(`GET /v1/inbound?limit=100&offset=${offset}&identity_id=${identityId}`);
+        entries.push(...json.data);
+        total = json.total;
+      }
+      const [threads, messages] = [new Map<string, number>(), new Map<string, number>()];
+      const numberOf = (ids: Map<string, number>, id: string) => ids.get(id) ?? ids.set(id, ids.size).get(id);
+      const found: object[] = [];
+      for (const { message_id, disposition, reason, size_bytes } of entries.reverse()) {
+        const row = await messageById(service.deps.reads, workspace.id, message_id);
+        const { id, thread_id, identity_id, received_at, created_at, attachments = [], ...rest } = (row ?? {}) as any;
+        found.push({
+          ...{ disposition, reason, size_bytes, ...rest },
+          number: numberOf(messages, message_id),
+          thread: numberOf(threads, thread_id),
+          attachments: attachments.map(({ id: _, ...each }: any) => each),
+        });
+      }
+      return found;
+    }
+
+    const crlf = ({ name, raw }: CorpusFile): CorpusFile => ({
+      name,
+      raw: Buffer.from(
+        `${raw
+          .toString("latin1")
+          .replace(/\r?\n/g, "\r\n")
+          .replace(/(\r\n)*$/, "")}\r\n`,
+        "latin1",
+      ),
+    });
+
+    async function sample(): Promise<CorpusFile[]> {
+      const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
+      const der = publicKey.export({ type: "spki", format: "der" }).toString("base64");
+      dns.txt("s1._domainkey.customer.example", `v=DKIM1; k=rsa; p=${der}`);
+      dns.txt("customer.example", `v=spf1 ip4:${ip} -all`);
+      dns.txt("_dmarc.customer.example", "v=DMARC1; p=reject");
+      const key = {
+        domain: "customer.example",
+        selector: "s1",
+        privateKey: privateKey.export({ type: "pkcs8", format: "pem" }),
+      };
+      const latin = Buffer.from(
+        mail({ id: "signed@customer.example", text: "B\u00fccher, caf\u00e9" }).replace("utf-8", "iso-8859-1"),
+        "latin1",
+      );
+      const signed = await signMail(latin, key as SigningKey);
+      const own = ["list-mail", "mime", "automatic"].filter(hasCorpus).flatMap((name) => {
+        const files = corpus(name).filter((file) => !/\.(tsv|md|txt)$/.test(file.name));
+        const many = sized(1, 400);
+        return files.filter((_, index) => index % Math.max(1, Math.floor(files.length / many)) === 0).slice(0, many);
+      });
+      const fixtures = fixtureNames().map((name) => ({ name, raw: fixture(name) }));
+      const few = fixtures.filter((_, index) => inFull || index % 4 === 0);
+      return [{ name: "signed in iso-8859-1", raw: signed }, ...[...few, ...own].map(crlf)];
+    }
+
+    it("becomes the same message on the same thread, with the same authentication", async () => {
+      const [posted, sent] = [await service.identity(workspace.id), await service.identity(workspace.id)];
+      const mails = await sample();
+      for (const { name, raw } of mails) {
+        await bySmtp(raw, sent.address);
+        expect(await post(inboundPost({ raw, to: [posted.address], from, ip })), name).to.include({ status: 200 });
+      }
+      const isDone = (messages: any[]) =>
+        messages.length === mails.length &&
+        messages.every(({ disposition, authentication }) => disposition !== "received" && authentication);
+      await until(async () => isDone(await messagesOf(posted.id)) && isDone(await messagesOf(sent.id)));
+      const [one, other] = [await messagesOf(posted.id), await messagesOf(sent.id)];
+      expect(one).to.have.length(mails.length);
+      for (const [index, { name }] of mails.entries()) {
+        const atOther = JSON.parse(JSON.stringify(other[index]).replaceAll(sent.address, posted.address));
+        expect(one[index], name).to.deep.equal(atOther);
+      }
+      expect((one[0] as any).authentication).to.include({ spf: "pass", dkim: "pass", dmarc: "pass", aligned: true });
+    });
   });
 });

@@ -7,7 +7,6 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 import { cause } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
-const telegram = { type: "telegram" as const, config: { bot_token: "123:secret", chat_id: "1" } };
 /** It has what could be no token, so that nobody is asked for it. */
 const slack = {
   type: "slack" as const,
@@ -58,7 +57,7 @@ describe("approval channels of pending drafts", function () {
   const typesOf = async (draftId: string): Promise<string[]> =>
     (await workspace.ask(`GET /v1/drafts/${draftId}/history?limit=100`)).json.data.map(({ type }: any) => type);
 
-  for (const channel of [telegram, slack]) {
+  for (const channel of [slack]) {
     it(`of type ${channel.type} cannot be reached here: the draft says so at once, in a sentence`, async () => {
       const { draftId } = await pending({ approvalChannel: channel });
       await until(async () => (await draftOf(draftId)).notification_status.state !== "none");
@@ -72,7 +71,7 @@ describe("approval channels of pending drafts", function () {
 
   it("escalate to the secondary one all the same, whose own link decides; the draft shows that it was told [d7 escalation]", async () => {
     const to = "second@approvers.example";
-    const settings = { approvalChannel: telegram, secondaryApprovalChannel: email(to), escalationDelayMinutes: soon };
+    const settings = { approvalChannel: slack, secondaryApprovalChannel: email(to), escalationDelayMinutes: soon };
     const { draftId } = await pending(settings);
     await until(async () => (await mailsTo(to)).length > 0);
     await until(async () => (await draftOf(draftId)).notification_status.state === "sent");

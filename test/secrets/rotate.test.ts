@@ -59,7 +59,7 @@ describe("npm run secrets", function () {
       domain_id: domains.json.data[0].id,
       local_part: "sealed",
       display_name: "Sealed",
-      approval_channel: telegram("111:first-token-AAAA"),
+      approval_channel: telegram("111:first-token-of-thirty-letters-AAAA"),
       secondary_approval_channel: {
         type: "slack",
         config: { webhook_url: "https://hooks.slack.com/services/T/B/BBBB", channel: "#a" },

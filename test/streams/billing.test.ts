@@ -349,22 +349,28 @@ describe("a workspace that follows a subscription", () => {
 });
 
 describe("the next look at subscriptions", () => {
-  const look = (subscriptions: Subscription[], at: string) =>
-    nextLook(subscriptions, new Date(at))?.toISOString() ?? null;
+  const look = (subscriptions: Subscription[], at: string, expiresAt: string | null = null) =>
+    nextLook({ subscriptions, checkout: expiresAt === null ? null : { expiresAt } }, new Date(at))?.toISOString() ??
+    null;
 
-  it("is when a period, a trial or what was paid for should have ended, and once a day while one goes on", () => {
+  it("is when a period, a trial or what was paid for should have ended, and when a checkout has expired, and once a day while one goes on", () => {
     expect(look([subscription()], midnight("2026-01-20"))).to.equal(midnight("2026-01-21"));
     expect(look([subscription()], "2026-02-09T12:00:00.000Z")).to.equal("2026-02-10T00:01:00.000Z");
     const trialing = subscription({ trialEnd: midnight("2026-02-01") });
     expect(look([trialing], "2026-01-31T23:00:00.000Z")).to.equal("2026-02-01T00:01:00.000Z");
-    expect(look([subscription({ status: "incomplete" })], midnight("2026-01-20"))).to.equal(midnight("2026-01-21"));
+    for (const status of ["trialing", "active", "past_due", "unpaid", "paused", "incomplete", "something new"])
+      expect(look([subscription({ status })], midnight("2026-01-20")), status).to.equal(midnight("2026-01-21"));
     expect(look([subscription({ status: "canceled" })], midnight("2026-01-20"))).to.equal("2026-02-10T00:01:00.000Z");
   });
 
   it("comes soon again where a period should have turned, and never where nothing can change by itself", () => {
-    expect(look([subscription()], midnight("2026-02-11"))).to.equal("2026-02-11T00:10:00.000Z");
+    expect(look([subscription()], "2026-02-10T00:02:00.000Z")).to.equal("2026-02-10T00:12:00.000Z");
+    expect(look([subscription()], "2026-02-10T05:01:00.000Z")).to.equal("2026-02-10T10:01:00.000Z");
+    expect(look([subscription()], midnight("2026-05-01"))).to.equal(midnight("2026-05-02"));
     expect(look([subscription({ status: "canceled" })], midnight("2026-02-11"))).to.equal(null);
     expect(look([subscription({ status: "incomplete_expired" })], midnight("2026-01-11"))).to.equal(null);
     expect(look([], midnight("2026-01-11"))).to.equal(null);
+    expect(look([], midnight("2026-01-12"), midnight("2026-01-12"))).to.equal("2026-01-12T00:01:00.000Z");
+    expect(look([], midnight("2026-01-13"), midnight("2026-01-12"))).to.equal(null);
   });
 });

@@ -60,6 +60,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       DATA_DIR: dataDir,
       // Nobody answers there: no test asks an outside host.
       DNS_SERVERS: "127.0.0.1:9",
+      TELEGRAM_API_ROOT: "http://127.0.0.1:9",
       ...(database && { DATABASE_URL: database.serviceUrl, DATABASE_OWNER_URL: database.ownerUrl }),
       ...options.env,
     },

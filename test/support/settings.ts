@@ -5,6 +5,7 @@ export const testSettings = {
   SECRETS_KEYS: `k1:${Buffer.alloc(32, 7).toString("base64")}`,
   // Nobody answers there: no test asks an outside host.
   DNS_SERVERS: "127.0.0.1:9",
+  TELEGRAM_API_ROOT: "http://127.0.0.1:9",
   SERVICE_MAIL_PER_HOUR: "off",
   ...Object.fromEntries(
     ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT"].map((kind) => [

@@ -27,8 +27,8 @@ const maxLine = 1_000;
 /** All of the card but its buttons, in the order in which it is read. Every text of the card is neutral already (blocks.ts). */
 export const cardPieces = (card: ReviewCard): Piece[] =>
   [
-    headline(`${card.question} ${shortLine(card.threadSubject, limits.subject)}`),
-    ours([card.lead, card.escalation?.sentence]),
+    headline(card.question, shortLine(card.threadSubject, limits.subject)),
+    ours([card.lead, card.approvals, card.escalation?.sentence]),
     listed("Beware", card.warnings),
     listed("Hints", card.hints),
     card.newer && said("The newer message", card.newer),
@@ -41,7 +41,10 @@ export const cardPieces = (card: ReviewCard): Piece[] =>
     card.answers && answered(card.answers),
   ].filter((piece): piece is Piece => piece !== null);
 
-const headline = (text: string): Piece => ({ blocks: [header(text)], text: escaped(text.toUpperCase()) });
+const headline = (question: string, subject: string): Piece => ({
+  blocks: [header(`${question} ${subject}`)],
+  text: escaped(`${question.toUpperCase()} ${subject}`),
+});
 
 /** Sentences of ours, which may quote names by others. */
 function ours(sentences: (string | null | undefined)[]): Piece {

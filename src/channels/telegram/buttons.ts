@@ -1,3 +1,5 @@
+import type { Keyboard } from "./styled.ts";
+
 /** What a button of ours asks for. `reject`: asks for the reason first. */
 export type ButtonAction = "approve" | "reject" | "reject_now";
 
@@ -12,3 +14,13 @@ export function readButton(data: string): { action: ButtonAction; token: string 
   const action = (Object.keys(letters) as ButtonAction[]).find((each) => letters[each] === letter);
   return action && token !== undefined ? { action, token } : undefined;
 }
+
+/** The buttons with the one that asks for a reason turned into one that does without. */
+export const withoutReason = (keyboard: Keyboard): Keyboard =>
+  keyboard.map((row) =>
+    row.map((button) =>
+      "callback_data" in button && button.callback_data.startsWith(`${letters.reject}:`)
+        ? { text: "Reject without a reason", callback_data: `${letters.reject_now}:${button.callback_data.slice(2)}` }
+        : button,
+    ),
+  );

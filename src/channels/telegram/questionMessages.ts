@@ -7,14 +7,14 @@ import { cardSpans } from "./cardSpans.ts";
 import { unlinkedInChat as inert } from "./inert.ts";
 import { inMessages, type Keyboard, type Span, type Styled, styled } from "./styled.ts";
 
-/** Telegram takes some twenty messages a minute in a group. */
-const mostParts = 6;
+/** Telegram takes some twenty messages a minute in a group. Where there is no page to read on, there are more. */
+const mostParts = { withPage: 6, alone: 14 };
 
 export type Asked = {
   card: ReviewCard;
   tokens: Record<Decision, string>;
-  /** The approval page. */
-  link: string;
+  /** The approval page; null where whoever opens it may not decide. */
+  link: string | null;
   /** Only these users may decide, by their ids; null: everybody in the chat. */
   allowedUsers: readonly string[] | null;
 };
@@ -24,12 +24,15 @@ export type Asked = {
  * so what was decided about stays readable above it.
  */
 export function questionMessages(asked: Asked): { parts: Styled[]; question: Styled; keyboard: Keyboard } {
-  const { messages, left } = inMessages(cardSpans(asked.card), { most: mostParts });
+  const { messages, left } = inMessages(cardSpans(asked.card), {
+    most: asked.link === null ? mostParts.alone : mostParts.withPage,
+  });
   return { parts: messages.map(styled), question: styled(question(asked, left)), keyboard: keyboard(asked) };
 }
 
 function question({ card, link, allowedUsers }: Asked, left: number): Span[] {
-  const notShown = `⚠️ ${left.toLocaleString("en")} more characters are not shown here. Read the rest on the page before you decide.`;
+  const rest = link === null ? "Ask the people who run the agent for the rest" : "Read the rest on the page";
+  const notShown = `⚠️ ${left.toLocaleString("en")} more characters are not shown here. ${rest} before you decide.`;
   const people = "Everybody in this chat can decide.";
   const sentences = [
     ...(left > 0 ? [notShown] : []),
@@ -37,31 +40,28 @@ function question({ card, link, allowedUsers }: Asked, left: number): Span[] {
       ? [`⚠️ ${card.warnings.length === 1 ? "1 warning" : `${card.warnings.length} warnings`} above.`]
       : []),
     `Version ${card.version}, content ${card.contentSha256.slice(0, 12)}. The buttons work until ${readableTime(card.expiresAt)} and only for this version.`,
+    ...(card.approvals === null ? [] : [inert(card.approvals)]),
     ...(card.escalation ? [card.escalation.sentence] : []),
     allowedUsers === null ? people : "Only the users whom the operator has named can decide.",
   ];
-  const page: Span[] = isTappable(link) ? [{ text: "The whole draft", link }] : [{ text: `The whole draft: ${link}` }];
   return [
     { text: card.question, style: "bold" },
-    { text: `\n${inert(shortLine(card.threadSubject, 200)) || "(no subject)"}\n\n${sentences.join("\n")}\n\n` },
-    ...page,
+    { text: `\n${inert(shortLine(card.threadSubject, 200)) || "(no subject)"}\n\n${sentences.join("\n")}` },
+    ...(link === null ? [] : pageLink(link)),
   ];
 }
+
+const pageLink = (link: string): Span[] =>
+  isTappable(link)
+    ? [{ text: "\n\n" }, { text: "Everything on one page", link }]
+    : [{ text: `\n\nEverything on one page: ${link}` }];
 
 const keyboard = ({ card, tokens, link }: Asked): Keyboard => [
   [
     { text: card.approve, callback_data: buttonData("approve", tokens.approve) },
     { text: "Reject", callback_data: buttonData("reject", tokens.reject) },
   ],
-  ...(isTappable(link) ? [[{ text: "Open the whole draft", url: link }]] : []),
-];
-
-/** The keyboard once somebody was asked why. The address of the page stays in the text. */
-export const reasonKeyboard = (approve: string, tokens: Record<Decision, string>): Keyboard => [
-  [
-    { text: approve, callback_data: buttonData("approve", tokens.approve) },
-    { text: "Reject without a reason", callback_data: buttonData("reject_now", tokens.reject) },
-  ],
+  ...(link !== null && isTappable(link) ? [[{ text: "Open the page", url: link }]] : []),
 ];
 
 /** Telegram takes no address of a private machine for a button or a link, and refuses a message with such a button. */

@@ -93,3 +93,6 @@ function beforeCluster(text: string, room: number): number {
 }
 
 const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+
+/** A text as it is. */
+export const plain = (text: string): Styled => ({ text, entities: [] });

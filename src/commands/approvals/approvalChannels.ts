@@ -1,5 +1,6 @@
 import { identityByAddress } from "#projections/identities/queries.ts";
 import { isSlackUrl } from "#src/channels/slack/slackHosts.ts";
+import { isBotToken } from "#src/channels/telegram/botToken.ts";
 import { domainOfAddress } from "#src/dns/names.ts";
 import { CannotOpen, type Reseal } from "#src/secrets/keyRing.ts";
 import { isMaskOf, mask } from "#src/secrets/mask.ts";
@@ -23,7 +24,7 @@ type Owner = { workspaceId: string; slot: Slot };
 
 /**
  * Seals the secrets of the channels that are given. The shown, masked value sent back keeps the stored one. Throws Rejected
- * invalid_request for a mask of nothing stored, and for a webhook_url that is none of Slack's.
+ * invalid_request for a mask of nothing stored, for a webhook_url that is none of Slack's, and for what is no token of a Telegram bot.
  */
 export function sealChannels(
   deps: Dependencies,
@@ -53,6 +54,7 @@ function seal(
       if (value === plain || isMaskOf(value, plain)) return [field, kept];
     }
     requireSecret(deps, `${wireNames[slot]}.config.${field}`, value);
+    if (channel.type === "telegram") requireBotToken(`${wireNames[slot]}.config.${field}`, value);
     return [field, deps.keyRing.seal(value, owner)];
   });
   return { type: channel.type, config: Object.fromEntries(config) };
@@ -68,6 +70,15 @@ export function requireSecret(deps: Dependencies, path: string, value: string): 
   if (!url || !isSlackUrl(url, { slackAllowedHosts, webhookAllowedHosts })) {
     throw invalid(path, `expected an https:// URL on ${slackAllowedHosts.join(" or ")}`);
   }
+}
+
+/** It becomes a part of the address of every call to Telegram. */
+function requireBotToken(path: string, value: string): void {
+  if (isBotToken(value)) return;
+  throw invalid(
+    path,
+    "expected the token that @BotFather gave you: digits, a colon, and 30 or more letters, digits, _ and -",
+  );
 }
 
 /** The channels with every secret of theirs as `again` seals it. */

@@ -4,23 +4,25 @@ import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 /** How long a request waits for all that it asks of the payment processor. */
-export const longestRequestMs = 14_000;
+const longestRequestMs = 14_000;
 
 /**
  * What a request asks of the payment processor. Throws Rejected stripe_error where there is none, it cannot be asked now, or it says no; what
  * was begun then ends by itself.
  */
 export async function askProcessor<Answer>(
-  { payments, log }: Pick<Dependencies, "payments" | "log">,
+  deps: Pick<Dependencies, "payments" | "log">,
   work: (payments: PaymentProcessor) => Promise<Answer>,
+  { withinMs = longestRequestMs } = {},
 ): Promise<Answer> {
+  const { payments } = deps;
   if (payments === null) throw notConnected();
   const settled = new AbortController();
   try {
-    return await Promise.race([work(payments), late(settled.signal)]);
+    return await Promise.race([work(payments), late(withinMs, settled.signal)]);
   } catch (error) {
     if (!(error instanceof ProcessorUnavailable) && !(error instanceof ProcessorRefused)) throw error;
-    log?.error({ why: error.message }, "the payment processor cannot be asked, and a request was told so");
+    deps.log?.error({ why: error.message }, "the payment processor cannot be asked, and a request was told so");
     throw error instanceof ProcessorUnavailable
       ? new Rejected("stripe_error", "the payment processor does not answer as it should: retry in a minute")
       : new Rejected(
@@ -32,8 +34,8 @@ export async function askProcessor<Answer>(
   }
 }
 
-async function late(signal: AbortSignal): Promise<never> {
-  await sleep(longestRequestMs, undefined, { signal }).catch(() => undefined);
+async function late(milliseconds: number, signal: AbortSignal): Promise<never> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
   throw new ProcessorUnavailable("the payment processor did not answer in time");
 }
 

@@ -1,9 +1,10 @@
 import type { CheckoutRequest, Interval, PaidPlan, PaymentProcessor } from "#src/payments/paymentProcessor.ts";
+import { works } from "#streams/billing/planFrom.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { askProcessor } from "./asking.ts";
-import type { BillingRecord } from "./billingRecord.ts";
+import { askForSubscriptions, keepCheckout, payerOf } from "./customers.ts";
 
 const trialDays = 30;
 
@@ -14,45 +15,56 @@ export type Wanted = { workspaceId: string; plan: PaidPlan; interval: Interval }
  * at once, only one can be finished. Throws Rejected stripe_customer_missing, invalid_request (409: subscribed already), stripe_error.
  */
 export const startCheckout = (
-  deps: Dependencies & { billing: BillingRecord },
+  deps: Dependencies,
   wanted: Wanted,
-  cause: Cause,
+  // A repetition has a page of its own to record: the one of the first run is no effect of it.
+  { operation: _, repeated: __, ...cause }: Cause,
 ): Promise<{ url: string }> =>
   askProcessor(deps, async (payments) => {
     const { workspaceId, plan, interval } = wanted;
-    const standing = await deps.billing.standing(workspaceId);
-    if (standing.isSubscribed) throw subscribed();
-    const { customerId, trialUsed } = standing;
+    const { trialUsed, ...payer } = await payerOf(deps, workspaceId);
+    if (payer.isSubscribed) throw subscribed();
+    const { customerId } = payer;
     if (customerId === null) throw customerMissing();
-    await end(payments, standing.openCheckout);
+    let replaces = payer.checkout?.sessionId ?? null;
+    await endOpen(deps, { ...wanted, payments, customerId, sessionId: replaces }, cause);
     const request = { workspaceId, plan, interval, customerId, trialDays: trialUsed ? null : trialDays };
-    const { sessionId, url, expiresAt } = await payments.checkout({ ...request, ...pagesOf(deps) });
+    const { sessionId, url, expiresAt } = await payments.checkout({ ...request, ...detailsOf(deps) });
     const checkout = { sessionId, plan, interval, expiresAt };
-    let replaces = standing.openCheckout;
     // Nobody is told the page before it is on record. Where another request was faster, its page ends before this one is told.
-    while (!(await deps.billing.openCheckout(workspaceId, { checkout, replaces }, cause))) {
-      const { isSubscribed, openCheckout } = await deps.billing.standing(workspaceId);
-      if (isSubscribed) throw subscribed();
-      await end(payments, openCheckout);
-      replaces = openCheckout;
+    while (!(await keepCheckout(deps, { workspaceId, checkout, replaces }, cause))) {
+      const now = await payerOf(deps, workspaceId);
+      if (now.isSubscribed) throw subscribed();
+      replaces = now.checkout?.sessionId ?? null;
+      await endOpen(deps, { ...wanted, payments, customerId, sessionId: replaces }, cause);
     }
     return { url };
   });
 
-/** Throws where somebody has finished it, whether we have heard of that yet or not. */
-async function end(payments: PaymentProcessor, openCheckout: string | null): Promise<void> {
-  if (openCheckout === null) return;
-  if ((await payments.expireCheckout(openCheckout)) === "complete") throw subscribed();
+type Open = Wanted & { payments: PaymentProcessor; customerId: string; sessionId: string | null };
+
+/** Nobody can finish it afterwards. Throws where somebody has, and has the subscription still, whether we have heard of that yet or not. */
+async function endOpen(
+  deps: Dependencies,
+  { workspaceId, payments, customerId, sessionId }: Open,
+  cause: Cause,
+): Promise<void> {
+  if (sessionId === null || (await payments.expireCheckout(sessionId)) !== "complete") return;
+  const all = await payments.subscriptionsOf(customerId);
+  if (all === "customer_deleted") throw customerMissing();
+  if (!all.some(works)) return;
+  await askForSubscriptions(deps, { workspaceId, because: "a checkout was finished" }, cause);
+  throw subscribed();
 }
 
 /** Each run asks under a key of its own: a repetition must not be answered with a page that has been ended since. */
-const pagesOf = ({
-  settings,
+const detailsOf = ({
+  settings: { publicUrl },
   ids,
 }: Dependencies): Pick<CheckoutRequest, "requestKey" | "successUrl" | "cancelUrl"> => ({
   requestKey: ids.uuid(),
-  successUrl: `${settings.publicUrl}/billing?session_id={CHECKOUT_SESSION_ID}`,
-  cancelUrl: `${settings.publicUrl}/billing`,
+  successUrl: `${publicUrl}/billing?session_id={CHECKOUT_SESSION_ID}`,
+  cancelUrl: `${publicUrl}/billing`,
 });
 
 const subscribed = (): Rejected =>

@@ -25,7 +25,7 @@ export async function followSubscriptions(
     const read = await readOnce(deps, { ...following, billing, customerId: billing.customerId }, cause);
     if (read === "superseded") continue;
     await endSeconds(deps, following, cause);
-    return nextLook(read, deps.clock.now());
+    return nextLook({ subscriptions: read, checkout: billing.checkout }, deps.clock.now());
   }
 }
 

@@ -4,35 +4,44 @@ import { withinTime } from "#src/dns/resolver.ts";
 import { surroundingsOf } from "#src/dns/surroundings.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Domain } from "#streams/domain/domain.ts";
-import { type DomainRecord, domainRecords, type RecordFinding } from "#streams/domain/events.ts";
+import { type DomainRecord, domainRecords } from "#streams/domain/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
 import { type NamesOfDomain, nameId, namesOf } from "./domainNames.ts";
+import { type Findings, judgedByProvider, registered, withMailLetIn } from "./providerDomains.ts";
 
 /** All look-ups of one check together. */
 const checkMs = 20_000;
 
-/** Looks a domain's records up and records what was found, once for each attempt. Returns the domain's resulting state. */
+/**
+ * Looks a domain's records up and records what was found, once for each attempt. A mail provider that gives some of them looks too, and brings the
+ * mail in before the domain counts as verified. Returns the domain's resulting state.
+ */
 export async function checkDomain(deps: Dependencies, domainId: string, cause: Cause): Promise<Domain> {
-  const { state: domain } = await deps.domains.load(domainId);
-  if (!domain.exists || domain.deleted) return domain;
+  const { state } = await deps.domains.load(domainId);
+  if (!state.exists || state.deleted) return state;
+  const { domain, trouble } = await registered(deps, { domainId, domain: state }, cause);
   const end = deps.clock.monotonic() + checkMs;
   const resolver = withinTime(deps.resolver, () => end - deps.clock.monotonic());
-  const [records, surroundings] = await Promise.all([
-    checkRecords(resolver, expectedRecords(domain, deps.settings), deps.settings),
+  const [inDns, surroundings] = await Promise.all([
+    checkRecords(resolver, expectedRecords(domain, deps.settings)),
     surroundingsOf(resolver, domain, deps.settings.inboundMxHost),
   ]);
+  const judged = await judgedByProvider(deps, domain, { found: inDns, trouble });
+  const claimed = judged.heldBack
+    ? judged
+    : { ...judged, found: await withClaim(deps, { domainId, domain, found: judged.found }, cause) };
+  const { found: records, heldBack } = await withMailLetIn(deps, domain, claimed);
   const check = {
     attempt: domain.attempts + 1,
     at: deps.clock.now().toISOString(),
-    records: await withClaim(deps, { domainId, domain, found: records }, cause),
+    records,
     ...surroundings,
+    ...(heldBack && { heldBack }),
   };
   const command = { type: "RecordCheck", check } as const;
   return (await deps.domains.handle(domainId, command, cause)).state;
 }
-
-type Findings = Record<DomainRecord, RecordFinding>;
 
 /**
  * A domain about to be verified claims its names first: of two workspaces that have put all their records in place, one gets them, and the

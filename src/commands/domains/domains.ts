@@ -9,6 +9,7 @@ import { capOf } from "../plans/plans.ts";
 import { type HolderState, planFull, takeSlot, vacateSlot, worksUnderPlan } from "../plans/slots.ts";
 import type { Loaded } from "../states/folded.ts";
 import { type DomainNames, loadName, type NamesOfDomain, nameId, namesOf, readDomainNames } from "./domainNames.ts";
+import { registrationIfAnswered } from "./providerDomains.ts";
 
 export type NewDomain = { workspaceId: string; domainName: string; inboundSubdomain: string | null };
 
@@ -28,8 +29,12 @@ export async function createDomain(
   // The same request once more: it was made then.
   if (begun.state.exists && !begun.state.deleted) return { domainId, position: begun.position };
   await takePlace(deps, { workspaceId, domainId, names }, cause);
-  const domain = await newDomain(deps, workspaceId, names);
-  const command = { type: "AddDomain", domain, at: deps.clock.now().toISOString() } as const;
+  const [domain, registration] = await Promise.all([
+    newDomain(deps, workspaceId, names),
+    registrationIfAnswered(deps, names.mailDomain),
+  ]);
+  const at = deps.clock.now().toISOString();
+  const command = { type: "AddDomain", domain, ...(registration && { registration }), at } as const;
   const { changed, position, state } = await deps.domains.handle(domainId, command, cause);
   if (changed) return { domainId, position };
   // Another request went on with what this one had begun, perhaps with another subdomain.

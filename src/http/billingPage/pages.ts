@@ -1,4 +1,3 @@
-import type { Brought } from "#src/commands/billing/billingRecord.ts";
 import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
 import { html, type Markup } from "#src/html/html.ts";
 import { page } from "#src/html/page.ts";
@@ -82,43 +81,50 @@ export function outcomePage(known: Exclude<CheckoutOutcome, { kind: "unknown" }>
         ],
         refreshSeconds,
       });
-    case "brought":
-      return broughtPage(known.subscription);
+    case "second":
+      return outcome({
+        tone: "wait",
+        title: "This was a second subscription",
+        sentences: [
+          "Your workspace has a subscription already, so this one was ended at once, and what was paid for it is given back.",
+        ],
+      });
+    case "ended":
+      return endedPage(shown);
+    case "subscription":
+      return isOver(known.subscription) ? endedPage(shown) : subscriptionPage(known.subscription);
   }
 }
 
 /** How often a page looks again that waits for the processor. */
 const refreshSeconds = 10;
 
-function broughtPage(brought: Brought): string {
-  if (brought === "second")
-    return outcome({
-      tone: "wait",
-      title: "This was a second subscription",
-      sentences: [
-        "Your workspace has a subscription already, so this one was ended at once, and what was paid for it is given back.",
-      ],
-    });
-  const { plan, interval, status, trialEndsAt, renewsAt } = brought;
-  const name = plans.find((each) => each.plan === plan)!.name;
-  const hasEnded = status === "canceled" || status === "incomplete_expired";
-  if (hasEnded)
-    return outcome({
-      tone: "plain",
-      title: "This subscription has ended",
-      sentences: [html`It was for the plan <strong>${name}</strong>. Start another checkout if you want a plan again.`],
-    });
-  const isDue = !["active", "trialing"].includes(status);
+type Subscription = Extract<CheckoutOutcome, { kind: "subscription" }>["subscription"];
+
+const isOver = ({ status }: Subscription): boolean => status === "canceled" || status === "incomplete_expired";
+
+const endedPage = (shown: Plans): string =>
+  outcome({
+    tone: "plain",
+    title: "This subscription has ended",
+    sentences: ["Start another checkout if you want a plan again."],
+    shown,
+  });
+
+function subscriptionPage({ plan, interval, status, trialEnd, cancelAt, periodEnd }: Subscription): string {
+  // Somebody took the price out of the settings.
+  const name = plans.find((each) => each.plan === plan)?.name ?? "not known here";
+  const runs = status === "active" || status === "trialing";
+  const isTried = status === "trialing" && trialEnd !== null;
   return outcome({
-    tone: isDue ? "wait" : "good",
-    title: isDue ? `${name}: a payment is due` : `Your plan is ${name}`,
+    tone: runs ? "good" : "wait",
+    title: runs ? `Your plan is ${name}` : `${name}: a payment is due`,
     sentences: [
       ...(interval === null ? [] : [`It is paid by the ${interval === "annual" ? "year" : "month"}.`]),
-      ...(status === "trialing" && trialEndsAt !== null
-        ? [html`The trial goes on until ${day(trialEndsAt)}. Nothing is paid before.`]
-        : []),
-      ...(status === "active" && renewsAt !== null ? [html`It renews itself on ${day(renewsAt)}.`] : []),
-      ...(isDue ? ["Check the payment method in the portal."] : []),
+      ...(isTried ? [html`The trial goes on until ${day(trialEnd)}. Nothing is paid before.`] : []),
+      ...(runs && cancelAt !== null ? [html`It ends on ${day(cancelAt)}.`] : []),
+      ...(runs && cancelAt === null && !isTried ? [html`It renews itself on ${day(periodEnd)}.`] : []),
+      ...(runs ? [] : ["Check the payment method in the portal."]),
       html`Change it in the portal, which <code>POST /v1/billing/portal</code> opens.`,
     ],
   });

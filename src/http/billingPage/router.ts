@@ -6,7 +6,7 @@ import { answerPage as answer, answerUnknownLink, type CountUnknown } from "../f
 import * as pages from "./pages.ts";
 
 export type BillingPageOptions = {
-  plans: pages.Plans;
+  plans(): pages.Plans;
   /** What came of the checkout with this id. */
   outcome(sessionId: string): Promise<CheckoutOutcome>;
   /** Counts a checkout that there is not; throws Rejected rate_limited when its sender has tried too many. */
@@ -40,11 +40,11 @@ export function billingPage(options: BillingPageOptions): Router {
 
 async function show(options: BillingPageOptions, request: Request, response: Response): Promise<void> {
   const { session_id: sessionId } = request.query;
-  if (sessionId === undefined) return answer(response, 200, pages.plansPage(options.plans));
+  if (sessionId === undefined) return answer(response, 200, pages.plansPage(options.plans()));
   const outcome = await options.outcome(typeof sessionId === "string" ? sessionId : "");
   if (outcome.kind === "unknown") {
     const { countUnknown } = options;
     return answerUnknownLink(request, response, { countUnknown, pages });
   }
-  answer(response, 200, pages.outcomePage(outcome, options.plans));
+  answer(response, 200, pages.outcomePage(outcome, options.plans()));
 }

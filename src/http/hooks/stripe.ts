@@ -34,7 +34,7 @@ export function stripeHook(options: StripeHookOptions): Router {
   router.use(
     "/hooks/stripe",
     errorHandler(({ error, request, response }) => {
-      if (response.headersSent || request.destroyed) return void response.destroy();
+      if (response.headersSent || (request.destroyed && !request.complete)) return void response.destroy();
       // Too large, compressed, or cut off.
       if (isAboutBody(error)) return refuse(options, request, response);
       if (!(error instanceof Unavailable)) options.onError(error);

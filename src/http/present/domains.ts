@@ -17,6 +17,7 @@ export function presentDomain(row: DomainRow, settings: RecordSettings): WireDom
       sendingToken: row.sending_token,
       selector: row.dkim_selector,
       publicKey: row.dkim_public_key,
+      registration: row.registration,
     },
     settings,
   );

@@ -31,7 +31,8 @@ export const OpenedSession = Type.Object({
   id: Id,
   customer: Ref,
   url: Url,
-  expires_at: Seconds,
+  // A day on, where it is not said.
+  expires_at: Type.Optional(Seconds),
 });
 
 export const PortalSession = Type.Object({ object: Type.Literal("billing_portal.session"), url: Url });

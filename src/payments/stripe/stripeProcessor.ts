@@ -82,7 +82,11 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
         const { id, url, customer, expires_at } = asAsked(answers.OpenedSession, answer);
         if (idOf(customer) !== request.customerId)
           throw new ProcessorUnavailable("the payment processor opened a checkout for somebody else");
-        return { sessionId: id, url: pageAt(url, options), expiresAt: timeOf(expires_at) };
+        return {
+          sessionId: id,
+          url: pageAt(url, options),
+          expiresAt: timeOf(expires_at ?? inADay(options.clock.now())),
+        };
       }),
 
     expireCheckout: (sessionId) =>
@@ -215,6 +219,8 @@ async function unlessMissing<Answer>(call: () => Promise<Answer>): Promise<Answe
 
 const keyOf = (...parts: string[]): string =>
   `countersign-${createHash("sha256").update(JSON.stringify(parts)).digest("hex")}`;
+
+const inADay = (now: Date): number => Math.floor(now.getTime() / 1_000) + 86_400;
 
 /** A page that a person is sent to is https, unless the API itself is a mock without. */
 function pageAt(url: string, { apiBase }: StripeOptions): string {

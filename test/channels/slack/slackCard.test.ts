@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import type { ApprovalView } from "#src/channels/approvalView.ts";
 import { reviewCard } from "#src/channels/card/reviewCard.ts";
@@ -11,6 +12,9 @@ const links = { approve: "https://c.example/a/AAA?d=approve", reject: "https://c
 const tokens = { approve: "AAA", reject: "RRR" };
 const render = (view: ApprovalView, deciding: Deciding = "pressed") =>
   slackMessages(reviewCard(view), { links, tokens, deciding });
+/** As Slack shows it, but for the links. */
+const readable = (text: string): string =>
+  text.replaceAll("\u200c", "").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
 const shownIn = (messages: ReturnType<typeof render>): string => messages.map(({ text }) => text).join("\n");
 
 describe("the card in Slack", () => {
@@ -26,6 +30,17 @@ describe("the card in Slack", () => {
     expect(text).to.contain("<https://c.example/a/AAA?d=approve|Approve &amp; send>");
     expect(message).to.include({ unfurl_links: false, unfurl_media: false, parse: "none", link_names: false });
     expect(blocks.at(-2)).to.include({ type: "actions" });
+  });
+
+  it("is the one that the README shows", () => {
+    const readme = readFileSync(new URL("../../../src/channels/slack/README.md", import.meta.url), "utf8");
+    const [{ text } = { text: "" }] = render(ordinary);
+    expect(readme).to.contain(`\`\`\`\n${readable(text)}\n\`\`\``);
+    const ended = concludedMessage({
+      sentence: "Approved by “ada”, 20 Nov 2026, 09:30 UTC. It goes to marta.lind@posten.example.",
+      threadSubject: ordinary.threadSubject,
+    });
+    expect(readme).to.contain(`\`\`\`\n${readable(ended.text)}\n\`\`\``);
   });
 
   it("has buttons that carry tokens where presses can be proven, else links alone", () => {

@@ -4,7 +4,9 @@ import { expect } from "chai";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { renderApprovalMail } from "#src/channels/email/renderApprovalMail.ts";
 import { listPage } from "#src/http/approvalPages/listPage.ts";
+import * as billing from "#src/http/billingPage/pages.ts";
 import * as stop from "#src/http/stopPages/pages.ts";
+import { planLimits } from "#streams/workspace/planLimits.ts";
 import { changed, hostile, longWords, newer, ordinary, rightToLeft, withHtml } from "#test/channels/email/examples.ts";
 import { inFull } from "#test/support/full.ts";
 import { audit } from "./audit.ts";
@@ -194,18 +196,24 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     });
   }
 
-  it("has nothing that axe finds on the page that lists drafts, and on those that stop mail, and each can be read and pressed", async () => {
+  it("has nothing that axe finds on the page that lists drafts, on those that stop mail and those about plans, and each can be read and pressed", async () => {
     const nonce = "a nonce";
     const { page } = await open(blank, { viewport: { width: 320, height: 640 }, colorScheme: "light" });
     const usual = [
       listPage(listOfAll),
       stop.stopPage({ ...stopLink, stopped: true }, { nonce, notice: "Nothing was changed." }),
+      billing.plansPage(plans),
     ];
     const others = [
       listPage({ ...listOfAll, waiting: 0, pages: 1 }),
       stop.stopPage(stopLink, { nonce }),
       stop.changedPage(stopLink, nonce),
       stop.unknownPage(),
+      billing.plansPage({ ...plans, isConnected: false }),
+      billing.unknownPage(),
+      billing.outcomePage({ kind: "expired" }, plans),
+      billing.outcomePage({ kind: "subscription", subscription }, plans),
+      billing.outcomePage({ kind: "subscription", subscription: { ...subscription, status: "unpaid" } }, plans),
     ];
     for (const shown of inFull ? [...usual, ...others] : usual) {
       await page.setContent(shown);
@@ -218,12 +226,28 @@ if (!executablePath) console.log("  approval pages in a browser: left out, no ch
     }
   });
 
+  it("looks again by itself while a checkout is being confirmed, and axe finds no more than that", async () => {
+    const { page } = await open(blank, { viewport: { width: 320, height: 640 } });
+    await page.setContent(billing.outcomePage({ kind: "being_confirmed" }, plans));
+    await page.evaluate(axe);
+    expect(await page.evaluate(audit)).to.deep.equal([]);
+    // Nothing is typed there that could be lost, and the page can be left.
+    expect(await page.evaluate(violations)).to.deep.equal(['meta-refresh: <meta http-equiv="refresh" content="10">']);
+  });
+
   it("outcome pages can be read by everybody too", async () => {
     const { page } = await open(`/a/${token}`);
     await page.getByRole("button", { name: "Reject" }).click();
     expect(await page.evaluate(audit)).to.deep.equal([]);
   });
 });
+
+const plans: billing.Plans = { limits: planLimits, publicUrl: "https://mail.example", isConnected: true };
+const subscription = {
+  ...({ plan: "agency", interval: "annual", status: "trialing", cancelAt: null } as const),
+  trialEnd: "2026-12-20T12:00:00.000Z",
+  periodEnd: "2026-12-20T12:00:00.000Z",
+};
 
 /** Runs inside the page, beside axe. */
 async function violations(): Promise<string[]> {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";
+import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import {
   botToken,
@@ -9,6 +10,7 @@ import {
   startSlack,
   submissionOf,
   type TestSlack,
+  user,
 } from "#test/support/slack/slack.ts";
 
 const serviceSecret = "8f742231b10e8888abcd99yyyzzz85a5";
@@ -52,11 +54,7 @@ describe("an approver in Slack", function () {
   });
 
   /** A customer's mail and an agent's draft of an answer, whose approvers are asked in Slack. */
-  async function asked(
-    channel: { type: "slack"; config: Record<string, string> },
-    more: Partial<NewIdentity> = {},
-    text = "Tomorrow.",
-  ) {
+  async function asked(channel: ApprovalChannel, more: Partial<NewIdentity> = {}, text = "Tomorrow.") {
     const identity = await service.identity(workspace.id, { approvalChannel: channel, ...more });
     await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
     const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
@@ -146,9 +144,18 @@ describe("an approver in Slack", function () {
     for (const id of [draftId, bot.draftId]) expect((await draftOf(id)).status).to.equal("pending");
   });
 
-  it("gets links instead of buttons where no signing secret is known", async () => {
-    const { message } = await asked({ type: "slack", config: { webhook_url: slack.webhookUrl } });
-    expect(message.text).to.match(/<http:\/\/localhost:8080\/a\/[\w-]{43}\?d=approve\|Approve &amp; send>/);
+  it("is one of two who have to approve: the buttons stay until the second one has", async () => {
+    const { draftId, message } = await asked(byWebhook(), { approvalsRequired: 2 });
+    await sendSigned(press(message, "approve"));
+    await sendSigned(press(message, "approve"));
+    await until(async () => responses().length === 2);
+    expect(responses().map(({ body }) => [body.replace_original, body.text.split(".")[0]])).to.have.deep.members([
+      [false, "Your approval counts"],
+      [false, "You have already approved this version"],
+    ]);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+    await sendSigned(press(message, "approve", { user: { ...user, id: "U0BOB", name: "bob" } }));
+    await until(async () => (await draftOf(draftId)).status === "sent");
   });
 
   it("presses twice at once, and once more: one decision, and the truth each time", async () => {
@@ -210,8 +217,12 @@ describe("an approver in Slack", function () {
     expect((await draftOf(others.draftId)).status).to.equal("pending");
   });
 
+  /** A card that nothing below may decide. */
+  const waiting = async () => (waits ??= await asked(byWebhook()));
+  let waits: Awaited<ReturnType<typeof asked>> | undefined;
+
   it("cannot be forged, replayed late, or cut off", async () => {
-    const { draftId, message } = await asked(byWebhook());
+    const { draftId, message } = await waiting();
     const payload = press(message, "approve");
     const now = service.clock.now().getTime();
     const at = (seconds: number) => signedCall(payload, serviceSecret, new Date(now + seconds * 1000));
@@ -232,7 +243,7 @@ describe("an approver in Slack", function () {
   });
 
   it("has everything authentic acknowledged, and nothing of it decides that is no button of ours", async () => {
-    const { draftId, message } = await asked(byWebhook());
+    const { draftId, message } = await waiting();
     const payloads: [object | string, number][] = [
       [press(message, "review_page"), 200],
       [press(message, "something_else"), 200],
@@ -259,8 +270,21 @@ describe("an approver in Slack", function () {
     expect((await send(large)).status).to.equal(413);
   });
 
+  it("decides nothing by the token of a mail's link", async () => {
+    const to = "approver@mail.example";
+    const { draftId } = await asked({ type: "email", config: { to } });
+    const mails = async () => (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(to));
+    await until(async () => (await mails()).length > 0);
+    const value = /\/a\/([\w-]{43})\?d=approve/.exec((await mails())[0]!.text)![1];
+    const payload = press((await waiting()).message, "approve", { actions: [{ action_id: "approve", value }] });
+    expect((await sendSigned(payload)).status).to.equal(200);
+    await until(async () => responses().length > 0);
+    expect(responses()[0]!.body.text).to.match(/^This button is not known here/);
+    expect((await draftOf(draftId)).status).to.equal("pending");
+  });
+
   it("is answered at Slack's own address alone", async () => {
-    const { draftId, message } = await asked(byWebhook());
+    const { draftId, message } = await waiting();
     for (const url of [
       "http://169.254.169.254/x",
       "https://evil.example/x",

@@ -24,14 +24,18 @@ export type SendGridInboundOptions = {
   logger: Pick<Logger, "info" | "error">;
   /** Milliseconds in which the body has to come (default 50,000): before the server gives the connection up with a 408. */
   patienceMs?: number;
+  limits?: typeof usualLimits;
 };
 
 const megabyte = 1024 * 1024;
-/** SendGrid posts 30 MB at most. */
-const maxBytes = 40 * megabyte;
-/** Bodies held at one moment, and how much of them is read and stored at one moment. */
-const maxHeldBytes = 128 * megabyte;
-const maxAtWorkBytes = 48 * megabyte;
+const usualLimits = {
+  /** Of one post: SendGrid's own limit is 30 MB. */
+  maxBytes: 40 * megabyte,
+  /** Of all bodies held at one moment. */
+  maxHeldBytes: 128 * megabyte,
+  /** Of those being read and stored at one moment. */
+  maxAtWorkBytes: 48 * megabyte,
+};
 const retryAfterSeconds = 60;
 
 /**
@@ -40,7 +44,8 @@ const retryAfterSeconds = 60;
  * the secret nothing of the body is read, and the answer is that of an unknown path.
  */
 export function sendGridInbound(options: SendGridInboundOptions): Router {
-  const { take, publicKey, logger, patienceMs = 50_000 } = options;
+  const { take, publicKey, logger, patienceMs = 50_000, limits = usualLimits } = options;
+  const { maxBytes, maxHeldBytes, maxAtWorkBytes } = limits;
   const knows = knowsAnyOf(options.secrets);
   const doubtOf = publicKey === undefined ? () => undefined : signatureJudge(publicKey);
   const reader = createMessageReader({ maxBytes, maxBufferedBytes: maxHeldBytes, maxBytesOfHolder: maxHeldBytes });
@@ -141,7 +146,7 @@ const hashOf = (text: string): Buffer => createHash("sha256").update(text).diges
 const quietMs = 60_000;
 
 /** Says each sentence at once, and then no more for a minute. */
-function seldom<Details>(say: (details: Details, sentence: string) => void): typeof say {
+export function seldom<Details>(say: (details: Details, sentence: string) => void): typeof say {
   const quietUntil = new Map<string, number>();
   return (details, sentence) => {
     if (Date.now() < (quietUntil.get(sentence) ?? 0)) return;

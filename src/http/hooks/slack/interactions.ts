@@ -155,7 +155,7 @@ async function decide(
     async after() {
       const view = await options.find(token).catch(() => undefined);
       const sentence = sentenceOf(result, press, view);
-      // The others still need the buttons.
+      // Others have yet to approve by the same buttons.
       if (result.kind === "vote_counted") return options.replies.tell(responseUrl, { sentence });
       await options.replies.conclude(responseUrl, { sentence, threadSubject: view?.threadSubject ?? "" });
     },

@@ -22,7 +22,7 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
     case "approved":
       return `Approved ${who} ${result.note ? held[result.note] : result.sending ? onItsWay(view) : "It has not been sent yet: the agent can send it now."}`;
     case "vote_counted":
-      return `${result.again ? "You have already approved this version." : "Your approval counts."} ${approvalsInWords(result.approvals)}`;
+      return `${result.again ? "You have already approved this version." : "Your approval counts."} ${approvalsInWords(result.approvals)} Nothing is sent before the others have approved it.`;
     case "rejected":
       return `Rejected ${who} ${press.reason ? `Reason: ${shortLine(press.reason, 500)} ` : ""}It will not be sent, and the agent is informed.`;
     case "already_decided":
@@ -37,6 +37,7 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
       return closed[result.because];
     case "code_missing":
     case "code_wrong":
+    case "in_chat_only":
       return "Nothing was decided: this draft is decided on its page alone.";
     case "unknown":
       return unknownButton;

@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
-import { connect, type Socket } from "node:net";
+import { connect, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 
@@ -29,7 +29,7 @@ export function openSocket(url: URL, { readyMs }: Pick<WireTimeouts, "readyMs">)
   const tls = url.protocol === "https:";
   const port = Number(url.port || (tls ? 443 : 80));
   const socket = tls
-    ? connectTls({ host, port, servername: host, ALPNProtocols: ["http/1.1"] })
+    ? connectTls({ host, port, ...(isIP(host) === 0 && { servername: host }), ALPNProtocols: ["http/1.1"] })
     : connect({ host, port });
   return new Promise((resolve, reject) => {
     const fail = (reason: string) => {
@@ -77,19 +77,19 @@ export function exchange(
   return new Promise<ApiAnswer>((resolve, reject) => {
     let written = false;
     let timer: NodeJS.Timeout | undefined;
-    const fail = (reason: string) => reject(new Error(reason));
+    let answer: IncomingMessage | undefined;
+    // Once the status is said, the rest may break off.
+    const fail = (reason: string) => (answer ? answer.destroy() : reject(new Error(reason)));
     asked.setTimeout(idleMs, () => fail(`nothing was heard for ${idleMs} ms`));
     asked.once("finish", () => {
       written = true;
       timer = setTimeout(() => fail(`no answer within ${answerMs} ms`), answerMs);
     });
     asked.once("response", (response) => {
+      answer = response;
       const early = !written;
       const { statusCode: status = 0, headers: told } = response;
-      const limit = setTimeout(() => response.destroy(), answerMs);
-      void beginningOf(response)
-        .then((text) => resolve({ status, headers: told, text, early }))
-        .finally(() => clearTimeout(limit));
+      void beginningOf(response).then((text) => resolve({ status, headers: told, text, early }));
     });
     asked.once("error", (error) => fail(`the connection was lost: ${codeOf(error)}`));
     asked.once("close", () => {

@@ -1,0 +1,81 @@
+import { reviewCard } from "../card/reviewCard.ts";
+import type { Answer, ApprovalRequest, Channel, Conclusion } from "../channel.ts";
+import { allowedUsersOf } from "./allowedUsers.ts";
+import type { Bot, Bots, Placed } from "./botApi.ts";
+import { conclusionMessage } from "./conclusion.ts";
+import { questionMessages } from "./questionMessages.ts";
+import { asFailure, type TelegramFailure } from "./telegramFailure.ts";
+
+/** Up to so long a pause that Telegram asks for is waited for here; a longer one is left to whoever asks again. */
+const longestPauseMs = 3_000;
+
+/** Approvers in a Telegram chat: buttons decide (commands/approvals/telegram/). */
+export const telegramChannel = ({ bots }: { bots: Bots }): Channel => ({
+  ask: (request) => caught(() => ask(bots, request)),
+  conclude: (conclusion) => caught(() => conclude(bots, conclusion)),
+});
+
+async function caught(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    return notReached(asFailure(error));
+  }
+}
+
+/** After a 429 it is asked again when Telegram said, which is no failed try. */
+function notReached({ kind, message, said }: TelegramFailure): Answer {
+  const inMs = said.retryAfterSeconds === undefined ? {} : { inMs: said.retryAfterSeconds * 1000 };
+  return { reached: false, error: `Telegram: ${message}`, again: kind === "again", ...inMs };
+}
+
+async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest): Promise<Answer> {
+  const { bot_token = "", chat_id = "" } = channel.config;
+  const bot = bots(bot_token);
+  const allowedUsers = allowedUsersOf(channel.config);
+  // Whoever follows the link decides, so it is for nobody where only some may.
+  const link = allowedUsers === null ? links.approve : null;
+  const asked = { card: reviewCard(view), tokens, link, allowedUsers };
+  const { parts, question, keyboard } = questionMessages(asked);
+  const chat = { id: chat_id };
+  const placed: Placed[] = [];
+  for (const part of parts) placed.push(await send(bot, chat, { ...part, silently: true }));
+  placed.push(await send(bot, chat, { ...question, keyboard }));
+  const ids = placed.map(({ id }) => id);
+  const message = { chat: placed.at(-1)!.chat, ids };
+  return { reached: true, message, ...(chat.id !== chat_id && { movedTo: chat.id }) };
+}
+
+/** Sends to where the chat is now, and notes where that is. */
+async function send(
+  bot: Bot,
+  chat: { id: string },
+  message: Omit<Parameters<Bot["send"]>[0], "chat">,
+): Promise<Placed> {
+  const deliver = () => bot.send({ ...message, chat: chat.id });
+  try {
+    return await deliver();
+  } catch (error) {
+    const { movedTo, retryAfterSeconds } = asFailure(error).said;
+    if (movedTo === undefined && (retryAfterSeconds ?? Number.POSITIVE_INFINITY) * 1000 > longestPauseMs) throw error;
+    if (movedTo !== undefined) chat.id = movedTo;
+    else await new Promise((resolve) => setTimeout(resolve, (retryAfterSeconds ?? 0) * 1000));
+    return deliver();
+  }
+}
+
+/** The question turns into what became of it. One that is gone, or stands in a chat that was left, needs nothing more. */
+async function conclude(bots: Bots, { channel, message, ...said }: Conclusion): Promise<Answer> {
+  const id = message.ids.at(-1);
+  if (id === undefined) return { reached: true };
+  const bot = bots(channel.config.bot_token ?? "");
+  try {
+    await bot.edit({ chat: message.chat, id }, conclusionMessage(said));
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.kind === "again") return notReached(failure);
+    const isSettled = ["not_modified", "gone", "moved"].includes(failure.said.code);
+    return isSettled ? { reached: true } : notReached(failure);
+  }
+  return { reached: true };
+}

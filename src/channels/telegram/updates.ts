@@ -1,0 +1,108 @@
+import { shortLine, visible } from "#src/html/visible.ts";
+import { storable } from "#src/mail/in/storable.ts";
+import type { ChatPerson } from "../approvalView.ts";
+import type { Keyboard } from "./styled.ts";
+
+/** A chat as an update names it. `username`: of a public one, without its @. */
+export type UpdateChat = { id: string; username: string | null };
+
+/**
+ * What Telegram tells a bot, as far as it concerns approvals. `press`: a button under `messageId`, with the buttons that stand there if Telegram says so.
+ * `reply`: somebody answered `toMessageId`; `text` is null where they sent something else. `moved`: the chat `from` has the id `to` from now on.
+ */
+export type TelegramUpdate =
+  | {
+      kind: "press";
+      updateId: number;
+      pressId: string;
+      by: ChatPerson;
+      chat: UpdateChat;
+      messageId: string;
+      data: string;
+      keyboard: Keyboard | null;
+    }
+  | {
+      kind: "reply";
+      updateId: number;
+      by: ChatPerson;
+      chat: UpdateChat;
+      messageId: string;
+      toMessageId: string;
+      text: string | null;
+    }
+  | { kind: "moved"; updateId: number; from: string; to: string };
+
+type Json = Record<string, unknown>;
+
+/** Reads an update; undefined for one that asks nothing of us. Nothing that is said by others in it can be a NUL, half a character or unseen. */
+export function readUpdate(update: unknown): TelegramUpdate | undefined {
+  const updateId = updateIdOf(update);
+  if (updateId === undefined || !isObject(update)) return undefined;
+  if (isObject(update.callback_query)) return readPress(updateId, update.callback_query);
+  return isObject(update.message) ? readMessage(updateId, update.message) : undefined;
+}
+
+/** The number of an update, which grows; undefined for what is none. */
+export function updateIdOf(update: unknown): number | undefined {
+  const id = isObject(update) ? update.update_id : undefined;
+  return Number.isSafeInteger(id) ? (id as number) : undefined;
+}
+
+function readPress(updateId: number, { id, from, message, data }: Json): TelegramUpdate | undefined {
+  const by = personOf(from);
+  const chat = isObject(message) ? chatOf(message.chat) : undefined;
+  const messageId = isObject(message) ? idOf(message.message_id) : undefined;
+  if (typeof id !== "string" || !by || !chat || messageId === undefined || typeof data !== "string") return undefined;
+  return { kind: "press", updateId, pressId: id, by, chat, messageId, data, keyboard: keyboardOf(message as Json) };
+}
+
+function readMessage(updateId: number, message: Json): TelegramUpdate | undefined {
+  const chat = chatOf(message.chat);
+  if (!chat) return undefined;
+  const to = idOf(message.migrate_to_chat_id);
+  if (to !== undefined) return { kind: "moved", updateId, from: chat.id, to };
+  const from = idOf(message.migrate_from_chat_id);
+  if (from !== undefined) return { kind: "moved", updateId, from, to: chat.id };
+  const by = personOf(message.from);
+  const messageId = idOf(message.message_id);
+  const toMessageId = isObject(message.reply_to_message) ? idOf(message.reply_to_message.message_id) : undefined;
+  if (!by || messageId === undefined || toMessageId === undefined) return undefined;
+  const text = typeof message.text === "string" ? visible(storable(message.text)).trim() : null;
+  return { kind: "reply", updateId, by, chat, messageId, toMessageId, text: text || null };
+}
+
+/** Who it is: by the id, which stays; the name is what they call themselves, and may be missing. */
+function personOf(from: unknown): ChatPerson | undefined {
+  const id = isObject(from) ? idOf(from.id) : undefined;
+  if (id === undefined) return undefined;
+  const { first_name, last_name, username } = from as Json;
+  const given = [first_name, last_name].filter((part): part is string => typeof part === "string").join(" ");
+  const name = shortLine(given, 100) || (typeof username === "string" && shortLine(`@${username}`, 100)) || "";
+  return { kind: "telegram", id, name: name || `Telegram user ${id}` };
+}
+
+function chatOf(chat: unknown): UpdateChat | undefined {
+  const id = isObject(chat) ? idOf(chat.id) : undefined;
+  if (id === undefined) return undefined;
+  const { username } = chat as Json;
+  return { id, username: typeof username === "string" ? username : null };
+}
+
+/** The buttons that stand under a message; null unless all of them are of kinds that we set. */
+function keyboardOf({ reply_markup }: Json): Keyboard | null {
+  const rows = isObject(reply_markup) ? reply_markup.inline_keyboard : undefined;
+  if (!Array.isArray(rows)) return null;
+  const keyboard = rows.map((row) => (Array.isArray(row) ? row.map(buttonOf) : [undefined]));
+  return keyboard.flat().includes(undefined) ? null : (keyboard as Keyboard);
+}
+
+function buttonOf(button: unknown): Keyboard[number][number] | undefined {
+  if (!isObject(button) || typeof button.text !== "string") return undefined;
+  const { text, callback_data, url } = button;
+  if (typeof callback_data === "string") return { text, callback_data };
+  return typeof url === "string" ? { text, url } : undefined;
+}
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null;
+
+const idOf = (value: unknown): string | undefined => (Number.isSafeInteger(value) ? String(value) : undefined);

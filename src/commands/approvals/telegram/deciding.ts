@@ -1,0 +1,53 @@
+import type { ChatPerson, Decision } from "#src/channels/approvalView.ts";
+import type { Bot, Placed } from "#src/channels/telegram/botApi.ts";
+import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
+import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
+import { Rejected } from "#streams/decider.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import { loadThread } from "../../threads/threads.ts";
+import type { ChatQuestion } from "../chatQuestions.ts";
+import { type Said, wordsOf } from "./resultWords.ts";
+import type { TelegramDesk } from "./telegram.ts";
+
+/** The bot that was told something, and what is decided with. */
+export type AtBot = TelegramDesk & { botId: string; bot: Bot };
+
+/** The decision on record, and what to say of it. Throws Unavailable if it is not known whether it is. */
+export async function decide(
+  { decisions, botId }: Pick<AtBot, "decisions" | "botId">,
+  press: { token: string; decision: Decision; reason?: string; by: ChatPerson; updateId: number },
+): Promise<Said> {
+  const { token, decision, reason, by, updateId } = press;
+  try {
+    // The call is Telegram's: its address and program say nothing of the person.
+    const where = { ip: undefined, userAgent: undefined, requestId: `telegram-${botId}-${updateId}` };
+    const result = await decisions.decide({ token, decision, reason, by, ...where });
+    return wordsOf(result);
+  } catch (error) {
+    if (!(error instanceof Rejected)) throw error;
+    return { toast: `Nothing was decided: ${error.message}`, ends: false };
+  }
+}
+
+/** Takes the buttons off a question that is over. */
+export async function endQuestion(
+  deps: Dependencies,
+  { bot }: Pick<AtBot, "bot">,
+  { place, said, question }: { place: Placed; said: Said; question: ChatQuestion },
+): Promise<void> {
+  if (!said.ends) return;
+  if (said.sentence === undefined) return swallowed(bot.setKeyboard(place, []));
+  const threadSubject = await subjectOf(deps, question);
+  await swallowed(bot.edit(place, conclusionMessage({ sentence: said.sentence, threadSubject })));
+}
+
+/** The conversation's own subject. */
+export const subjectOf = async (deps: Dependencies, { draft }: ChatQuestion): Promise<string> =>
+  (await loadThread(deps, draft.threadId)).state.subject;
+
+/** Waits for a call to Telegram that may come to nothing. */
+export async function swallowed(call: Promise<unknown>): Promise<void> {
+  await call.catch((error) => {
+    if (!(error instanceof TelegramFailure)) throw error;
+  });
+}

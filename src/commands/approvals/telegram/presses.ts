@@ -1,0 +1,36 @@
+import { readButton } from "#src/channels/telegram/buttons.ts";
+import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
+import type { Dependencies } from "../../dependencies.ts";
+import { chatQuestion } from "../chatQuestions.ts";
+import { type AtBot, decide, endQuestion, subjectOf, swallowed } from "./deciding.ts";
+import { askWhy } from "./reasons.ts";
+import { overAlready, type Said, unknownButton } from "./resultWords.ts";
+import { whyNot } from "./whoMayPress.ts";
+
+type Press = Extract<TelegramUpdate, { kind: "press" }>;
+
+/** A button under a question was pressed. Reject decides nothing yet: it asks why. */
+export async function onPress(deps: Dependencies, desk: AtBot, press: Press): Promise<void> {
+  const button = readButton(press.data);
+  const question = button && (await chatQuestion(deps, button.token));
+  const refusal = whyNot(question, { ...desk, ...press });
+  if (!button || !question || refusal !== undefined) {
+    return answer(desk, press, refusal === undefined ? unknownButton : { toast: refusal, ends: false });
+  }
+  const { action, token } = button;
+  const decision = action === "approve" ? "approve" : "reject";
+  // Each button has the token of its own choice, and decides no other.
+  if (question.asked.decision !== decision) return answer(desk, press, unknownButton);
+  const over = action === "reject" ? overAlready(await desk.decisions.find(token), deps.clock.now()) : undefined;
+  if (action === "reject" && !over) {
+    const { workspaceId } = question.draft;
+    return askWhy(deps, desk, { press, token, workspaceId, subject: await subjectOf(deps, question) });
+  }
+  const said = over ?? (await decide(desk, { token, decision, by: press.by, updateId: press.updateId }));
+  const place = { chat: press.chat.id, id: press.messageId };
+  await Promise.all([answer(desk, press, said), endQuestion(deps, desk, { place, said, question })]);
+}
+
+/** It may come too late for Telegram to show it: the decision counts all the same. */
+const answer = ({ bot }: Pick<AtBot, "bot">, { pressId }: Press, { toast, ends }: Said): Promise<void> =>
+  swallowed(bot.answerPress(pressId, toast, !ends));

@@ -1,0 +1,85 @@
+import type { DecisionResult, HeldBy, LinkedApproval, RecordedOutcome } from "#src/channels/approvalView.ts";
+import { named } from "#src/channels/card/names.ts";
+import { readableTime } from "#src/html/times.ts";
+
+/**
+ * What is said over the chat to who pressed. `ends`: nothing can be decided by these buttons any more. What became of the draft is said in the
+ * question's place by a process (processes/concludeCards.ts), `sentence` where nothing has happened to the draft.
+ */
+export type Said = { toast: string; ends: boolean; sentence?: string };
+
+const held: Record<HeldBy, string> = {
+  sending_paused: "Sending is paused: it leaves when the pause ends, unless a newer message arrives first.",
+  plan_limit_reached: "It is not sent: the workspace has reached its plan's limit for outgoing mail.",
+  identity_disabled: "It is not sent: the sending address is disabled.",
+};
+
+const recorded: Record<RecordedOutcome["decision"], string> = {
+  approved: "approved",
+  sending: "approved and on its way",
+  sent: "approved and sent",
+  rejected: "rejected",
+  stale: "stopped by a newer message",
+  failed: "approved, but it could not be delivered",
+};
+
+export function wordsOf(result: DecisionResult): Said {
+  switch (result.kind) {
+    case "approved": {
+      const then = result.note
+        ? held[result.note]
+        : result.sending
+          ? "It is on its way."
+          : "The agent can send it now.";
+      return over(`Approved. ${then}`);
+    }
+    case "vote_counted": {
+      const { again, approvals } = result;
+      const counts = again ? "You have approved it before." : "Your approval counts.";
+      return { toast: `${counts} ${approvals.given.length} of ${approvals.required} are given.`, ends: false };
+    }
+    case "rejected":
+      return over("Rejected. It will not be sent.");
+    case "already_decided":
+      return result.view.decided ? decided(result.view.decided) : changed;
+    case "changed":
+      return changed;
+    case "stale":
+      return over("Not sent: a newer message arrived. The agent is told, and you will be asked about its next draft.");
+    case "expired":
+      return expired;
+    case "closed":
+      return closed;
+    case "code_missing":
+    case "code_wrong":
+      return { toast: "Nothing was decided: this draft is decided on its page, with a code.", ends: false };
+    case "in_chat_only":
+    case "unknown":
+      return unknownButton;
+  }
+}
+
+/** What stands in the way of a decision now; undefined if nothing does. */
+export function overAlready(link: LinkedApproval | undefined, now: Date): Said | undefined {
+  if (!link) return unknownButton;
+  if (link.closed) return closed;
+  if (link.superseded) return changed;
+  if (link.decided) return decided(link.decided);
+  return Date.parse(link.expiresAt) <= now.getTime() ? expired : undefined;
+}
+
+function decided({ decision, by, at }: RecordedOutcome): Said {
+  const whom = by && decision !== "stale" ? ` by ${named(by, 60)}` : "";
+  return over(`Already decided: ${recorded[decision]}${whom}, ${readableTime(at)}.`);
+}
+
+const over = (toast: string): Said => ({ toast, ends: true });
+
+export const unknownButton: Said = { toast: "This button is not known here.", ends: false };
+
+const changed = over("This draft changed: review the new version.");
+const closed = over("These buttons were closed. Nothing was decided.");
+const expired: Said = {
+  ...over("These buttons have expired. Nothing was decided."),
+  sentence: "These buttons have expired.",
+};

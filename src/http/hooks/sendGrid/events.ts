@@ -1,0 +1,91 @@
+import express, { type Request, type Response, type Router } from "express";
+import type { Logger } from "pino";
+import type { Clock } from "#src/clock.ts";
+import type { ProviderEvent } from "#src/commands/sends/providerEvents.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { Rejected } from "#streams/decider.ts";
+import { errorHandler } from "../../framework/errorHandler.ts";
+import { errorReply } from "../../framework/errors.ts";
+import { reply } from "../../framework/reply.ts";
+import { send } from "../../framework/send.ts";
+import { rawBody } from "../rawBody.ts";
+import { providerEventOf } from "./eventWords.ts";
+import { seldom } from "./inbound.ts";
+import { type Doubt, signatureJudge } from "./inboundSignature.ts";
+
+export type SendGridEventsOptions = {
+  /** Resolves once the events are durable. `requestId`: of the call that brought them. */
+  record(events: ProviderEvent[], requestId: string): Promise<void>;
+  /** The verification key of the signed Event Webhook; without one there is no such path. */
+  publicKey: string | undefined;
+  /** Counts a call that shows no right to anything; throws Rejected rate_limited. */
+  countUnknown(request: Request): Promise<void>;
+  clock: Pick<Clock, "now">;
+  logger: Pick<Logger, "warn" | "error">;
+};
+
+/** A batch has some 768 kB; more is nobody's. */
+const maxBytes = 4 * 1024 * 1024;
+
+/**
+ * Where SendGrid's Event Webhook posts what became of mail. Only what its key has signed counts; it is judged before it is read. 200 is said once
+ * everything is durable, and whatever else is answered, SendGrid posts the batch again for 24 hours: repeated events change nothing.
+ */
+export function sendGridEvents(options: SendGridEventsOptions): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  if (options.publicKey === undefined) return router;
+  const doubtOf = signatureJudge(options.publicKey);
+  const warn = seldom((details: object, sentence: string) => options.logger.warn(details, sentence));
+  const path = "/hooks/sendgrid/events";
+
+  router.post(path, rawBody(maxBytes), async (request: Request, response: Response) => {
+    const body: Buffer = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const doubt = doubtOf({ headers: request.headers, body, now: options.clock.now() });
+    if (doubt) {
+      await options.countUnknown(request);
+      if (doubt !== "unsigned") warn({ why: sentenceOf[doubt] }, "a call to the SendGrid event webhook was refused");
+      throw new Rejected("unauthorized", `this call is not SendGrid's: ${sentenceOf[doubt]}`);
+    }
+    const told = eventsIn(body);
+    const events = told.map(providerEventOf).filter((event) => event !== undefined);
+    await options.record(events, String(request.id));
+    await send(response, reply({ json: { received: told.length, recorded: events.length } }));
+  });
+
+  router.use(
+    path,
+    errorHandler(async ({ error, request, response, next }) => {
+      if (response.headersSent) return next(error);
+      const { status } = error as { status?: unknown };
+      const requestId = String(request.id);
+      if (status === 413 || status === 415) {
+        const says = status === 413 ? "the body is too large" : "compressed bodies are not taken";
+        return send(
+          response,
+          reply({ json: { error: "payload_too_large", message: says, request_id: requestId }, status }),
+        );
+      }
+      // The caller has gone before all of the body came.
+      if (typeof status === "number" && status < 500) return void response.destroy();
+      if (!(error instanceof Rejected) && !(error instanceof Unavailable))
+        options.logger.error({ err: error }, "events of SendGrid cannot be recorded; it will post them again");
+      await send(response, errorReply(error, { requestId }));
+    }),
+  );
+  return router;
+}
+
+const sentenceOf: Record<Doubt, string> = {
+  unsigned: "it is not signed",
+  forged: "its signature is not of SENDGRID_EVENT_PUBLIC_KEY, or the body was changed on the way",
+  late: "it was signed more than a day ago or in the future",
+};
+
+/** The events of a batch; a single one is taken too. Throws Rejected invalid_request. */
+function eventsIn(body: Buffer): unknown[] {
+  try {
+    return [JSON.parse(body.toString("utf8"))].flat();
+  } catch {
+    throw new Rejected("invalid_request", "the body is no JSON");
+  }
+}

@@ -1,0 +1,168 @@
+import { createHash } from "node:crypto";
+import type { Bot } from "#src/channels/telegram/botApi.ts";
+import type { BotRegistry, BotUse, KnownBot } from "#src/channels/telegram/botRegistry.ts";
+import { botIdOf } from "#src/channels/telegram/botToken.ts";
+import { asFailure, type TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
+import { readUpdate, updateIdOf } from "#src/channels/telegram/updates.ts";
+import type { WebhookSecrets } from "#src/channels/telegram/webhookSecret.ts";
+import { openedChannel } from "#src/commands/approvals/approvalChannels.ts";
+import { channelOf } from "#src/commands/approvals/askApprovers.ts";
+import { botOf, type TelegramDesk } from "#src/commands/approvals/telegram/telegram.ts";
+import type { TelegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
+import type { Dependencies } from "#src/commands/dependencies.ts";
+import { Unavailable } from "#src/eventStore/eventStore.ts";
+import { idOf, type Recorded } from "#streams/event.ts";
+import type { IdentityEvent } from "#streams/identity/events.ts";
+import type { NotYet, Process, ProcessContext } from "./process.ts";
+
+/** `webhookBase`: what a bot's id is added to for its webhook's address; null: updates are fetched. */
+export type Attended = Pick<TelegramDesk, "bots" | "registry"> & {
+  updates: TelegramUpdates;
+  secrets: WebhookSecrets;
+  webhookBase: string | null;
+};
+
+const timer = "attend";
+const keyPrefix = "bot ";
+/** How long Telegram keeps a question for updates open. */
+const waitSeconds = 20;
+/** Where Telegram answers at once that there is nothing. */
+const emptyPauseMs = 1_000;
+/** How soon a change of settings is noticed after a restart. */
+const lookAgainMs = 60_000;
+const retryMs = [2_000, 10_000, 60_000, 300_000];
+/** An update that keeps failing for reasons of our own holds up all that come after it: then it is passed over, with an alarm. */
+const triesOfUpdate = 3;
+
+/**
+ * The bots that identities' approvers are asked by get Telegram's updates to us: by a webhook of each bot, or fetched, by one instance at a time.
+ * A bot that no identity names any more loses its webhook. What is known of bots are rows; each bot is looked at when they change, and now and then.
+ */
+export function attendTelegramBots(deps: Dependencies, attended: Attended): Process {
+  const { registry } = attended;
+
+  async function noteUses(event: Recorded, { timers }: ProcessContext): Promise<void> {
+    const botIds = await registry.setUses(idOf(event.stream), await usesOf(deps, idOf(event.stream)));
+    for (const botId of botIds) await timers.set({ key: `${keyPrefix}${botId}`, name: timer, inMs: 0 });
+  }
+
+  async function attend(botId: string, context: ProcessContext, tries: number): Promise<NotYet | undefined> {
+    const again = (inMs: number, failures = 0) =>
+      context.timers.set({ key: `${keyPrefix}${botId}`, name: timer, inMs, payload: { tries: failures } });
+    const known = await registry.find(botId);
+    if (!known) return undefined;
+    try {
+      const bot = botOf({ ...deps, ...attended }, known, [...known.uses, ...known.former]);
+      if (known.uses.length === 0) await leave(registry, known, bot);
+      else if (bot) await again(await (attended.webhookBase === null ? poll : keepWebhook)({ known, bot }, context));
+      return undefined;
+    } catch (error) {
+      if (context.signal.aborted) return { againInMs: 0 };
+      if (error instanceof Unavailable) throw error;
+      const failure = asFailure(error);
+      say(failure, botId);
+      await again(pauseAfter(failure, tries), tries + 1);
+      return undefined;
+    }
+  }
+
+  function say({ kind, message }: TelegramFailure, botId: string): void {
+    if (kind === "refused") deps.log?.error({ bot: botId, reason: message }, "a Telegram bot cannot be used");
+  }
+
+  async function keepWebhook({ known, bot }: At): Promise<number> {
+    const webhook = { url: `${attended.webhookBase}${known.botId}`, secret: attended.secrets.of(known.botId) };
+    const wanted = createHash("sha256").update(JSON.stringify(webhook)).digest("hex");
+    if (known.registered !== wanted) {
+      await bot.setWebhook(webhook);
+      await registry.setRegistered(known.botId, wanted);
+    }
+    return lookAgainMs;
+  }
+
+  async function poll({ known, bot }: At, { signal, attempt }: ProcessContext): Promise<number> {
+    if (known.registered !== "polling") {
+      await bot.deleteWebhook();
+      await registry.setRegistered(known.botId, "polling");
+    }
+    const updates = await bot.updates({ offset: known.nextUpdate, waitSeconds, signal });
+    for (const update of updates) await take(known.botId, update, attempt);
+    if (updates.length > 0) return 0;
+    // Telegram has forgotten all before it. After a quiet week it counts anew from anywhere, and would forget what it has below that number.
+    if (known.nextUpdate !== null) await registry.setNextUpdate(known.botId, null);
+    return emptyPauseMs;
+  }
+
+  /** What is done with is noted at once: what is told twice changes nothing, and nothing is left out. */
+  async function take(botId: string, update: unknown, attempt: number): Promise<void> {
+    const updateId = updateIdOf(update);
+    const read = readUpdate(update);
+    if (updateId === undefined) return;
+    try {
+      if (read) await attended.updates.take(botId, read);
+    } catch (error) {
+      if (error instanceof Unavailable || attempt < triesOfUpdate) throw error;
+      deps.log?.error({ err: error, bot: botId }, "an update of a Telegram bot was passed over");
+    }
+    await registry.setNextUpdate(botId, updateId + 1);
+  }
+
+  return {
+    name: "attendTelegramBots",
+    categories: ["identity"],
+    keyOf: (event) => idOf(event.stream),
+    concerns: (event) => changesBots(event as Recorded<IdentityEvent>),
+    concurrency: 50,
+    on: {
+      IdentityCreated: noteUses,
+      IdentityUpdated: noteUses,
+      IdentitySecretsResealed: noteUses,
+      IdentityDeleted: noteUses,
+    },
+    onTimer: ({ key, payload }, context) => {
+      const { tries = 0 } = payload as { tries?: number };
+      return attend(key.slice(keyPrefix.length), context, tries);
+    },
+  };
+}
+
+type At = { known: KnownBot; bot: Bot };
+
+/** Its webhook is taken away, if Telegram still knows the bot by a token of ours; then nothing is known of it. */
+async function leave(registry: BotRegistry, { botId, registered }: KnownBot, bot: Bot | undefined): Promise<void> {
+  if (registered !== null && bot) {
+    await bot.deleteWebhook().catch((error) => {
+      if (asFailure(error).kind === "again") throw error;
+    });
+  }
+  // Named again meanwhile: Telegram is told anew.
+  if (!(await registry.forget(botId))) await registry.setRegistered(botId, null);
+}
+
+function pauseAfter({ said }: TelegramFailure, tries: number): number {
+  const pause = retryMs[Math.min(tries, retryMs.length - 1)] as number;
+  return Math.max(pause, (said.retryAfterSeconds ?? 0) * 1000);
+}
+
+/** The bots of an identity as it is now; [] for one that is deleted. */
+async function usesOf(deps: Dependencies, identityId: string): Promise<BotUse[]> {
+  const { state: identity } = await deps.identities.load(identityId);
+  const { workspaceId } = identity;
+  if (!identity.exists || identity.deleted) return [];
+  return (["primary", "secondary"] as const).flatMap((slot) => {
+    const channel = channelOf(identity, slot);
+    if (channel?.type !== "telegram") return [];
+    const botId = botIdOf(openedChannel(deps, { workspaceId, slot }, channel).config.bot_token ?? "");
+    const sealedToken = channel.config.bot_token ?? "";
+    return botId === undefined ? [] : [{ identityId, workspaceId, slot, botId, sealedToken }];
+  });
+}
+
+/** An identity that was made without such a channel, and a change of something else, is nobody's business here. */
+function changesBots({ type, data }: Recorded<IdentityEvent>): boolean {
+  const isTelegram = (channel: { type: string } | null | undefined) => channel?.type === "telegram";
+  if (type === "IdentityCreated") return isTelegram(data.approvalChannel) || isTelegram(data.secondaryApprovalChannel);
+  if (type === "IdentityUpdated")
+    return "approvalChannel" in data.changes || "secondaryApprovalChannel" in data.changes;
+  return type === "IdentityDeleted" || type === "IdentitySecretsResealed";
+}

@@ -1,0 +1,431 @@
+import { expect } from "chai";
+import { telegramBots } from "#src/channels/telegram/botApi.ts";
+import { postgresBotRegistry } from "#src/channels/telegram/postgresBotRegistry.ts";
+import { readUpdate } from "#src/channels/telegram/updates.ts";
+import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
+import { telegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
+import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
+import { botToken, type Person, type Shown, startTelegram, type Telegram } from "#test/support/telegram/emulator.ts";
+import { type Answer, refused } from "#test/support/telegram/front.ts";
+import { freePort } from "../../../scripts/support/freePort.ts";
+
+const token = botToken(100_001);
+const otherToken = botToken(100_002);
+
+describe("approvers in Telegram", function () {
+  this.timeout(60_000);
+  let telegram: Telegram;
+  let service: InProcess;
+  let workspace: Workspace;
+  let chats = -1000;
+  const logged: string[] = [];
+
+  before(async () => {
+    telegram = await startTelegram();
+    const port = String(await freePort());
+    const settings = { PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, TELEGRAM_MODE: "webhook" };
+    service = await startInProcess(
+      { ...settings, TELEGRAM_API_ROOT: telegram.apiRoot, LOG_LEVEL: "debug" },
+      { log: (line) => logged.push(line) },
+    );
+    workspace = await service.workspace();
+  });
+  after(async () => {
+    await service?.stop();
+    await telegram?.stop();
+  });
+
+  type Channel = { bot_token: string; chat_id: string; allowed_users?: string };
+  const channelOf = (config: Channel) => ({ type: "telegram" as const, config: config as Record<string, string> });
+
+  /** A draft that waits in a chat of its own, and the question there. */
+  async function asked({
+    text = "It arrives tomorrow.",
+    subject = "My order",
+    ...config
+  }: Partial<Channel> & { text?: string; subject?: string } = {}) {
+    const chat = config.chat_id ?? String(chats--);
+    const bot = config.bot_token ?? token;
+    const identity = await service.identity(workspace.id, {
+      approvalChannel: channelOf({ ...config, bot_token: bot, chat_id: chat }),
+    });
+    await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, subject }));
+    const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+    const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+    const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+    const { json } = await workspace.ask("POST /v1/drafts", {
+      json: { ...based, body_text: text, rationale: "Tracking." },
+    });
+    const draftId: string = json.id;
+    const question = await newQuestion(bot, chat);
+    await until(async () => (await draftOf(draftId)).notification_status.state === "sent");
+    return { draftId, chat, identity, question, bot };
+  }
+
+  async function newQuestion(bot: string, chat: string, after = 0): Promise<Shown> {
+    const found = () => telegram.shown(bot, chat).findLast(({ buttons, id }) => buttons.length > 0 && id > after);
+    await until(async () => found() !== undefined);
+    return found()!;
+  }
+
+  /** With all that has happened until now. */
+  const draftOf = async (id: string) => {
+    await service.caughtUp();
+    return (await workspace.ask(`GET /v1/drafts/${id}`)).json;
+  };
+  const historyOf = async (id: string): Promise<any[]> => {
+    await service.caughtUp();
+    return (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
+  };
+  const button = ({ buttons }: Shown, label: RegExp) => buttons.find(({ text }) => label.test(text))!.callback_data!;
+  const press = (of: { chat: string; question: Shown; bot?: string }, label: RegExp, by: Person = {}) =>
+    telegram.press(of.bot ?? token, { chat: of.chat, message: of.question, data: button(of.question, label), by });
+  const nowAt = (of: { chat: string; question: Shown; bot?: string }) =>
+    telegram.shown(of.bot ?? token, of.chat).find(({ id }) => id === of.question.id)!;
+  const prompt = async (chat: string) => {
+    await until(async () => telegram.shown(token, chat).some(({ asksReply }) => asksReply));
+    return telegram.shown(token, chat).findLast(({ asksReply }) => asksReply)!;
+  };
+
+  it("read the card, press Approve & send once, and it leaves once; the message says who decided, and its buttons are gone", async () => {
+    const draft = await asked();
+    const card = telegram.shown(token, draft.chat)[0]!;
+    expect(card.text).to.contain("It arrives tomorrow.").and.contain("Where is it?").and.contain("Tracking.");
+    expect(draft.question.buttons.map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject"]);
+    await press(draft, /Approve/, { userId: 42, firstName: "Zoë" });
+    await until(async () => (await draftOf(draft.draftId)).status === "sent");
+    expect(nowAt(draft)).to.deep.include({ buttons: [] });
+    await until(async () => /approved.*Zoë/i.test(nowAt(draft).text));
+    const approved = (await historyOf(draft.draftId)).find(({ type }) => type === "DraftApproved");
+    expect(approved.actor).to.include({ kind: "telegram", id: "42", name: "Zoë", channel: "telegram" });
+    const sent = (await service.outbox.newest(100)).filter(({ text }) => text?.includes("It arrives tomorrow."));
+    expect(sent).to.have.length(1);
+  });
+
+  it("read why the question changed: an edit is asked about anew, and the old buttons decide nothing", async () => {
+    const draft = await asked();
+    const patched = await workspace.ask(`PATCH /v1/drafts/${draft.draftId}`, {
+      json: { body_text: "It arrives on Friday." },
+    });
+    expect(patched.json.version).to.equal(2);
+    const second = await newQuestion(token, draft.chat, draft.question.id);
+    await press(draft, /Approve/);
+    expect(await draftOf(draft.draftId)).to.include({ status: "pending", version: 2 });
+    await until(async () => /changed/i.test(nowAt(draft).text));
+    expect(nowAt(draft).buttons).to.deep.equal([]);
+    const card = telegram.shown(token, draft.chat).filter(({ id }) => id > draft.question.id && id < second.id);
+    expect(card[0]!.text).to.contain("What changed since version 1");
+    expect(card[0]!.entities.map(({ type }) => type)).to.include.members(["strikethrough", "underline"]);
+    await press({ ...draft, question: second }, /Approve/);
+    await until(async () => (await draftOf(draft.draftId)).status === "sent");
+    const sent = (await service.outbox.newest(100)).filter(({ text }) => text?.includes("It arrives on Friday."));
+    expect(sent).to.have.length(1);
+  });
+
+  describe("reject with a reason", () => {
+    it("that is asked for by a message: the tap decides nothing, and nobody else's reply does", async () => {
+      const draft = await asked();
+      await press(draft, /^Reject$/, { userId: 42, firstName: "Zoë" });
+      const question = await prompt(draft.chat);
+      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      expect(nowAt(draft).buttons.map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject without a reason"]);
+      await telegram.reply(token, { chat: draft.chat, to: question.id, text: "Mine", by: { userId: 43 } });
+      await telegram.reply(token, { chat: draft.chat, to: question.id, text: "x".repeat(2049), by: { userId: 42 } });
+      await telegram.reply(token, { chat: draft.chat, to: draft.question.id, text: "Elsewhere", by: { userId: 42 } });
+      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      // Whoever gets the reply has only what is kept: as after a restart, or another instance.
+      const restarted = telegramUpdates(service.deps, {
+        bots: telegramBots({ apiRoot: telegram.apiRoot }),
+        registry: postgresBotRegistry(service.database),
+        decisions: approvalDecisions(service.deps),
+      });
+      const reply = {
+        message_id: 9_000,
+        from: { id: 42 },
+        chat: { id: Number(draft.chat) },
+        text: "Wrong\u202e tone & <b>tags</b>",
+      };
+      const update = { update_id: 9_001, message: { ...reply, reply_to_message: { message_id: question.id } } };
+      await restarted.take("100001", readUpdate(update)!);
+      await restarted.take("100001", readUpdate(update)!);
+      await until(async () => (await draftOf(draft.draftId)).status === "rejected");
+      const rejected = (await historyOf(draft.draftId)).filter(({ type }) => type === "DraftRejected");
+      expect(rejected).to.have.length(1);
+      expect(rejected[0].actor).to.include({ kind: "telegram", id: "42", name: "Telegram user 42" });
+      expect((await draftOf(draft.draftId)).reason).to.equal("Wrong[U+202E] tone & <b>tags</b>");
+      await until(async () => /rejected/i.test(nowAt(draft).text));
+    });
+
+    it("or without one, by its own button", async () => {
+      const draft = await asked();
+      await press(draft, /^Reject$/);
+      await press({ ...draft, question: nowAt(draft) }, /without a reason/);
+      const rejected = await draftOf(draft.draftId);
+      expect([rejected.status, rejected.reason]).to.deep.equal(["rejected", null]);
+    });
+
+    it("which comes to nothing where the draft was approved meanwhile", async () => {
+      const draft = await asked();
+      await press(draft, /^Reject$/, { userId: 42 });
+      const question = await prompt(draft.chat);
+      await press(draft, /Approve/, { userId: 43 });
+      await telegram.reply(token, { chat: draft.chat, to: question.id, text: "No!", by: { userId: 42 } });
+      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+      expect(telegram.shown(token, draft.chat).at(-1)!.text).to.contain("Already decided");
+    });
+  });
+
+  describe("are the only ones who decide:", () => {
+    it("a press in another chat, under another message, told to another bot, or of the other choice's button changes nothing", async () => {
+      const other = await asked({ bot_token: otherToken });
+      const draft = await asked();
+      const data = button(draft.question, /Approve/);
+      const { question: message } = draft;
+      await telegram.press(token, { chat: other.chat, message, data });
+      await telegram.press(token, { chat: draft.chat, message: message.id + 1_000, data });
+      await telegram.press(otherToken, { chat: draft.chat, message, data });
+      await telegram.press(otherToken, { chat: other.chat, message: other.question, data });
+      await telegram.press(token, { chat: draft.chat, message, data: data.replace("a:", "n:") });
+      await telegram.press(token, { chat: draft.chat, message, data: button(message, /Reject/).replace("r:", "a:") });
+      for (const nonsense of ["", "a:", "a:../x", `a:${"x".repeat(43)}`, "start", "a".repeat(64)]) {
+        await telegram.press(token, { chat: draft.chat, message, data: nonsense });
+      }
+      const types = (await historyOf(draft.draftId)).map(({ type }) => type);
+      expect([(await draftOf(draft.draftId)).status, types.includes("DraftApproved")]).to.deep.equal([
+        "pending",
+        false,
+      ]);
+      expect(nowAt(draft).buttons).to.have.length(2);
+      expect((await draftOf(other.draftId)).status).to.equal("pending");
+    });
+
+    it("where users are named, only these, and no link in the chat decides in their place", async () => {
+      const draft = await asked({ allowed_users: "7,42" });
+      for (const { text, entities } of telegram.shown(token, draft.chat)) {
+        expect(text).not.to.contain("/a/");
+        expect(entities.filter(({ type }) => type === "text_link")).to.deep.equal([]);
+      }
+      await press(draft, /Approve/, { userId: 43 });
+      await press(draft, /^Reject$/, { userId: 43 });
+      // A member's own program can read what a button carries.
+      const page = { token: button(draft.question, /Approve/).slice(2), reason: undefined };
+      const where = { ip: undefined, userAgent: undefined, requestId: undefined };
+      const decisions = approvalDecisions(service.deps);
+      for (const decision of ["approve", "reject"] as const) {
+        expect(await decisions.decide({ ...page, ...where, decision })).to.deep.equal({ kind: "in_chat_only" });
+      }
+      expect(telegram.shown(token, draft.chat).some(({ asksReply }) => asksReply)).to.equal(false);
+      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      await press(draft, /Approve/, { userId: 42 });
+      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+    });
+
+    it("a question of before goes out of use where another chat is named", async () => {
+      const draft = await asked();
+      const approval_channel = channelOf({ bot_token: token, chat_id: String(chats--) });
+      await workspace.ask(`PATCH /v1/identities/${draft.identity.id}`, { json: { approval_channel } });
+      await press(draft, /Approve/);
+      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+    });
+  });
+
+  describe("and the webhook", () => {
+    const call = (bot: string, update: unknown, headers: Record<string, string> = {}) =>
+      fetch(`${service.url}/hooks/telegram/${bot}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", ...headers },
+        body: typeof update === "string" ? update : JSON.stringify(update),
+      });
+    const secretOf = (bot: string) => ({ "X-Telegram-Bot-Api-Secret-Token": telegram.webhooks[bot]!.secret_token! });
+    const pressOf = (
+      draft: { chat: string; question: Shown },
+      label: RegExp,
+      { id, user = 42 }: { id: number; user?: number },
+    ) => ({
+      update_id: id,
+      callback_query: {
+        id: String(id),
+        from: { id: user, first_name: `User ${user}` },
+        message: { message_id: draft.question.id, chat: { id: Number(draft.chat) } },
+        data: button(draft.question, label),
+      },
+    });
+
+    it("takes no call that does not show the secret of its own bot", async () => {
+      await asked({ bot_token: otherToken });
+      const draft = await asked();
+      const update = pressOf(draft, /Approve/, { id: 1 });
+      await until(async () => telegram.webhooks[token] !== undefined && telegram.webhooks[otherToken] !== undefined);
+      expect(secretOf(token)["X-Telegram-Bot-Api-Secret-Token"]).to.match(/^[\w-]{43}$/);
+      const forged = [{}, secretOf(otherToken), { "X-Telegram-Bot-Api-Secret-Token": "x".repeat(43) }];
+      for (const headers of forged) expect((await call("100001", update, headers)).status).to.equal(401);
+      expect((await call("100003", update, secretOf(token))).status).to.equal(401);
+      expect((await call("x", update)).status).to.equal(404);
+      expect((await call("100002", update, secretOf(otherToken))).status).to.equal(200);
+      expect((await draftOf(draft.draftId)).status).to.equal("pending");
+      for (const body of [
+        "",
+        "null",
+        "[]",
+        "{",
+        "{}",
+        '{"update_id":1,"callback_query":{"data":7}}',
+        '{"update_id":"1"}',
+      ]) {
+        expect((await call("100001", body, secretOf(token))).status, body).to.equal(200);
+      }
+      expect((await call("100001", `"${"x".repeat(300_000)}"`, secretOf(token))).status).to.equal(413);
+      expect((await call("100001", update, secretOf(token))).status).to.equal(200);
+      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+    });
+
+    it("takes the same update as often as it comes: one decision, one mail", async () => {
+      const draft = await asked({ text: "Only once, please." });
+      const update = pressOf(draft, /Approve/, { id: 2 });
+      const answers = await Promise.all([1, 2, 3, 4, 5].map(() => call("100001", update, secretOf(token))));
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200, 200, 200]);
+      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+      expect((await call("100001", update, secretOf(token))).status).to.equal(200);
+      const types = (await historyOf(draft.draftId)).map(({ type }) => type);
+      expect(types.filter((type) => type === "DraftApproved")).to.have.length(1);
+      const sent = (await service.outbox.newest(100)).filter(({ text }) => text?.includes("Only once, please."));
+      expect(sent).to.have.length(1);
+    });
+
+    it("lets one of two win who tap at once", async () => {
+      const draft = await asked();
+      const reject = { ...pressOf(draft, /Reject/, { id: 4, user: 43 }) };
+      reject.callback_query.data = reject.callback_query.data.replace("r:", "n:");
+      await Promise.all(
+        [pressOf(draft, /Approve/, { id: 3 }), reject].map((update) => call("100001", update, secretOf(token))),
+      );
+      await until(async () => ["sent", "rejected"].includes((await draftOf(draft.draftId)).status));
+      const types = (await historyOf(draft.draftId)).map(({ type }) => type);
+      expect(types.filter((type) => type === "DraftApproved" || type === "DraftRejected")).to.have.length(1);
+    });
+  });
+
+  describe("in a group that gets another id", () => {
+    it("go on deciding under the buttons that stand there, and the identity names it so", async () => {
+      const draft = await asked();
+      const to = -1_001_234_567_890;
+      await telegram.tell(token, { chat: { id: Number(draft.chat) }, migrate_to_chat_id: to });
+      const identity = async () => (await workspace.ask(`GET /v1/identities/${draft.identity.id}`)).json;
+      await service.caughtUp();
+      expect((await identity()).approval_channel.config.chat_id).to.equal(String(to));
+      await telegram.press(token, {
+        chat: String(to),
+        message: draft.question,
+        data: button(draft.question, /Approve/),
+      });
+      await until(async () => (await draftOf(draft.draftId)).status === "sent");
+    });
+
+    it("are asked there where the service learns it by asking", async () => {
+      const to = "-1009876543210";
+      const chat = String(chats--);
+      const stop = telegram.answers(({ method, params }) =>
+        method === "sendMessage" && params.chat_id === chat
+          ? refused(400, "Bad Request: group chat was upgraded to a supergroup chat", {
+              migrate_to_chat_id: Number(to),
+            })
+          : undefined,
+      );
+      const identity = await service.identity(workspace.id, {
+        approvalChannel: channelOf({ bot_token: token, chat_id: chat }),
+      });
+      await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
+      const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+      const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+      const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+      const { json } = await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Soon." } });
+      const question = await newQuestion(token, to);
+      stop();
+      await until(async () => (await draftOf(json.id)).notification_status.state === "sent");
+      await press({ chat: to, question }, /Approve/);
+      await until(async () => (await draftOf(json.id)).status === "sent");
+    });
+  });
+
+  describe("and their bots", () => {
+    const own = botToken(100_010);
+    const told = (method: string) => telegram.calls.filter((call) => call.token === own && call.method === method);
+
+    it("are registered once, whoever shares them, and lose their webhook with the last identity that names them", async () => {
+      const named = () =>
+        service.identity(workspace.id, { approvalChannel: channelOf({ bot_token: own, chat_id: "5" }) });
+      const first = await named();
+      await until(async () => told("setWebhook").length === 1);
+      const second = await named();
+      const { url, secret_token = "", allowed_updates = "[]" } = told("setWebhook")[0]!.params;
+      expect(url).to.equal(`${service.deps.settings.publicUrl}/hooks/telegram/100010`);
+      expect(secret_token)
+        .to.match(/^[\w-]{43}$/)
+        .and.not.equal(telegram.webhooks[token]?.secret_token);
+      expect(JSON.parse(allowed_updates)).to.have.members(["callback_query", "message"]);
+      const uses = async () => (await postgresBotRegistry(service.database).find("100010"))?.uses.length;
+      await until(async () => (await uses()) === 2);
+      await workspace.ask(`DELETE /v1/identities/${first.id}`);
+      await until(async () => (await uses()) === 1);
+      service.clock.advance(61_000);
+      expect(told("deleteWebhook")).to.have.length(0);
+      const approval_channel = { type: "email", config: { to: "ann@approvers.example" } };
+      await workspace.ask(`PATCH /v1/identities/${second.id}`, { json: { approval_channel } });
+      await until(async () => (await postgresBotRegistry(service.database).find("100010")) === undefined);
+      expect([told("setWebhook").length, told("deleteWebhook").length]).to.deep.equal([1, 1]);
+    });
+
+    it("that are blocked, or whose token is revoked, show on the draft at once; what may pass is tried again", async () => {
+      const pending = async (chat: string) => {
+        const identity = await service.identity(workspace.id, {
+          approvalChannel: channelOf({ bot_token: own, chat_id: chat }),
+        });
+        await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
+        const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
+        const { messages } = (await workspace.ask(`GET /v1/threads/${thread.id}`)).json;
+        const based = { thread_id: thread.id, identity_id: identity.id, based_on_message_id: messages[0].id };
+        return (await workspace.ask("POST /v1/drafts", { json: { ...based, body_text: "Soon." } })).json.id;
+      };
+      const statusOf = async (id: string) => (await draftOf(id)).notification_status;
+      const down: Answer[] = [{ status: 502, body: "<html>Bad Gateway</html>" }];
+      const stop = telegram.answers(({ method, params }) => {
+        if (method !== "sendMessage") return undefined;
+        if (params.chat_id === "601") return refused(403, "Forbidden: bot was blocked by the user");
+        return params.chat_id === "602" ? down.shift() : undefined;
+      });
+      const blocked = await pending("601");
+      await until(async () => (await statusOf(blocked)).state === "failed");
+      expect((await statusOf(blocked)).error)
+        .to.contain("blocked")
+        .and.not.contain("Forbidden");
+      const later = await pending("602");
+      await until(async () => (await statusOf(later)).state === "retrying");
+      await until(async () => {
+        service.clock.advance(1_000);
+        return (await statusOf(later)).state === "sent";
+      });
+      stop();
+    });
+  });
+
+  describe("after all this", () => {
+    it("leave no secret of theirs in the log, in events, in what is answered or measured", async () => {
+      const secrets = [token, otherToken, ...Object.values(telegram.webhooks).map(({ secret_token }) => secret_token!)];
+      const { rows } = await service.database.reads.ofAll.query("select data::text, metadata::text from es.events");
+      const answers = await Promise.all(
+        ["/v1/identities?limit=100", "/v1/drafts?limit=100", "/v1/events?limit=100"].map((path) =>
+          workspace.ask(`GET ${path}`),
+        ),
+      );
+      const metrics = await (await fetch(`${service.url}/metrics`)).text();
+      const everything = [JSON.stringify(rows), logged.join(""), metrics, ...answers.map(({ text }) => text)].join(
+        "\n",
+      );
+      expect(everything.length).to.be.above(100_000);
+      expect(secrets.filter((secret) => secret && everything.includes(secret))).to.deep.equal([]);
+      const tokens = telegram.calls.flatMap(({ params }) => [...JSON.stringify(params).matchAll(/[ar]:([\w-]{43})/g)]);
+      expect(tokens.length).to.be.above(10);
+      expect(tokens.filter(([, each]) => everything.includes(each as string))).to.deep.equal([]);
+    });
+  });
+});

@@ -1,0 +1,166 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { expect } from "chai";
+import express from "express";
+import { systemClock } from "#src/clock.ts";
+import type { Post } from "#src/commands/inbound/postedMail.ts";
+import { type SendGridInboundOptions, sendGridInbound } from "#src/http/hooks/sendGrid/inbound.ts";
+import { inFull } from "#test/support/full.ts";
+import { until } from "#test/support/inProcess.ts";
+import {
+  type FormPost,
+  formPost,
+  inboundFields,
+  inboundPost,
+  securityPolicy,
+} from "#test/support/sendGrid/inboundForm.ts";
+
+const secret = "inbound-secret-one";
+const megabyte = 1024 * 1024;
+/** As usual, but smaller. */
+const limits = { maxBytes: 400_000, maxHeldBytes: 1_280_000, maxAtWorkBytes: 480_000 };
+
+describe("the door for SendGrid's posts", function () {
+  this.timeout(30_000);
+  const servers: Server[] = [];
+  after(() => {
+    for (const server of servers) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  /** The hook by itself on a real socket, in front of nobody. */
+  async function open(options: Partial<SendGridInboundOptions> = {}) {
+    const taken: Post[] = [];
+    const told: string[] = [];
+    const unknown = { count: 0 };
+    const app = express();
+    app.use(
+      sendGridInbound({
+        take: async (post) => {
+          taken.push(post);
+          return { recipients: 1, unknown: 0 };
+        },
+        ...{ secrets: [secret], publicKey: undefined, isExpected: true, isDiskFull: () => false },
+        countUnknown: async () => void unknown.count++,
+        clock: systemClock,
+        logger: { info: () => {}, error: (_: object, sentence: string) => void told.push(sentence) },
+        ...options,
+      } as SendGridInboundOptions),
+    );
+    app.use((_, response) => void response.status(404).end());
+    const server = createServer(app);
+    servers.push(server);
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const post = async ({ body, headers }: FormPost, path = secret) => {
+      const url = `http://127.0.0.1:${port}/hooks/sendgrid/inbound/${path}`;
+      return (await fetch(url, { method: "POST", body: Uint8Array.from(body), headers })).status;
+    };
+    return { port, post, taken, told, unknown };
+  }
+
+  /** Announces a body of so many bytes, sends the beginning of it and then nothing. */
+  function begin(port: number, { path = secret, announced = 390_000, sent = 1_000 } = {}) {
+    const socket = connect(port, "127.0.0.1");
+    const said = { text: "" };
+    socket.on("data", (chunk) => (said.text += chunk)).on("error", () => {});
+    socket.write(
+      `POST /hooks/sendgrid/inbound/${path} HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${announced}\r\n\r\n`,
+    );
+    socket.write(Buffer.alloc(sent));
+    return { socket, said };
+  }
+
+  const form = () => inboundPost({ raw: "Subject: Hello\r\n\r\nHello", to: ["support@agents.localhost"] });
+
+  it("takes signed posts alone where there is a key, and needs the secret too", async () => {
+    const policy = securityPolicy();
+    const { post, taken, told } = await open({ publicKey: policy.publicKey });
+    const now = Date.now();
+    const signed = (agoSeconds = 0) => policy.signed(form(), new Date(now - agoSeconds * 1_000));
+    expect(await post(signed())).to.equal(200);
+    expect(await post(signed(23.9 * 3_600))).to.equal(200);
+    expect(await post(signed(-200))).to.equal(200);
+    const binary = formPost(inboundFields({ raw: Buffer.from([0xe9, 0xff, 0x00, 0x0d, 0x0a]), to: ["a@b.example"] }));
+    expect(await post(policy.signed(binary))).to.equal(200);
+    expect(taken).to.have.length(4);
+    expect(await post(signed(), "another-secret-of-theirs")).to.equal(404);
+    const good = signed();
+    const other = securityPolicy().signed(form());
+    const header = "x-twilio-email-event-webhook-";
+    const refused: [why: string, post: FormPost][] = [
+      ["unsigned", form()],
+      ["of another key", other],
+      ["of another body", { ...good, body: form().body }],
+      ["a byte more", { ...good, body: Buffer.concat([good.body, Buffer.from("\n")]) }],
+      [
+        "of another time",
+        { ...good, headers: { ...good.headers, [`${header}timestamp`]: String(Math.floor(now / 1000) - 7) } },
+      ],
+      ["no signature at all", { ...good, headers: { ...good.headers, [`${header}signature`]: "AAAA" } }],
+      ["an empty one", { ...good, headers: { ...good.headers, [`${header}signature`]: "" } }],
+      ["too old", signed(24.1 * 3_600)],
+      ["of the future", signed(-400)],
+      ["no time", policy.signed(form(), new Date(Number.NaN))],
+    ];
+    for (const [why, each] of refused) expect(await post(each), why).to.equal(503);
+    expect(taken).to.have.length(4);
+    expect(told).to.deep.equal(["a post of SendGrid's inbound mail has the secret but no valid signature"]);
+  });
+
+  it("asks to come again where it has no secret though SendGrid is the provider; otherwise it is no path", async () => {
+    const forgotten = await open({ secrets: [] });
+    expect([await forgotten.post(form()), forgotten.taken.length, forgotten.told.length]).to.deep.equal([503, 0, 1]);
+    const elsewhere = await open({ secrets: [], isExpected: false });
+    expect([await elsewhere.post(form()), elsewhere.unknown.count]).to.deep.equal([404, 1]);
+  });
+
+  it("asks to come again while there is no room on the disk, and where taking fails", async () => {
+    let isFull = true;
+    const full = await open({ isDiskFull: () => isFull });
+    expect([await full.post(form()), full.taken.length]).to.deep.equal([503, 0]);
+    isFull = false;
+    expect(await full.post(form())).to.equal(200);
+    const failing = await open({ take: () => Promise.reject(new Error("a bug")) });
+    expect([await failing.post(form()), await failing.post(form())]).to.deep.equal([503, 503]);
+    expect(failing.told, "once in a while").to.have.length(1);
+  });
+
+  it("holds nothing of what strangers send, and a few large posts at one moment", async () => {
+    const { port, post, taken } = await open({ limits });
+    const stranger = { path: "wrong-secret-of-theirs", announced: 39 * megabyte, sent: megabyte };
+    const strangers = Array.from({ length: 4 }, () => begin(port, stranger));
+    await until(async () => strangers.every(({ said }) => said.text.startsWith("HTTP/1.1 404")));
+    const large = Array.from({ length: 4 }, () => begin(port, { sent: 270_000 }));
+    const email = Buffer.alloc(200_000, "x");
+    const big = inboundPost({ raw: email, to: ["a@b.example"] });
+    await until(async () => (await post(big)) === 503);
+    expect(await post(form()), "a small one still fits").to.equal(200);
+    for (const { socket } of [...strangers, ...large]) socket.destroy();
+    await until(async () => (await post(big)) === 200);
+    expect((taken.at(-1)!.mail as { raw: Buffer }).raw.equals(email)).to.equal(true);
+  });
+
+  it("takes as much as SendGrid posts, and asks to come again with what is above the limit", async () => {
+    const scale = inFull ? megabyte : 10_000;
+    const { post, taken, told } = await open(inFull ? {} : { limits });
+    const raw = Buffer.alloc(30 * scale, "0123456789abcdef\r\n");
+    expect(await post(inboundPost({ raw, to: ["a@b.example"] }))).to.equal(200);
+    expect((taken[0]!.mail as { raw: Buffer }).raw.equals(raw)).to.equal(true);
+    expect(await post(inboundPost({ raw: Buffer.alloc(40 * scale), to: ["a@b.example"] }))).to.equal(503);
+    expect([taken.length, told]).to.deep.equal([
+      1,
+      ["a post of SendGrid's inbound mail is too large to be taken; it will post it again"],
+    ]);
+  });
+
+  it("lets go of a post that does not come to its end, before the server would answer 408", async () => {
+    const { port, taken } = await open({ patienceMs: 100 });
+    const { socket, said } = begin(port);
+    await once(socket, "close");
+    expect([said.text, taken.length]).to.deep.equal(["", 0]);
+  });
+});

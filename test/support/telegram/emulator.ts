@@ -1,0 +1,94 @@
+import { createRequire } from "node:module";
+import { type StoredBotUpdate, TelegramServer } from "telegram-test-api/lib/telegramServer.js";
+import { freePort } from "../../../scripts/support/freePort.ts";
+import { startFront } from "./front.ts";
+
+type Webhook = { url: string; secret_token?: string };
+
+/** What stands in a chat, as the emulator has it: numbers may be text, which is how they came over the wire. */
+export type Shown = {
+  id: number;
+  chat: string;
+  text: string;
+  entities: { type: string; offset: number; length: number; url?: string }[];
+  buttons: { text: string; callback_data?: string; url?: string }[];
+  asksReply: boolean;
+};
+
+export type Person = { userId?: number; firstName?: string; userName?: string };
+
+/**
+ * Telegram, as telegram-test-api emulates it on a socket of this machine, which in its part is what Telegram is: each call to a webhook shows the secret that
+ * was given for it, and one that fails is told to whoever caused it.
+ */
+export async function startTelegram() {
+  const server = new TelegramServer({ host: "127.0.0.1", port: await freePort(), storeTimeout: 3_600 });
+  await server.start();
+  const front = await startFront(server.config.apiURL);
+  const { webhooks } = server as unknown as { webhooks: Record<string, Webhook> };
+  const { interceptors } = createRequire(createRequire(import.meta.url).resolve("telegram-test-api"))("axios");
+  const showing = interceptors.request.use((request: { url: string; headers: Record<string, string> }) => {
+    const webhook = Object.values(webhooks).find(({ url }) => url === request.url);
+    if (webhook?.secret_token) request.headers["X-Telegram-Bot-Api-Secret-Token"] = webhook.secret_token;
+    return request;
+  });
+
+  const shown = (token: string, chat: string): Shown[] =>
+    server
+      .getUpdatesHistory(token)
+      .filter((update): update is StoredBotUpdate => "message" in update && "chat_id" in update.message)
+      .filter(({ message }) => String(message.chat_id) === chat)
+      .map(({ messageId, message }) => shownOf(messageId, message as never));
+
+  return {
+    apiRoot: front.url,
+    /** Every call of a bot, oldest first. */
+    calls: front.calls,
+    /** From now on such calls are answered so; the answer of undefined is the emulator's. */
+    answers: front.answers,
+    webhooks,
+    /** What the bot has sent to a chat, oldest first, as it stands there now. */
+    shown,
+    /** The newest message with buttons. */
+    question: (token: string, chat: string) => shown(token, chat).findLast(({ buttons }) => buttons.length > 0),
+    /** Somebody presses what carries `data` under a message. Resolves when the bot was told, rejects if it did not take it. */
+    async press(
+      token: string,
+      { chat, message, data, by = {} }: { chat: string; message: Shown | number; data: string; by?: Person },
+    ) {
+      const client = server.getClient(token, { chatId: Number(chat), ...by });
+      const query = client.makeCallbackQuery(data);
+      const message_id = typeof message === "number" ? message : message.id;
+      const reply_markup = typeof message === "number" ? undefined : { inline_keyboard: [message.buttons] };
+      const placed = { ...query.message, message_id, reply_markup };
+      await server.addUserCallback({ ...query, message: placed } as never);
+    },
+    /** Somebody writes, in answer to a message. */
+    async reply(token: string, { chat, to, text, by = {} }: { chat: string; to: number; text: string; by?: Person }) {
+      const client = server.getClient(token, { chatId: Number(chat), ...by });
+      const message = client.makeMessage(text) as object;
+      await server.addUserMessage({ ...message, reply_to_message: { message_id: to } } as never);
+    },
+    /** Anything that a bot can be told as a message. */
+    async tell(token: string, message: object) {
+      await server.addUserMessage({ botToken: token, date: 0, ...message } as never);
+    },
+    async stop() {
+      interceptors.request.eject(showing);
+      await front.stop();
+      await server.stop();
+    },
+  };
+}
+
+export type Telegram = Awaited<ReturnType<typeof startTelegram>>;
+
+function shownOf(id: number, message: Record<string, any>): Shown {
+  const { chat_id, text, entities = [], reply_markup = {} } = message;
+  const buttons = (reply_markup.inline_keyboard ?? []).flat();
+  return { id, chat: String(chat_id), text, entities, buttons, asksReply: reply_markup.force_reply === true };
+}
+
+/** A token of the form that Telegram's have. */
+export const botToken = (id: number): string =>
+  `${id}:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDs${String(id).padStart(3, "x").slice(-3)}`;

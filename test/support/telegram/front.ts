@@ -1,0 +1,54 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A call of a bot's method, its parameters as they came: text, what is structured as JSON. */
+export type Call = { token: string; method: string; params: Record<string, string> };
+
+/** `body`: JSON of a value, or text as it is. `hangs`: nothing is answered. */
+export type Answer = { status?: number; body?: unknown; hangs?: boolean };
+
+export const refused = (status: number, description: string, parameters?: object): Answer => ({
+  status,
+  body: { ok: false, error_code: status, description, ...(parameters && { parameters }) },
+});
+
+/** A server of our own in front of the emulator: notes each call, and answers some of them as Telegram does on bad days. */
+export async function startFront(behind?: string) {
+  const calls: Call[] = [];
+  const rules: ((call: Call) => Answer | undefined)[] = [];
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    const [, token = "", method = ""] = /^\/bot([^/]+)\/(\w+)/.exec(request.url ?? "") ?? [];
+    const call = { token, method, params: Object.fromEntries(new URLSearchParams(body.toString())) };
+    calls.push(call);
+    const answer = rules.map((rule) => rule(call)).find((each) => each !== undefined);
+    if (answer) return reply(response, answer);
+    if (behind === undefined) return reply(response, { body: { ok: true, result: true } });
+    const headers = { "content-type": request.headers["content-type"] ?? "" };
+    const given = await fetch(`${behind}${request.url}`, { method: "POST", headers, body });
+    reply(response, { status: given.status, body: await given.text() });
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    calls,
+    /** Answers what is called from now on, until the returned function is called. */
+    answers(rule: (call: Call) => Answer | undefined): () => void {
+      rules.unshift(rule);
+      return () => void rules.splice(rules.indexOf(rule), 1);
+    },
+    async stop() {
+      server.closeAllConnections();
+      await once(server.close(), "close");
+    },
+  };
+}
+
+function reply(response: ServerResponse, { status = 200, body, hangs }: Answer): void {
+  if (hangs) return;
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(typeof body === "string" ? body : JSON.stringify(body));
+}
