@@ -54,7 +54,7 @@ async function askedTwice(to: string, required = 2, settings: Partial<NewIdentit
 }
 
 const mailTo = async (address: string) =>
-  (await service.outbox.newest(200)).find(({ envelope }) => envelope.to.includes(address));
+  (await service.outbox.newest(12)).find(({ envelope }) => envelope.to.includes(address));
 const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
 const historyOf = async (id: string): Promise<any[]> =>
   (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
@@ -69,7 +69,7 @@ const approveByKey = (id: string) => workspace.ask(`POST /v1/drafts/${id}/approv
 const send = (id: string) => workspace.ask(`POST /v1/drafts/${id}/send`);
 const isSent = (id: string) => async () => (await draftOf(id)).status === "sent";
 const sentTo = async (address: string) =>
-  (await service.outbox.newest(400)).filter(({ envelope }) => envelope.from === address).length;
+  (await service.outbox.newest(12)).filter(({ envelope }) => envelope.from === address).length;
 
 describe("a draft with approvals_required 2", function () {
   this.timeout(120_000);
@@ -241,7 +241,7 @@ describe("a draft with approvals_required 2", function () {
 });
 
 describe("presses that come at once", function () {
-  this.timeout(600_000);
+  this.timeout(900_000);
   const rounds = sized(2, 200);
 
   it("of one button twice, of two channels, and of a button and an edit: one decision is on record, and one mail leaves at most", async () => {
