@@ -244,5 +244,6 @@ const settingsOf = (config: Config): Settings => ({
   notifyThrottleSeconds: config.notifyThrottleSeconds,
   barrierTimeoutMs: 5_000,
   slackAllowedHosts: config.slackAllowedHosts,
+  slackPressesProven: config.slackSigningSecret !== undefined,
   webhookAllowedHosts: config.webhookAllowedHosts,
 });

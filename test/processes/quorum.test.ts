@@ -8,7 +8,7 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 import { cause } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
-const telegramGroup = { type: "telegram" as const, config: { bot_token: "123:secret", chat_id: "-100" } };
+const telegramGroup = { type: "telegram" as const, config: { bot_token: `123:${"a".repeat(35)}`, chat_id: "-100" } };
 const slackRoom = {
   type: "slack" as const,
   config: { webhook_url: "https://hooks.slack.com/services/T/B/x", signing_secret: "shhh" },
