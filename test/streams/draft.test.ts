@@ -78,6 +78,14 @@ describe("a draft", () => {
     draft(submitted(), edited(2)).when(reject(1)).thenRejected("version_mismatch");
   });
 
+  it("is rejected by a link or button while it is pending: of two presses the first decides", () => {
+    const press = { ...reject(), tokenSha256: "hash of a token" };
+    draft(submitted())
+      .when(press)
+      .then({ ...rejected(1), data: { ...rejected(1).data, tokenSha256: "hash of a token" } });
+    for (const last of [approved(1), markedStale]) draft(submitted(), last).when(press).thenRejected("invalid_status");
+  });
+
   it("is edited while pending; an identity's change takes an approval back", () => {
     draft(submitted()).when(edit(1)).then(edited(2));
     draft(submitted())
