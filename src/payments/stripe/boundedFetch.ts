@@ -1,3 +1,5 @@
+import { type Response as Answer, type RequestInit, fetch as undiciFetch } from "undici";
+
 /** What the SDK looks at. Others stay here: it would print a `stripe-notice`, which is somebody else's text. */
 const knownHeaders = ["content-type", "request-id", "stripe-should-retry"];
 
@@ -11,22 +13,26 @@ const connectionClosed = () => Object.assign(new Error("the connection was close
 export const boundedFetch =
   ({ maxBytes }: { maxBytes: number }): typeof fetch =>
   async (url, init) => {
-    const answer = await fetch(url, { ...init, redirect: "manual" }).catch((error: unknown) => {
+    // Our own undici's: with another version beside it, Node's own fetch refuses a Content-Length that it did not count itself.
+    const headers = new Headers(init?.headers);
+    headers.delete("content-length");
+    const asked = { ...init, headers: [...headers], redirect: "manual" } as RequestInit;
+    const answer = await undiciFetch(String(url), asked).catch((error: unknown) => {
       const { code } = (error as { cause?: { code?: string } }).cause ?? {};
       throw code === "UND_ERR_SOCKET" || code === "ECONNRESET" ? connectionClosed() : error;
     });
     const text = await textOf(answer, maxBytes);
-    const headers = knownHeaders.flatMap((name): [string, string][] => {
+    const known = knownHeaders.flatMap((name): [string, string][] => {
       const value = answer.headers.get(name);
       return value === null ? [] : [[name, value]];
     });
     const body = answer.ok || saysWhatFailed(text) ? text : JSON.stringify({ error: { type: "api_error" } });
     // Such a failure counts as one of the server's own, whatever its status says.
     const status = body === text ? answer.status : Math.max(answer.status, 500);
-    return new Response(body, { status: status === 204 || status === 304 ? 502 : status, headers });
+    return new Response(body, { status: status === 204 || status === 304 ? 502 : status, headers: known });
   };
 
-async function textOf({ body }: Response, maxBytes: number): Promise<string> {
+async function textOf({ body }: Answer, maxBytes: number): Promise<string> {
   const decoder = new TextDecoder();
   let [text, bytes] = ["", 0];
   for await (const chunk of body ?? []) {
