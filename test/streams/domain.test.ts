@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { fold } from "#streams/decider.ts";
 import { domainDecider } from "#streams/domain/decider.ts";
-import type { DomainEvent, DomainRecord, RecordFinding } from "#streams/domain/events.ts";
+import type { DomainEvent, DomainRecord, RecordFinding, Registration } from "#streams/domain/events.ts";
 import { nextCheckAt } from "#streams/domain/schedule.ts";
 import { domainNameDecider } from "#streams/domainName/decider.ts";
 import { given } from "#test/support/given.ts";
@@ -39,6 +39,39 @@ const check = (attempt: number, ms: number, different: Partial<Record<DomainReco
 const checked = (...of: Parameters<typeof check>): DomainEvent => ({ type: "DomainChecked", data: check(...of) });
 const record = (...of: Parameters<typeof check>) => ({ type: "RecordCheck", check: check(...of) }) as const;
 const domain = (...events: DomainEvent[]) => given(domainDecider, ...events);
+
+const registration: Registration = { provider: "SendGrid", providerId: "7", made: true, records: [] };
+const registered: DomainEvent = { type: "DomainRegistered", data: { ...registration, at: at(0) } };
+
+describe("a domain at a mail provider", () => {
+  it("is registered with its adding where the provider answered, and once", () => {
+    const { at: _, ...domain } = { ...facts, at: at(0) };
+    given(domainDecider)
+      .when({ type: "AddDomain", domain, registration, at: at(0) })
+      .then(added, registered);
+    given(domainDecider, added)
+      .when({ type: "RegisterDomain", registration, at: at(0) })
+      .then(registered);
+    given(domainDecider, added, registered)
+      .when({ type: "RegisterDomain", registration, at: at(minute) })
+      .then();
+    const other = { ...registration, provider: "Another" };
+    given(domainDecider, added, registered)
+      .when({ type: "RegisterDomain", registration: other, at: at(minute) })
+      .then({ type: "DomainRegistered", data: { ...other, at: at(minute) } });
+  });
+
+  it("is not verified by a check that holds it back, though every record was in order before", () => {
+    const held = { ...check(2, minute, { mx: unknown }), heldBack: true as const };
+    const before = checked(1, 0, { ownership: bad });
+    given(domainDecider, added, before)
+      .when({ type: "RecordCheck", check: held })
+      .then({ type: "DomainChecked", data: held });
+    given(domainDecider, added, before)
+      .when(record(2, minute, { mx: unknown }))
+      .then(checked(2, minute, { mx: unknown }), verified);
+  });
+});
 
 describe("a domain", () => {
   it("is verified by all five records, also found one after the other", () => {
