@@ -16,6 +16,7 @@ const commands = {
   "event-store": "scripts/eventStore.ts",
   audit: "scripts/audit.ts",
   blobs: "scripts/blobs.ts",
+  inbound: "scripts/inbound.ts",
 };
 const inUseEveryMs = 3_600_000;
 

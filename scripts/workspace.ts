@@ -146,6 +146,7 @@ const shown = (id: string, workspace: Workspace) => ({
   trial_ends_at: workspace.trialEndsAt,
   current_period_start: workspace.currentPeriodStart,
   current_period_end: workspace.currentPeriodEnd,
+  months_from: workspace.periodsFrom,
   sending_paused: workspace.sendingPaused,
   created_at: workspace.createdAt,
 });

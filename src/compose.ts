@@ -38,6 +38,8 @@ import { postgresMeasure } from "./mail/out/measure/postgresMeasure.ts";
 import { createMessageIds } from "./mail/out/messageIds.ts";
 import { createOutboxProvider } from "./mail/out/outboxProvider.ts";
 import { createSendGridProvider } from "./mail/out/sendGrid/sendGridProvider.ts";
+import { sendGridDomains } from "./mail/out/sendGrid/sendingDomains.ts";
+import type { SendingDomains } from "./mail/out/sendingDomains.ts";
 import { createSmtpProvider } from "./mail/out/smtpProvider.ts";
 import { type WatchedProvider, watchCredentials } from "./mail/watchCredentials.ts";
 import type { Metrics } from "./metrics/metrics.ts";
@@ -123,6 +125,7 @@ export function compose(
   };
   const pictures = createUndiciPictureSource({ allowedHosts: config.webhookAllowedHosts, resolver });
   const slack = createSlackApi({ ...config, resolver });
+  const sendingDomains = createSendingDomains(config);
   const ids = systemIds;
   const snapshots = { kept: postgresSnapshots(database), rules: rulesOfStreams(), log: logger };
   const states = createStates({ store, snapshots });
@@ -146,7 +149,8 @@ export function compose(
     countLostMail: metrics.mailLost,
     mailMeasure: measureOf(config, database),
     countWithheld: metrics.mailWithheld,
-    settings: settingsOf(config),
+    sendingDomains,
+    settings: { ...settingsOf(config), recordsOf: sendingDomains?.provider },
   };
   const telegram = telegramOf(config, deps, database);
   return {
@@ -172,7 +176,7 @@ export function compose(
       shared?.stop();
       waitFor.close();
       await Promise.all([provider.close(), lent ? undefined : readers.close()]);
-      await Promise.all([webhooks.sender.close(), pictures.close(), slack.close()]);
+      await Promise.all([webhooks.sender.close(), pictures.close(), sendingDomains?.close(), slack.close()]);
       await states.close();
       await store.close();
       await database.close();
@@ -215,6 +219,18 @@ const channelsOf = (deps: Dependencies, provider: MailProvider, bots: Attended["
   telegram: telegramChannel({ bots }),
 });
 
+/** Who gives the values of domains' records, validates them and brings the domains' mail in, if the service does not. */
+function createSendingDomains(config: Config): SendingDomains | undefined {
+  const { mailProvider, publicUrl, sendgridInboundSecret } = config;
+  if (mailProvider !== "sendgrid") return undefined;
+  return sendGridDomains({
+    apiKey: config.sendgridApiKey as string,
+    baseUrl: config.sendgridBaseUrl,
+    inboundUrl: sendgridInboundSecret && `${publicUrl}/hooks/sendgrid/inbound/${sendgridInboundSecret[0]}`,
+    inboundPublicKey: config.sendgridInboundPublicKey,
+  });
+}
+
 const measureOf = ({ serviceMailPerHour }: Config, database: Database) =>
   serviceMailPerHour === "off" ? undefined : postgresMeasure(database, limitsOf(serviceMailPerHour));
 
@@ -228,5 +244,6 @@ const settingsOf = (config: Config): Settings => ({
   notifyThrottleSeconds: config.notifyThrottleSeconds,
   barrierTimeoutMs: 5_000,
   slackAllowedHosts: config.slackAllowedHosts,
+  slackPressesProven: config.slackSigningSecret !== undefined,
   webhookAllowedHosts: config.webhookAllowedHosts,
 });

@@ -288,11 +288,16 @@ describe("the configuration", () => {
   });
 
   it("names the mail providers there are when another one is asked for", () => {
-    expect(refusal({ MAIL_PROVIDER: "pigeon" })).to.match(/MAIL_PROVIDER is wrong: expected outbox, smtp or sendgrid\./);
+    expect(refusal({ MAIL_PROVIDER: "pigeon" })).to.match(
+      /MAIL_PROVIDER is wrong: expected outbox, smtp or sendgrid\./,
+    );
   });
 
   it("refuses settings that do not fit together", () => {
     expect(refusal({ MAIL_PROVIDER: "smtp" })).to.match(/SMTP_URL has to be set/);
+    expect(refusal({ MAIL_PROVIDER: "sendgrid" })).to.match(/SENDGRID_API_KEY has to be set/);
+    expect(refusal({ SENDGRID_BASE_URL: "http://api.example" })).to.match(/SENDGRID_BASE_URL has to begin with https/);
+    expect(refusal({ SENDGRID_EVENT_PUBLIC_KEY: "AAAA" })).to.match(/SENDGRID_EVENT_PUBLIC_KEY is wrong/);
     const relay = "smtp://agent:hunter2@relay.example?minVersion=1.3&certFile=/nowhere";
     expect(refusal({ MAIL_PROVIDER: "smtp", SMTP_URL: relay }))
       .to.match(/minVersion has to be TLSv1.2 or TLSv1.3[\s\S]*certFile and keyFile belong together/)

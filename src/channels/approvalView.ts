@@ -169,6 +169,8 @@ export type DecisionResult =
   /** The code was not typed, or it is a wrong one; the link still decides. */
   | { kind: "code_missing" }
   | { kind: "code_wrong"; triesLeft: number }
+  /** Only named people of a chat may decide, and a page does not know who presses. */
+  | { kind: "in_chat_only" }
   | { kind: "unknown" };
 
 /** A file of a draft as it is fetched. Its bytes are read part by part when they are needed, and checked against their hash before the last. */

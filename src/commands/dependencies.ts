@@ -76,6 +76,8 @@ export type Settings = {
   barrierTimeoutMs: number;
   /** Hosts (or host:port) of webhook URLs of Slack channels; hooks.slack.com by default. */
   slackAllowedHosts?: readonly string[];
+  /** The service itself has a Slack signing secret, so that every Slack channel's presses are proven. */
+  slackPressesProven?: boolean;
   /** Hosts (or host:port) that webhooks may point to though they are private; none by default. */
   webhookAllowedHosts?: readonly string[];
 };

@@ -118,8 +118,8 @@ const asText = ({ followed, trialUsed, subscriptions }: Pick<Billing, "followed"
     followed,
     trialUsed,
     subscriptions.map(
-      ({ id, status, priceId, plan, interval, periodStart, periodEnd, trialEnd, cancelAt, createdAt }) => [
-        ...[id, status, priceId, plan, interval, periodStart, periodEnd, trialEnd, cancelAt, createdAt],
+      ({ id, status, priceId, plan, interval, periodStart, periodEnd, trialEnd, cancelAt, endedUnpaid, createdAt }) => [
+        ...[id, status, priceId, plan, interval, periodStart, periodEnd, trialEnd, cancelAt, endedUnpaid, createdAt],
       ],
     ),
   ]);

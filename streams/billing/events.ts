@@ -17,6 +17,8 @@ export type Subscription = {
   trialEnd: string | null;
   /** It ends then; null: it renews itself. */
   cancelAt: string | null;
+  /** It was canceled because its last period was never paid. */
+  endedUnpaid: boolean;
   createdAt: string;
 };
 

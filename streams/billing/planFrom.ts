@@ -88,9 +88,11 @@ function planOf(kept: Subscription, present: Present, now: Date): SubscribedPlan
   };
 }
 
-/** Nothing was ever paid for one that expired before its first payment. */
-const paidUntil = ({ status, periodEnd, createdAt }: Subscription): string =>
-  status === "canceled" ? periodEnd : createdAt;
+/** Nothing was ever paid for one that expired before its first payment, nor for the last period of one that was given up. */
+function paidUntil({ status, periodStart, periodEnd, endedUnpaid, createdAt }: Subscription): string {
+  if (status !== "canceled") return createdAt;
+  return endedUnpaid ? periodStart : periodEnd;
+}
 
 /** Of those that have ended the one that was paid for longest. What the operator set after one was made is not taken back by its end. */
 function lastPaidFor(own: readonly Subscription[], { periodsFrom }: Present): Subscription | undefined {
@@ -116,7 +118,7 @@ function endedPlan(last: Subscription, present: Present, now: Date): SubscribedP
   const planBefore = planNow(present, now);
   if (last.status !== "canceled") return planBefore === "builder_pack" ? fallenBack : null;
   const plan = last.plan ?? planBefore;
-  if (plan === "builder_pack" || now >= new Date(last.periodEnd)) return fallenBack;
+  if (plan === "builder_pack" || now >= new Date(paidUntil(last))) return fallenBack;
   const { periodStart, periodEnd, interval } = last;
   return {
     ...fallenBack,

@@ -70,7 +70,7 @@ export function evolveDraft(draft: Draft, event: DraftEvent): Draft {
     case "DraftApproved":
       return approved(draft, event.data);
     case "DraftReturnedToPending":
-      return { ...draft, status: "pending", autoApproved: false, votes: [], ...unapproved, ...unsent, ...unfailed };
+      return { ...draft, status: "pending", autoApproved: false, ...unapproved, ...unsent, ...unfailed };
     case "DraftRejected":
       return { ...draft, sendRequested: false, status: "rejected", ...unfailed };
     case "SendHeld":

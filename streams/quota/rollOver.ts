@@ -103,8 +103,14 @@ export function countersFor(workspace: Planned & Pick<Workspace, "stretches">, s
   const known = workspace.stretches.find((stretch) => stretch.start === start);
   if (known) return known.first;
   const at = new Date(start);
-  const running = periodNow(workspace, at);
+  const running = periodNow(workspace, at) ?? monthBegun(workspace.stretches, at);
   return running !== null && running.start < at && at < running.end ? running.name : null;
+}
+
+/** The month that would be under way if its plan had not ended early, as one that was never paid for does: what was counted in it stays counted. */
+function monthBegun(stretches: readonly Stretch[], at: Date): Period | null {
+  const begun = stretches.findLast(({ start, end }) => new Date(start) < at && end !== null && at < new Date(end));
+  return begun ? monthWithin(begun, at) : null;
 }
 
 /** With one more. That of the same start is the same one, however far it goes now; one without an end goes on for a month at most. */

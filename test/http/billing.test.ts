@@ -36,6 +36,8 @@ describe("http billing", () => {
         plan_status: "active",
         beta_override: false,
         trial_ends_at: null,
+        interval: null,
+        renews_at: null,
         emails_sent_this_period: 0,
         inbound_received_this_period: 0,
         identity_count: 0,
@@ -67,8 +69,9 @@ describe("http billing", () => {
     const { workspaceId } = tenant;
     const times = {
       trialEndsAt: "2999-01-31T00:00:00.000Z",
-      currentPeriodStart: "2026-01-01T00:00:00.000Z",
-      currentPeriodEnd: "2999-01-31T00:00:00.000Z",
+      // A month that is running.
+      currentPeriodStart: new Date(Date.now() - 86_400_000).toISOString(),
+      currentPeriodEnd: new Date(Date.now() + 20 * 86_400_000).toISOString(),
     };
     await setPlan(service.deps, { workspaceId, planStatus: "trialing", ...times }, operator());
     expect(await subscription(tenant)).to.include({
@@ -84,6 +87,27 @@ describe("http billing", () => {
     const json = await subscription(tenant);
     expect(json).to.include({ plan: "builder_pack", plan_status: "canceled", current_period_end: null });
     expect(json.limits.emails_per_period).to.equal(50);
+  });
+
+  it("shows of a year that is paid for the month that counts, and when it renews [d10 periods]", async () => {
+    const tenant = await service.workspace({ plan: "builder_pack" });
+    const day = 86_400_000;
+    const at = (days: number) => new Date(Math.floor(Date.now() / day) * day + days * day).toISOString();
+    const [start, end] = [at(-100), at(265)];
+    const subscribed = {
+      ...({ plan: "agency", planStatus: "active", interval: "annual", trialEndsAt: null, renewsAt: end } as const),
+      ...{ currentPeriodStart: start, currentPeriodEnd: end },
+    };
+    const { workspaceId } = tenant;
+    await service.deps.workspaces.handle(workspaceId, { type: "FollowSubscription", subscribed }, operator());
+    const json = await subscription(tenant);
+    expect(json).to.include({ plan: "agency", interval: "annual", renews_at: end });
+    const [from, until] = [Date.parse(json.current_period_start), Date.parse(json.current_period_end)];
+    expect(until - from).to.be.within(28 * day, 31 * day);
+    expect([from <= Date.now(), Date.now() < until]).to.deep.equal([true, true]);
+    const canceled = { ...subscribed, planStatus: "canceled" } as const;
+    await service.deps.workspaces.handle(workspaceId, { type: "FollowSubscription", subscribed: canceled }, operator());
+    expect(await subscription(tenant)).to.include({ plan: "agency", plan_status: "canceled", renews_at: null });
   });
 
   const valid = { plan: "pro", interval: "monthly" };

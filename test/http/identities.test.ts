@@ -444,7 +444,10 @@ describe("http identities", function () {
       type: "slack",
       config: { webhook_url: "https://hooks.slack.com/services/T/B/x", ...more },
     });
-    const telegram = (chat_id: string) => ({ type: "telegram", config: { bot_token: "1:secret", chat_id } });
+    const telegram = (chat_id: string, more = {}) => ({
+      type: "telegram",
+      config: { bot_token: `1:${"a".repeat(35)}`, chat_id, ...more },
+    });
 
     it("is 1 to 5, and 1 by default [d13 quorum]", async () => {
       expect((await made()).approvals_required).to.equal(1);
@@ -468,6 +471,7 @@ describe("http identities", function () {
         { approval_channel: one, secondary_approval_channel: email("BOSS@example.com"), approvals_required: 3 },
         { approval_channel: slack(), require_human_approval: true },
         { approval_channel: telegram("42"), require_human_approval: true },
+        { approval_channel: telegram("-42", { allowed_users: "7" }), require_human_approval: true },
         {},
       ])
         expect((await warnings(changes))[0] ?? "none", JSON.stringify(changes)).to.match(
@@ -476,6 +480,7 @@ describe("http identities", function () {
       for (const changes of [
         { approval_channel: one, secondary_approval_channel: email("other@example.com") },
         { approval_channel: telegram("-42") },
+        { approval_channel: telegram("-42", { allowed_users: "7, 8" }) },
         { approval_channel: slack({ signing_secret: "shhh" }) },
         { approvals_required: 1 },
       ])

@@ -1,5 +1,8 @@
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { readFile, rm } from "node:fs/promises";
 import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect } from "chai";
 import { messageById } from "#projections/messages/queries.ts";
 import { readEvents, Unavailable, wholeLog } from "#src/eventStore/eventStore.ts";
@@ -7,8 +10,10 @@ import { type SigningKey, signMail } from "#src/mail/out/dkim.ts";
 import { type InboxEvent, inboxStream } from "#streams/inbox/events.ts";
 import { type CorpusFile, corpus, fixture, fixtureNames, hasCorpus } from "#test/mail/in/mails.ts";
 import { startSender } from "#test/mail/in/smtpSender.ts";
+import { asking } from "#test/support/asking.ts";
+import { runHere } from "#test/support/commandHere.ts";
 import { type DnsServer, startDnsServer } from "#test/support/dnsServer.ts";
-import { inFull, sized } from "#test/support/full.ts";
+import { inFull, itInFull, sized } from "#test/support/full.ts";
 import { type Identity, type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import {
   type FormField,
@@ -17,8 +22,11 @@ import {
   inboundFields,
   inboundPost,
 } from "#test/support/sendGrid/inboundForm.ts";
+import { startService } from "#test/support/service.ts";
+import { settingsOn } from "#test/support/settings.ts";
 import { freePort } from "../../scripts/support/freePort.ts";
 
+const asInit = ({ body, headers }: FormPost) => ({ body: Uint8Array.from(body), headers });
 const secret = "inbound-secret-one";
 const older = "inbound-secret-zero";
 
@@ -45,7 +53,7 @@ describe("mail that SendGrid posts", function () {
   });
 
   const post = async ({ body, headers }: FormPost, path = `/hooks/sendgrid/inbound/${secret}`) => {
-    const answer = await fetch(`${service.url}${path}`, { method: "POST", body: Uint8Array.from(body), headers });
+    const answer = await fetch(`${service.url}${path}`, { method: "POST", ...asInit({ body, headers }) });
     return { status: answer.status, json: (await answer.json()) as any, retryAfter: answer.headers.get("retry-after") };
   };
   const ledger = async (query = ""): Promise<any[]> => {
@@ -114,14 +122,15 @@ describe("mail that SendGrid posts", function () {
     ]);
   });
 
-  it("comes again, fifty times at once: the message is there once, and what is kept for nobody too", async () => {
+  it("comes again, many times at once: the message is there once, and what is kept for nobody too", async () => {
     const raw = mail({ id: "again@x.example" });
     const to = [identity.address, "again@agents.localhost"];
+    const many = sized(12, 50);
     const before = (await received()).length;
-    const answers = await Promise.all(Array.from({ length: 50 }, () => post(inboundPost({ raw, to }))));
+    const answers = await Promise.all(Array.from({ length: many }, () => post(inboundPost({ raw, to }))));
     expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
-    await filed(before + 50);
-    const entries = (await ledger(`&identity_id=${identity.id}`)).slice(0, 50);
+    await filed(before + many);
+    const entries = (await ledger(`&identity_id=${identity.id}`)).slice(0, many);
     expect(new Set(entries.map(({ message_id }) => message_id)).size).to.equal(1);
     expect(entries.filter(({ disposition }) => disposition === "threaded")).to.have.length(1);
     expect((await strays()).filter(({ data }) => data.envelope.to === to[1])).to.have.length(1);
@@ -196,6 +205,31 @@ describe("mail that SendGrid posts", function () {
       await post(form);
       expect(await strays(), "kept once").to.have.length(before.length + 1);
     }
+  });
+
+  it("is listed for the operator where it is in nobody's inbox, with its bytes", async () => {
+    const run = (...args: string[]) => runHere("inbound", args, { NODE_ENV: "test", ...settingsOn(service.urls) });
+    const { out, code, err } = await run("list");
+    expect(code, err).to.equal(0);
+    const listed = out
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const all = await strays();
+    expect(listed.map(({ id }) => id)).to.deep.equal(all.map(({ data }) => data.deliveryId));
+    const post = listed.find(({ disposition }) => disposition === "quarantined");
+    expect(post).to.include({ reason: "the post has no field email", workspace_id: null });
+    expect(post.envelope).to.deep.equal({ from: "ann@customer.example", to: [identity.address] });
+    const nobody = listed.find(({ disposition }) => disposition === "unknown_recipient");
+    expect(nobody).to.include({ subject: "My order", from: "ann@customer.example", sender_ip: "192.0.2.1" });
+    expect(nobody.envelope.to).to.equal("nobody@agents.localhost");
+    expect((await run("list", "--workspace", workspace.id)).out).to.equal("");
+    const file = join(tmpdir(), `${randomUUID()}.post`);
+    expect((await run("raw", post.id, file)).code).to.equal(0);
+    expect((await readFile(file)).equals(formPost(without("email")).body)).to.equal(true);
+    await rm(file);
+    for (const wrong of [[], ["raw", post.id], ["list", "--workspace", "x"], ["raw", workspace.id, file]])
+      expect((await run(...wrong)).code, wrong.join(" ")).to.equal(1);
   });
 
   it("is no place for a sender's own fields, though the boundary is always the same and can be written into a mail", async () => {
@@ -276,6 +310,66 @@ describe("mail that SendGrid posts", function () {
     expect((await post(form)).status).to.equal(200);
     expect(await received()).to.have.length(before + 1);
   });
+
+  it("comes again where it was stored and nobody could be told: the message is there once", async () => {
+    const form = inboundPost({
+      raw: mail({ id: "untold@x.example" }),
+      to: [identity.address, "untold@agents.localhost"],
+    });
+    const { inboxes, strayMails } = service.deps;
+    const before = (await received()).length;
+    const [ofInboxes, ofStrays] = [inboxes.handle, strayMails.handle];
+    const lostAfter =
+      (handle: any) =>
+      async (...given: any[]) => {
+        await handle(...given);
+        throw new Unavailable("gone before the answer");
+      };
+    inboxes.handle = lostAfter(ofInboxes);
+    expect((await post(form)).status).to.equal(503);
+    inboxes.handle = ofInboxes;
+    strayMails.handle = lostAfter(ofStrays);
+    expect((await post(form)).status).to.equal(503);
+    strayMails.handle = ofStrays;
+    expect((await post(form)).status).to.equal(200);
+    await filed(before + 3);
+    const entries = (await ledger(`&identity_id=${identity.id}`)).slice(0, 3);
+    expect(entries.map(({ disposition }) => disposition)).to.deep.equal(["duplicate", "duplicate", "threaded"]);
+    expect((await strays()).filter(({ data }) => data.envelope?.to === "untold@agents.localhost")).to.have.length(1);
+  });
+
+  itInFull(
+    "is there once where the service is killed before it answers, and posted again to the next one",
+    async () => {
+      const form = () => inboundPost({ raw: mail({ id: "killed@x.example" }), to: [address] });
+      const env = { SENDGRID_INBOUND_SECRET: secret, CRASH_AT: "inbound:received" };
+      let child = await startService({ env });
+      const { apiKey, dataDir, database } = child as Required<typeof child>;
+      const ask = (line: string, json?: object) => asking(child.url, apiKey!)(line, json && { json });
+      const domain = (await ask("GET /v1/domains")).json.data[0];
+      const { address } = await ask("POST /v1/identities", {
+        domain_id: domain.id,
+        local_part: "killed",
+        display_name: "K",
+      }).then(({ json }) => ({ address: json.email_address }));
+      const send = () => fetch(`${child.url}/hooks/sendgrid/inbound/${secret}`, { method: "POST", ...asInit(form()) });
+      const first = await send().then(
+        ({ status }) => status,
+        () => "gone",
+      );
+      expect(first).to.equal("gone");
+      child = await startService({ env: { ...env, CRASH_AT: "" }, database: database!, dataDir });
+      expect((await send()).status).to.equal(200);
+      const entries = async (): Promise<any[]> => (await ask("GET /v1/inbound")).json.data;
+      await until(
+        async () =>
+          (await entries()).length === 2 && (await entries()).every((each) => each.disposition !== "received"),
+      );
+      expect((await entries()).map(({ disposition }) => disposition)).to.deep.equal(["duplicate", "threaded"]);
+      await child.stop();
+      await database!.drop();
+    },
+  );
 
   it("that breaks off on its way is not acknowledged, and nothing is kept", async () => {
     const { body, headers } = inboundPost({ raw: mail({ id: "cut@x.example" }), to: [identity.address] });

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { createApiKey } from "#src/commands/apiKeys.ts";
 import { askProcessor } from "#src/commands/billing/asking.ts";
+import { startCheckout } from "#src/commands/billing/checkout.ts";
 import { createWorkspace } from "#src/commands/workspaces.ts";
 import { allScopes } from "#src/http/framework/keys/scopes.ts";
 import { processorCustomerStream } from "#streams/processorCustomer/events.ts";
@@ -182,6 +183,16 @@ describe("billing through Stripe, over our own mock of its API", function () {
     ];
     expect(second.json).to.deep.equal(first.json);
     expect(sessions()).to.have.lengthOf(1);
+  });
+
+  it("opens another page where a run was cut off and is repeated, and ends the first one's", async () => {
+    const { workspaceId, sessions } = await tenant();
+    const wanted = { workspaceId, plan: "pro", interval: "monthly" } as const;
+    const cause = { ...operator(workspaceId), operation: crypto.randomUUID() };
+    const first = await startCheckout(service.deps, wanted, cause);
+    const second = await startCheckout(service.deps, wanted, { ...cause, repeated: true });
+    expect(second.url).to.not.equal(first.url);
+    expect(sessions().map(({ status }) => status)).to.deep.equal(["expired", "open"]);
   });
 
   it("opens the portal [4 POST /v1/billing/portal]", async () => {

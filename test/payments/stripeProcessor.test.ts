@@ -143,6 +143,17 @@ describe("Stripe, over our own mock of its API", () => {
     expect(second).to.include({ cancelAt: "2021-09-13T12:26:40.000Z", createdAt: "2001-09-09T01:46:40.000Z" });
   });
 
+  it("tells a subscription that ended because it was never paid from one that its customer ended", async () => {
+    const customer = await newCustomer();
+    const reasons = ["payment_failed", "cancellation_requested", null, undefined];
+    for (const reason of reasons) {
+      const given = mock.model.subscribe({ customer, price: "price_pro_monthly", trialDays: null });
+      Object.assign(given, { status: "canceled", cancellation_details: reason === undefined ? null : { reason } });
+    }
+    const ended = (await stripe.subscriptionsOf(customer)) as { endedUnpaid: boolean }[];
+    expect(ended.map(({ endedUnpaid }) => endedUnpaid).sort()).to.deep.equal([false, false, false, true]);
+  });
+
   it("knows a deleted customer, and one that never was", async () => {
     const customerId = await newCustomer();
     mock.model.subscribe({ customer: customerId, price: "price_pro_monthly", trialDays: null });
@@ -233,10 +244,25 @@ describe("Stripe, over our own mock of its API", () => {
       mock.breakDown(/./, "silence");
       const failure = await failureOf(() => at({ callMs: 30 }).checkoutSession("cs_test_1"));
       expect(failure).to.be.instanceOf(ProcessorUnavailable);
-      expect(String(failure)).to.contain("in time");
+      expect(String(failure)).to.contain("processor did not answer in time");
     });
 
-    it("a checkout of somebody else, and a page that is no page of the web", async () => {
+    it("a good one whose status says that it is none, and one of another kind", async () => {
+      const { id: customer } = mock.model.createCustomer();
+      const good = { object: "billing_portal.session", customer, url: "https://pay.example" };
+      const asked = { customerId: customer, returnUrl: "https://mail.example/billing" };
+      for (const [status, body] of [
+        [404, good],
+        [200, { ...good, object: "checkout.session" }],
+      ] as const) {
+        mock.breakDown(/./, { status, body: JSON.stringify(body) });
+        expect(await failureOf(() => stripe.portal(asked)), `${status}`).to.be.instanceOf(ProcessorUnavailable);
+      }
+      mock.breakDown(/./, { status: 200, body: JSON.stringify(good) });
+      expect(await stripe.portal(asked)).to.deep.equal({ url: "https://pay.example" });
+    });
+
+    it("a checkout of somebody else, and a page that is no page of the web, or one in megabytes", async () => {
       const session = (more: object) =>
         JSON.stringify({
           ...{ object: "checkout.session", id: "cs_1", customer: "cus_1", expires_at: 2_000_000_000 },
@@ -247,14 +273,16 @@ describe("Stripe, over our own mock of its API", () => {
         { url: "javascript:alert(1)" },
         { url: null },
         { object: "list" },
+        { padding: "x".repeat(4_100_000) },
       ]) {
         mock.breakDown(/./, { status: 200, body: session(more) });
         const asked = stripeProcessor({
           ...{ secretKey, webhookSecrets: [], prices, apiBase: mock.url, clock: { now: () => new Date() } },
         });
-        expect(await failureOf(() => asked.checkout(request("cus_1"))), JSON.stringify(more)).to.be.instanceOf(
-          ProcessorUnavailable,
-        );
+        expect(
+          await failureOf(() => asked.checkout(request("cus_1"))),
+          JSON.stringify(more).slice(0, 99),
+        ).to.be.instanceOf(ProcessorUnavailable);
       }
     });
   });

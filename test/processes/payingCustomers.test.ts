@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { systemIds } from "#src/clock.ts";
+import { systemClock, systemIds } from "#src/clock.ts";
 import {
   askForSubscriptions,
   payerOf,
@@ -27,6 +27,7 @@ import { workspaceCreated } from "#test/support/examples/index.ts";
 import { faultyEventStore } from "#test/support/faultyEventStore.ts";
 import { createMemoryEventStore } from "#test/support/memoryEventStore.ts";
 import { tell } from "#test/support/processContext.ts";
+import { rule, useWorkTable } from "../work/support.ts";
 
 const dayMs = 86_400_000;
 const began = Date.parse("2026-01-10T00:00:00.000Z");
@@ -379,5 +380,55 @@ describe("a plan that becomes smaller", () => {
     expect(lines.map(({ level, message, details }) => [level, message, details.priceId])).to.deep.equal([
       ["error", "a subscription has a price that no setting names: its plan stays", "price_9"],
     ]);
+  });
+});
+
+describe("workspaces of before a payment processor was set up", () => {
+  const work = useWorkTable();
+
+  it("get their customers when one is, and from then on follow what it says", async () => {
+    const { store } = work;
+    const deps = {
+      ...createStreamServices({ store, clock: systemClock, ids: systemIds }),
+      ...{ store, clock: systemClock, settings: {} },
+    } as unknown as Dependencies;
+    const ids = [systemIds.uuid(), systemIds.uuid()];
+    for (const id of ids) {
+      const workspace = workspaceCreated({ plan: "builder_pack" });
+      await deps.workspaces.handle(id, { type: "CreateWorkspace", workspace }, system(id));
+    }
+    const other = work.run([
+      rule({ name: "other", categories: ["workspace"], on: { WorkspaceCreated: async () => {} } }),
+    ]);
+    await other.idle();
+    await other.stop();
+
+    const now = Date.now();
+    const [periodStart, periodEnd] = [now - dayMs, now + dayMs].map((at) => new Date(at).toISOString()) as [
+      string,
+      string,
+    ];
+    let subscribed: string | null = null;
+    const payments = {
+      createCustomer: async ({ workspaceId }) => ({ customerId: `cus_${workspaceId.replaceAll("-", "")}` }),
+      subscriptionsOf: async (customerId) =>
+        customerId === subscribed ? [subscription({ customerId, periodStart, periodEnd, createdAt: periodStart })] : [],
+    } as Partial<PaymentProcessor> as PaymentProcessor;
+    const runner = work.run([createCustomers(deps, payments), followSubscriptions(deps, payments)]);
+    await runner.idle();
+    const customers = await Promise.all(ids.map(async (id) => (await payerOf(deps, id)).customerId!));
+    expect(new Set(customers).size).to.equal(2);
+
+    subscribed = customers[1]!;
+    const event = {
+      id: "evt_1",
+      type: "customer.subscription.created",
+      createdAt: periodStart,
+      customerId: subscribed,
+    };
+    await recordProcessorEvent(deps, event, system());
+    await runner.idle();
+    const plans = await Promise.all(ids.map(async (id) => (await currentPlan(deps, id)).plan));
+    expect(plans).to.deep.equal(["builder_pack", "pro"]);
   });
 });

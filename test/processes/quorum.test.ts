@@ -8,7 +8,7 @@ import { type InProcess, mail, startInProcess, until, type Workspace } from "#te
 import { cause } from "./sendWorld.ts";
 
 const email = (to: string) => ({ type: "email" as const, config: { to } });
-const telegramGroup = { type: "telegram" as const, config: { bot_token: "123:secret", chat_id: "-100" } };
+const telegramGroup = { type: "telegram" as const, config: { bot_token: `123:${"a".repeat(35)}`, chat_id: "-100" } };
 const slackRoom = {
   type: "slack" as const,
   config: { webhook_url: "https://hooks.slack.com/services/T/B/x", signing_secret: "shhh" },
@@ -54,7 +54,7 @@ async function askedTwice(to: string, required = 2, settings: Partial<NewIdentit
 }
 
 const mailTo = async (address: string) =>
-  (await service.outbox.newest(200)).find(({ envelope }) => envelope.to.includes(address));
+  (await service.outbox.newest(12)).find(({ envelope }) => envelope.to.includes(address));
 const draftOf = async (id: string) => (await workspace.ask(`GET /v1/drafts/${id}`)).json;
 const historyOf = async (id: string): Promise<any[]> =>
   (await workspace.ask(`GET /v1/drafts/${id}/history?limit=100`)).json.data;
@@ -69,7 +69,7 @@ const approveByKey = (id: string) => workspace.ask(`POST /v1/drafts/${id}/approv
 const send = (id: string) => workspace.ask(`POST /v1/drafts/${id}/send`);
 const isSent = (id: string) => async () => (await draftOf(id)).status === "sent";
 const sentTo = async (address: string) =>
-  (await service.outbox.newest(400)).filter(({ envelope }) => envelope.from === address).length;
+  (await service.outbox.newest(12)).filter(({ envelope }) => envelope.from === address).length;
 
 describe("a draft with approvals_required 2", function () {
   this.timeout(120_000);
@@ -241,17 +241,17 @@ describe("a draft with approvals_required 2", function () {
 });
 
 describe("presses that come at once", function () {
-  this.timeout(600_000);
-  const rounds = sized(3, 200);
+  this.timeout(900_000);
+  const rounds = sized(2, 200);
 
   it("of one button twice, of two channels, and of a button and an edit: one decision is on record, and one mail leaves at most", async () => {
     const to = "races@approvers.example";
     for (let round = 0; round < rounds; round++) {
-      const required = 1 + (round % 2);
+      const required = round % 4 > 1 ? 1 : 2;
       const address = `${round}-${to}`;
       const escalationDelayMinutes = 0;
       const { draftId, identity, button, link } = await askedTwice(address, required, { escalationDelayMinutes });
-      const edits = round % 4 > 1;
+      const edits = round % 2 === 1;
       const results = await Promise.all([
         press({ token: button(), by: ada }),
         press({ token: button(), by: ada }),

@@ -141,7 +141,7 @@ export function openSendWorld(
         discard() {},
       };
     },
-    lookUp: async () => evidence,
+    lookUp: async (attempt) => (through ? through.lookUp?.(attempt) : evidence),
     async close() {},
   });
 

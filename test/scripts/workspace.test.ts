@@ -117,6 +117,18 @@ describe("npm run workspace", () => {
     expect(none).to.include({ current_period_start: null, current_period_end: null, plan_status: "trialing" });
   });
 
+  it("starts a period with the plan it sets, and none with anything else", async () => {
+    const { workspace_id: id } = await json("create", "--name", "Upgraded", "--plan", "pro");
+    const before = Date.now();
+    expect((await json("set-plan", "--workspace", id, "--beta", "true")).months_from).to.equal(null);
+    const set = await json("set-plan", "--workspace", id, "--plan", "agency", "--beta", "false");
+    expect(Date.parse(set.months_from)).to.be.at.least(before - 1_000);
+    const again = await json("set-plan", "--workspace", id, "--status", "past_due");
+    expect(again.months_from).to.equal(set.months_from);
+    const canceled = await json("set-plan", "--workspace", id, "--plan", "pro", "--status", "canceled");
+    expect(Date.parse(canceled.current_period_end)).to.be.greaterThan(Date.parse(canceled.months_from));
+  });
+
   for (const [what, args, says] of [
     ["nothing", [], "Give a command"],
     ["an unknown plan", ["create", "--name", "x", "--plan", "gold"], "--plan: expected builder_pack, pro, agency"],

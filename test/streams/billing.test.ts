@@ -24,6 +24,7 @@ const subscription = (different: Partial<Subscription> = {}): Subscription => ({
   periodEnd: midnight("2026-02-10"),
   trialEnd: null,
   cancelAt: null,
+  endedUnpaid: false,
   createdAt: midnight("2026-01-10"),
   ...different,
 });
@@ -194,6 +195,13 @@ describe("the plan that follows from subscriptions", () => {
     expect(after).to.include({ ...fallen, interval: null, renewsAt: null });
   });
 
+  it("ends at once where its last period was never paid, and leaves what was paid for before [d10 canceled]", () => {
+    const given = { status: "canceled", endedUnpaid: true } as const;
+    expect(from([subscription(given)]).subscribed).to.include(fallen);
+    const year = subscription({ id: "sub_0", status: "canceled", plan: "agency", periodEnd: midnight("2027-01-10") });
+    expect(from([subscription(given), year]).subscribed).to.include({ plan: "agency", planStatus: "canceled" });
+  });
+
   it("that expired before its first payment is canceled at once, and takes nobody's plan away [d10 statuses]", () => {
     const expired = subscription({ status: "incomplete_expired" });
     expect(from([expired]).subscribed).to.include(fallen);
@@ -334,6 +342,18 @@ describe("a workspace that follows a subscription", () => {
     expect(followedBy(february).countsOn).to.equal(null);
   });
 
+  it("keeps the counters of a month that was used and never paid for, if it comes back within it", () => {
+    const pastDue = followedBy(january, { ...february, status: "past_due" });
+    const unpaid = subscribed({ ...february, status: "canceled", endedUnpaid: true }, midnight("2026-02-20"));
+    const [ended] = workspaceDecider.decide(unpaid, pastDue);
+    const free = fold(workspaceDecider, [ended!], pastDue);
+    expect(free).to.include({ plan: "builder_pack", currentPeriodStart: null });
+    const back = (day: string) =>
+      fold(workspaceDecider, workspaceDecider.decide(subscribed({ periodStart: midnight(day) }), free), free);
+    expect(back("2026-02-27")).to.include({ plan: "pro", countsOn: "from20260210T000000000Z" });
+    expect(back("2026-03-10").countsOn).to.equal(null);
+  });
+
   it("returns to the counters it had, if it returns to a period", () => {
     const set: WorkspaceEvent = {
       type: "PlanSet",
@@ -358,7 +378,8 @@ describe("the next look at subscriptions", () => {
     expect(look([subscription()], "2026-02-09T12:00:00.000Z")).to.equal("2026-02-10T00:01:00.000Z");
     const trialing = subscription({ trialEnd: midnight("2026-02-01") });
     expect(look([trialing], "2026-01-31T23:00:00.000Z")).to.equal("2026-02-01T00:01:00.000Z");
-    expect(look([subscription({ status: "incomplete" })], midnight("2026-01-20"))).to.equal(midnight("2026-01-21"));
+    for (const status of ["trialing", "active", "past_due", "unpaid", "paused", "incomplete", "something new"])
+      expect(look([subscription({ status })], midnight("2026-01-20")), status).to.equal(midnight("2026-01-21"));
     expect(look([subscription({ status: "canceled" })], midnight("2026-01-20"))).to.equal("2026-02-10T00:01:00.000Z");
   });
 

@@ -5,4 +5,4 @@ import { unlinked } from "../email/excerpt.ts";
  * them has no width, so that the text looks the same.
  */
 export const unlinkedInChat = (text: string): string =>
-  unlinked(text).replace(/(?<![\p{L}\p{N}_])([@/#$])(?=[\p{L}\p{N}_])/gu, "$1\u200c");
+  unlinked(text).replace(/(?<![\p{L}\p{N}_])(?:[@#$]|(?<![/<>])\/)(?=[\p{L}\p{N}_])/gu, "$&\u200c");

@@ -9,6 +9,7 @@ import type {
   HeldBy,
   LinkedApproval,
 } from "#src/channels/approvalView.ts";
+import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { Rejected } from "#streams/decider.ts";
 import { codeTriesLeft } from "#streams/draft/confirmation.ts";
@@ -23,6 +24,7 @@ import type { Cause } from "../handle.ts";
 import { endStale, newerWordOf } from "../sends/newerWords.ts";
 import { type Linked, linked } from "./approvalTokens.ts";
 import { approvalsSoFar, approvalView, heldMessage } from "./approvalViews.ts";
+import { channelOf } from "./askApprovers.ts";
 import { confirmCodeMacs } from "./confirmCodes.ts";
 import { linkedAttachment, withDownloads } from "./linkedAttachments.ts";
 import { votingOf } from "./voters.ts";
@@ -79,6 +81,7 @@ async function decide(deps: Deps, request: DecideRequest): Promise<DecisionResul
   if (asked.version !== draft.version) return { kind: "changed" };
   if (draft.status !== "pending") return decidedAlready(deps, link);
   if (Date.parse(asked.expiresAt) <= deps.clock.now().getTime()) return { kind: "expired" };
+  if (!request.by && (await isForNamedUsers(deps, link))) return { kind: "in_chat_only" };
   if (asked.confirmCode !== undefined && request.code === undefined) return { kind: "code_missing" };
   const press = { ...link, ...judgedCode(deps, asked, request.code) };
   const cause = await causeOf(deps, link, request);
@@ -205,6 +208,13 @@ async function decidedAlready(deps: Deps, link: Linked): Promise<DecisionResult>
   const pictures = await shownPictures(deps, view.content, isReduced(draft));
   const attachments = withDownloads(view.attachments, token);
   return { kind: "already_decided", view: { ...view, attachments, pictures } };
+}
+
+/** What a chat's buttons carry is known to every member's program, so that where only some may decide it opens a page that decides nothing. */
+async function isForNamedUsers(deps: Dependencies, { draft, asked }: Linked): Promise<boolean> {
+  if (asked.channel.type !== "telegram") return false;
+  const { state: identity } = await deps.identities.load(draft.identityId);
+  return allowedUsersOf(channelOf(identity, asked.channel.slot)?.config ?? {}) !== null;
 }
 
 async function causeOf(deps: Dependencies, link: Linked, request: DecideRequest): Promise<Cause> {

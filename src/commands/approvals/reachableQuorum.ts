@@ -1,3 +1,4 @@
+import { allowedUsersOf } from "#src/channels/telegram/allowedUsers.ts";
 import type { ApprovalChannel, IdentitySettings } from "#streams/identity/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { openedChannel } from "./approvalChannels.ts";
@@ -25,18 +26,20 @@ export async function unreachableQuorum(deps: Dependencies, identity: Approvers)
 /** How many different approvers the channels have at most: a mailbox is one, a group may be any number. */
 function approversOf(deps: Dependencies, identity: Approvers): number {
   const { workspaceId } = identity;
-  const voters = (["primary", "secondary"] as const).flatMap((slot) => {
+  const voters = (["primary", "secondary"] as const).map((slot) => {
     const channel = slot === "primary" ? identity.approvalChannel : identity.secondaryApprovalChannel;
-    if (channel === null) return [];
-    return isOne(openedChannel(deps, { workspaceId, slot }, channel)) ?? ["many"];
+    return channel === null ? [] : votersOf(deps, openedChannel(deps, { workspaceId, slot }, channel));
   });
-  return voters.includes("many") ? Number.POSITIVE_INFINITY : new Set(voters).size;
+  return voters.includes("many") ? Number.POSITIVE_INFINITY : new Set(voters.flat()).size;
 }
 
-/** The only approver a channel has; undefined if there may be more. Users' chats with a bot have positive ids, groups negative ones. */
-function isOne({ type, config }: ApprovalChannel): string | undefined {
-  if (type === "email") return voterOf({ kind: "email_link", id: config.to as string }, null).voter;
-  if (type === "telegram") return /^\d+$/.test(config.chat_id ?? "") ? `telegram:${config.chat_id}` : undefined;
+/** Users' chats with a bot have positive ids, groups negative ones. */
+function votersOf({ settings }: Dependencies, { type, config }: ApprovalChannel): string[] | "many" {
+  if (type === "email") return [voterOf({ kind: "email_link", id: config.to as string }, null).voter];
+  if (type === "telegram") {
+    const users = allowedUsersOf(config) ?? (/^\d+$/.test(config.chat_id ?? "") ? [config.chat_id as string] : null);
+    return users === null ? "many" : [...users].map((id) => voterOf({ kind: "telegram", id }, null).voter);
+  }
   // Without the secret that proves a press, everybody decides by the same links.
-  return config.signing_secret ? undefined : `slack ${config.webhook_url}`;
+  return config.signing_secret || settings.slackPressesProven ? "many" : [`slack ${config.webhook_url}`];
 }

@@ -101,4 +101,7 @@ function raiseAlarms(
   else deps.log?.error(about, "a subscription has a status that is not known: its plan stays");
 }
 
-const asRead = ({ customerId: _, ...subscription }: ProcessorSubscription): Subscription => subscription;
+const asRead = ({ customerId: _, ...subscription }: ProcessorSubscription): Subscription => ({
+  ...subscription,
+  endedUnpaid: subscription.endedUnpaid ?? false,
+});

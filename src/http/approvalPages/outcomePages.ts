@@ -153,6 +153,13 @@ export const closedPage = (because: LinkClosure): string =>
     ],
   });
 
+export const inChatOnlyPage = (): string =>
+  outcomePage({
+    tone: "plain",
+    title: "This draft is decided in its chat",
+    sentences: ["Nothing was decided. Only people who were named for the chat can decide, by the buttons there."],
+  });
+
 /** The same for every address that never was a link: it tells nothing. */
 export const unknownPage = (): string =>
   outcomePage({

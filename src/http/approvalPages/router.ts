@@ -164,6 +164,8 @@ function resultPage(result: Exclude<DecisionResult, CodeRefused>, link: LinkedAp
       return { status: 410, page: pages.expiredPage() };
     case "closed":
       return { status: 410, page: pages.closedPage(result.because) };
+    case "in_chat_only":
+      return { status: 409, page: pages.inChatOnlyPage() };
     case "unknown":
       return { status: 404, page: pages.unknownPage() };
   }

@@ -1,19 +1,11 @@
+import { providerLogLines } from "./providerLogLines.ts";
+
 /** A line of the log that tells of trouble, word for word, and what an operator does about it. test/documents.test.ts holds the list against the source. */
 export type LogLine = { level: "error" | "warn"; says: string; todo: string };
 
 const passes = "Nothing, unless it goes on for minutes: then see what is wrong with PostgreSQL.";
 
 export const logLines: readonly LogLine[] = [
-  {
-    level: "error",
-    says: "events of SendGrid cannot be recorded; it will post them again",
-    todo: "`err` says why: it is a bug in the code. SendGrid posts the events again for 24 hours; deploy a version that can record them.",
-  },
-  {
-    level: "warn",
-    says: "a call to the SendGrid event webhook was refused",
-    todo: "`why` says what was wrong with it. If SendGrid's own calls are refused, its verification key is not `SENDGRID_EVENT_PUBLIC_KEY`: copy it again from the settings of its Event Webhook. Otherwise it is a stranger's, and nothing has to be done.",
-  },
   {
     level: "error",
     says: "gave up and parked the item",
@@ -23,6 +15,16 @@ export const logLines: readonly LogLine[] = [
     level: "error",
     says: "a press in Slack could not be answered",
     todo: "Somebody pressed a button in Slack, and it was not decided or not answered: `err` says why. The card keeps its buttons, and who pressed is told to press again. If it goes on, see whether PostgreSQL and the event log are up.",
+  },
+  {
+    level: "error",
+    says: "a Telegram bot cannot be used",
+    todo: "`reason` says why and `bot` is its id: most often its token was revoked. Presses of its buttons do not come in; its webhook, or fetching, is tried again every five minutes. Set the token that @BotFather shows now on the identities that use it.",
+  },
+  {
+    level: "error",
+    says: "an update of a Telegram bot was passed over",
+    todo: "It failed three times for a reason of our own, which `err` names, and would have held up the bot's other updates. If it was a press, the draft still waits: press again, or decide on its page.",
   },
   {
     level: "error",
@@ -98,16 +100,6 @@ export const logLines: readonly LogLine[] = [
     level: "error",
     says: "billing page failed",
     todo: "Somebody saw an error page at `/billing`; nothing was changed. `err` says why.",
-  },
-  {
-    level: "error",
-    says: "an event of Stripe's was not recorded, it sends it again",
-    todo: "`err` says why. Stripe sends it again for three days, and subscriptions are read anew once a day: nothing is lost.",
-  },
-  {
-    level: "error",
-    says: "the payment processor cannot be asked, and a request was told so",
-    todo: "Somebody got 502 from checkout or portal. `why` says what Stripe answered: a key or a price that it does not know is a setting of ours (`STRIPE_SECRET_KEY`, `STRIPE_PRICE_…`, `STRIPE_PORTAL_CONFIGURATION`); anything else passes.",
   },
   {
     level: "error",
@@ -275,4 +267,30 @@ export const logLines: readonly LogLine[] = [
     says: "the response was interrupted",
     todo: "The client did not get the whole answer. Nothing, unless it is frequent.",
   },
+  {
+    level: "warn",
+    says: "the payment processor cannot be asked, trying again",
+    todo: "Nothing, unless it goes on: `because` says why. New workspaces have no customer until then (checkout answers 422 `stripe_customer_missing`), and plans follow their subscriptions later. If it does not take the key, set STRIPE_SECRET_KEY.",
+  },
+  {
+    level: "error",
+    says: "the payment processor refused, trying again",
+    todo: "It refuses the same again until somebody mends it: `because` and `process` say what. Look at the workspace's customer in the processor's dashboard.",
+  },
+  {
+    level: "error",
+    says: "a workspace has a second subscription, which is ended and refunded",
+    todo: "Two checkouts were completed. The first subscription (`kept`) goes on; see in the processor's dashboard that the other one is canceled and its payment given back.",
+  },
+  {
+    level: "error",
+    says: "a subscription has a price that no setting names: its plan stays",
+    todo: "Name the price in the settings STRIPE_PRICE_…, or give the subscription one that they name. Until then the workspace keeps the plan it had.",
+  },
+  {
+    level: "error",
+    says: "a subscription has a status that is not known: its plan stays",
+    todo: "The payment processor has a status that this version does not know. Look at the subscription in its dashboard; set the plan by `npm run workspace -- set-plan` if it is wrong, and report it.",
+  },
+  ...providerLogLines,
 ];

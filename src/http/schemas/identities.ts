@@ -56,9 +56,21 @@ export const ApprovalChannel = OneOfBy(
       type: Type.Literal("slack"),
       config: Strict({
         webhook_url: Type.String({ minLength: 1, maxBytes: 2 * kilobyte, description: masked }),
-        channel: Type.Optional(Type.String({ minLength: 1, maxBytes: 255 })),
-        signing_secret: Type.Optional(secret),
-        bot_token: Type.Optional(secret),
+        channel: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxBytes: 255,
+            description: "Where the bot of bot_token posts: a channel's id, or a public one's name.",
+          }),
+        ),
+        signing_secret: Type.Optional({
+          ...secret,
+          description: `Of the Slack app behind the webhook; it proves presses in place of SLACK_SIGNING_SECRET. ${masked}`,
+        }),
+        bot_token: Type.Optional({
+          ...secret,
+          description: `Of the same app: it opens the form for a reason, and with channel it changes cards later. ${masked}`,
+        }),
       }),
     }),
     Strict({ type: Type.Literal("email"), config: Strict({ to: EmailAddress }) }),

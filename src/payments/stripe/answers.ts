@@ -46,6 +46,9 @@ export const Subscription = Type.Object({
   trial_end: NullableSeconds,
   cancel_at: NullableSeconds,
   cancel_at_period_end: Type.Optional(Type.Boolean()),
+  cancellation_details: Type.Optional(
+    Type.Union([Type.Object({ reason: Type.Optional(Type.Union([Type.String(), Type.Null()])) }), Type.Null()]),
+  ),
   latest_invoice: NullableRef,
   // Where periods were before API version 2025-03-31.
   current_period_start: Type.Optional(Seconds),

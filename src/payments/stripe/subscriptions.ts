@@ -5,7 +5,7 @@ import { boughtWith, type Prices } from "./prices.ts";
 
 /** One of Stripe's subscriptions in our words. Throws ProcessorUnavailable if it has no period. */
 export function readSubscription(prices: Prices, given: Static<typeof Subscription>): ProcessorSubscription {
-  const { items, trial_end, cancel_at, cancel_at_period_end } = given;
+  const { items, trial_end, cancel_at, cancel_at_period_end, cancellation_details } = given;
   // Ours has one item. Somebody may have added others by hand.
   const item = items.data.find(({ price }) => boughtWith(prices, price.id)) ?? items.data[0]!;
   const start = item.current_period_start ?? given.current_period_start;
@@ -24,6 +24,7 @@ export function readSubscription(prices: Prices, given: Static<typeof Subscripti
     periodEnd: timeOf(end),
     trialEnd: timeOrNull(trial_end),
     cancelAt: timeOrNull(cancel_at ?? (cancel_at_period_end ? end : null)),
+    endedUnpaid: cancellation_details?.reason === "payment_failed",
     createdAt: timeOf(given.created),
   };
 }

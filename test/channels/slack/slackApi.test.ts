@@ -64,6 +64,16 @@ describe("requests to Slack", () => {
     };
   const json = (value: object) => says(200, JSON.stringify(value), { "content-type": "application/json" });
 
+  /** Writes for as long as it is read. */
+  const endless = (response: ServerResponse) => {
+    const goOn = (): void => {
+      while (!response.destroyed && response.write("x".repeat(65_536)));
+      if (!response.destroyed) response.once("drain", goOn);
+    };
+    response.writeHead(200);
+    goOn();
+  };
+
   it("are judged by what Slack says, and no answer of its makes them hang, throw or tell a secret", async () => {
     const html = "<html>ThePathIsASecret</html>";
     const table: [which: string, given: typeof answer, again: boolean, error: RegExp][] = [
@@ -74,6 +84,7 @@ describe("requests to Slack", () => {
       ["webhook", says(302, "", { location: "https://evil.example" }), false, /redirect/],
       ["webhook", says(200, html), true, /not Slack/],
       ["webhook", says(200, "x".repeat(10_000_000)), true, /not Slack/],
+      ["webhook", endless, true, /not Slack/],
       ["webhook", says(500, html), true, /answered 500/],
       ["webhook", says(429, "", { "retry-after": "60" }), true, /pause of 60 s/],
       ["webhook", says(429, ""), true, /pause of 30 s/],

@@ -8,6 +8,7 @@ import { type Identity, identityDecider } from "#streams/identity/decider.ts";
 import { defaultSettings } from "#streams/identity/defaults.ts";
 import type { ApprovalChannel } from "#streams/identity/events.ts";
 
+const first = `42:first-secret-${"a".repeat(30)}`;
 const workspaceId = "0199aaaa-0000-7000-8000-000000000001";
 const deps = {
   keyRing: createKeyRing(newRingKey("test")),
@@ -35,17 +36,17 @@ const boundTo = (channel: ApprovalChannel) =>
 
 describe("a button is bound to its chat", () => {
   const url = "https://hooks.slack.com/services/T1/B1/first-secret";
-  const asked = boundTo(telegram("42:first-secret", "-100"));
+  const asked = boundTo(telegram(first, "-100"));
 
   it("and works while the channel is the same, whatever its bot's newest token", () => {
-    expect(reaches(deps, identityWith(telegram("42:first-secret", "-100")), asked)).to.equal(true);
-    expect(reaches(deps, identityWith(telegram("42:second-secret", "-100")), asked)).to.equal(true);
+    expect(reaches(deps, identityWith(telegram(first, "-100")), asked)).to.equal(true);
+    expect(reaches(deps, identityWith(telegram(`42:second-secret-${"b".repeat(30)}`, "-100")), asked)).to.equal(true);
     const ofSlack = boundTo(slack(url));
     expect(reaches(deps, identityWith(slack(url, { signing_secret: "later" })), ofSlack)).to.equal(true);
   });
 
   it("and runs out with another chat, another bot, another webhook or another kind of channel", () => {
-    for (const other of [telegram("42:first-secret", "-101"), telegram("43:first-secret", "-100"), slack(url)])
+    for (const other of [telegram(first, "-101"), telegram(`43:first-secret-${"a".repeat(30)}`, "-100"), slack(url)])
       expect(reaches(deps, identityWith(other), asked), JSON.stringify(other)).to.equal(false);
     const ofSlack = boundTo(slack(url));
     for (const other of [slack(`${url}x`), slack(url, { channel: "#other" })])
@@ -59,24 +60,24 @@ describe("a button is bound to its chat", () => {
     ];
     const move = (identity: Identity, { from, to }: (typeof moves)[number]) =>
       identityDecider.decide({ type: "MoveChat", from, to }, identity).reduce(identityDecider.evolve, identity);
-    const moved = moves.reduce(move, identityWith(telegram("42:first-secret", "-100")));
+    const moved = moves.reduce(move, identityWith(telegram(first, "-100")));
     const opened = openedChannel(deps, { workspaceId, slot: "primary" }, moved.approvalChannel as ApprovalChannel);
-    expect(opened.config).to.deep.equal({ bot_token: "42:first-secret", chat_id: "-1002" });
+    expect(opened.config).to.deep.equal({ bot_token: first, chat_id: "-1002" });
     expect(reaches(deps, moved, asked)).to.equal(true);
-    expect(reaches(deps, { ...moved, ...identityWith(telegram("42:first-secret", "-7")) }, asked)).to.equal(false);
-    const set = { ...moved, approvalChannel: identityWith(telegram("42:first-secret", "-7")).approvalChannel };
+    expect(reaches(deps, { ...moved, ...identityWith(telegram(first, "-7")) }, asked)).to.equal(false);
+    const set = { ...moved, approvalChannel: identityWith(telegram(first, "-7")).approvalChannel };
     expect(reaches(deps, set, asked)).to.equal(false);
     expect(identityDecider.decide({ type: "MoveChat", from: "-8", to: "-9" }, set)).to.deep.equal([]);
   });
 
   it("of events from before chats were kept, by its kind alone", () => {
     const before = { slot: "primary", type: "telegram", address: null } as const;
-    expect(reaches(deps, identityWith(telegram("42:first-secret", "-100")), before)).to.equal(true);
+    expect(reaches(deps, identityWith(telegram(first, "-100")), before)).to.equal(true);
     expect(reaches(deps, identityWith(slack(url)), before)).to.equal(false);
   });
 
   it("and the address that is stored for it holds no secret", () => {
-    expect(addressOf(telegram("42:first-secret", "-100"))).to.equal("42:-100");
+    expect(addressOf(telegram(first, "-100"))).to.equal("42:-100");
     expect(addressOf(slack(url))).not.to.contain("secret");
     expect(fold(identityDecider, []).movedChats).to.deep.equal({});
   });

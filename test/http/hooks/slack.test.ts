@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { NewIdentity } from "#src/commands/identities/identities.ts";
+import type { ApprovalChannel } from "#streams/identity/events.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import {
   botToken,
@@ -53,11 +54,7 @@ describe("an approver in Slack", function () {
   });
 
   /** A customer's mail and an agent's draft of an answer, whose approvers are asked in Slack. */
-  async function asked(
-    channel: { type: "slack"; config: Record<string, string> },
-    more: Partial<NewIdentity> = {},
-    text = "Tomorrow.",
-  ) {
+  async function asked(channel: ApprovalChannel, more: Partial<NewIdentity> = {}, text = "Tomorrow.") {
     const identity = await service.identity(workspace.id, { approvalChannel: channel, ...more });
     await service.deliver(identity.address, mail({ id: `${identity.id}@x.example` }));
     const thread = (await workspace.ask(`GET /v1/threads?identity_id=${identity.id}`)).json.data[0];
@@ -131,7 +128,7 @@ describe("an approver in Slack", function () {
     expect(responses()[0]!.body.text).to.contain("Rejected by “ada”").and.to.contain("&lt;!channel&gt;");
   });
 
-  it("finds the page behind Reject where no bot can open a form, or where it fails to", async () => {
+  it("finds the page behind Reject where no form can be opened, and sees a bot's card change after a decision elsewhere", async () => {
     const { draftId, message } = await asked(byWebhook());
     const reject = buttonsOf(message).find(({ action_id }) => action_id === "reject_page");
     expect(reject.url).to.match(/\/a\/[\w-]{43}\?d=reject$/);
@@ -145,6 +142,11 @@ describe("an approver in Slack", function () {
     expect(responses()[0]!.body).to.include({ replace_original: false, response_type: "ephemeral" });
     expect(responses()[0]!.body.text).to.match(/<http:\/\/localhost:8080\/a\/[\w-]{43}\?d=reject\|/);
     for (const id of [draftId, bot.draftId]) expect((await draftOf(id)).status).to.equal("pending");
+    // Decided elsewhere: a card that the bot posted loses its buttons.
+    await workspace.ask(`POST /v1/drafts/${bot.draftId}/reject`, { json: { reason: "Too late" } });
+    const card = async () => (await slack.history(slack.channel.approvals)).find(({ ts }) => ts === bot.message.ts);
+    await until(async () => buttonsOf(await card()).length === 0);
+    expect((await card()).text).to.match(/Rejected by/);
   });
 
   it("is one of two who have to approve: the buttons stay until the second one has", async () => {
@@ -255,6 +257,13 @@ describe("an approver in Slack", function () {
       [{ ...press(message, "approve"), actions: [{ action_id: "approve", value: "x".repeat(43) }] }, 200],
       // The token of one choice is none for the other.
       [
+        {
+          ...press(message, "approve"),
+          actions: [{ ...press(message, "reject_page").actions[0], action_id: "approve" }],
+        },
+        200,
+      ],
+      [
         { ...press(message, "approve"), actions: [{ ...press(message, "approve").actions[0], action_id: "reject" }] },
         200,
       ],
@@ -271,6 +280,19 @@ describe("an approver in Slack", function () {
     expect((await fetch(`${service.url}/hooks/slack/interactions`)).status).to.equal(404);
     const large = signedCall({ type: "x".repeat(1_100_000) }, serviceSecret, service.clock.now());
     expect((await send(large)).status).to.equal(413);
+  });
+
+  it("decides nothing by the token of a mail's link", async () => {
+    const to = "approver@mail.example";
+    const { draftId } = await asked({ type: "email", config: { to } });
+    const mails = async () => (await service.outbox.newest(100)).filter(({ envelope }) => envelope.to.includes(to));
+    await until(async () => (await mails()).length > 0);
+    const value = /\/a\/([\w-]{43})\?d=approve/.exec((await mails())[0]!.text)![1];
+    const payload = press((await waiting()).message, "approve", { actions: [{ action_id: "approve", value }] });
+    expect((await sendSigned(payload)).status).to.equal(200);
+    await until(async () => responses().length > 0);
+    expect(responses()[0]!.body.text).to.match(/^This button is not known here/);
+    expect((await draftOf(draftId)).status).to.equal("pending");
   });
 
   it("is answered at Slack's own address alone", async () => {

@@ -30,7 +30,7 @@ export type MockFault = {
 export type MockSendGrid = Awaited<ReturnType<typeof startMockSendGrid>>;
 
 /** The key it takes. */
-export const mockApiKey = "SG.mock.key";
+export const mockApiKey = "SG.mock.key-of-a-mock";
 
 /**
  * A mock of SendGrid's API on loopback: not the provider, only what its descriptions say of it. What it knows stands in tables of handlers, each

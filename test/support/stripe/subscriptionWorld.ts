@@ -156,9 +156,13 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
     "payment is given up"({ as }) {
       const sub = main();
       if (sub?.status !== "past_due") return;
-      if (as === "canceled") return end(sub);
-      sub.status = "unpaid";
-      say("sub.updated");
+      if (as === "canceled") {
+        sub.endedUnpaid = true;
+        end(sub);
+      } else {
+        sub.status = "unpaid";
+        say("sub.updated");
+      }
     },
   };
 
@@ -230,7 +234,9 @@ export function createSubscriptionWorld({ now, tells }: { now: () => Date; tells
       const sub = main();
       if (sub) return { sub, plan: sub.plan as Plan, status: planStatusOf[sub.status] ?? "past_due" };
       const over = held.filter(({ second, status }) => !second && status !== "incomplete");
-      const paid = over.filter(({ status, periodEnd }) => status === "canceled" && new Date(periodEnd) > now());
+      const paid = over.filter(
+        ({ status, periodEnd, endedUnpaid }) => status === "canceled" && !endedUnpaid && new Date(periodEnd) > now(),
+      );
       const longest = paid.sort((one, other) => other.periodEnd.localeCompare(one.periodEnd))[0];
       if (longest) return { sub: longest, plan: longest.plan as Plan, status: "canceled" as const };
       return {

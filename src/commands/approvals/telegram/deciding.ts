@@ -1,5 +1,6 @@
 import type { ChatPerson, Decision } from "#src/channels/approvalView.ts";
-import type { Bot } from "#src/channels/telegram/botApi.ts";
+import type { Bot, Placed } from "#src/channels/telegram/botApi.ts";
+import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
 import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../../dependencies.ts";
@@ -13,7 +14,6 @@ export type AtBot = TelegramDesk & { botId: string; bot: Bot };
 
 /** The decision on record, and what to say of it. Throws Unavailable if it is not known whether it is. */
 export async function decide(
-  deps: Dependencies,
   { decisions, botId }: Pick<AtBot, "decisions" | "botId">,
   press: { token: string; decision: Decision; reason?: string; by: ChatPerson; updateId: number },
 ): Promise<Said> {
@@ -22,11 +22,23 @@ export async function decide(
     // The call is Telegram's: its address and program say nothing of the person.
     const where = { ip: undefined, userAgent: undefined, requestId: `telegram-${botId}-${updateId}` };
     const result = await decisions.decide({ token, decision, reason, by, ...where });
-    return wordsOf(result, { by, at: deps.clock.now().toISOString(), reason });
+    return wordsOf(result);
   } catch (error) {
     if (!(error instanceof Rejected)) throw error;
-    return { toast: `Nothing was decided: ${error.message}`, sentence: null };
+    return { toast: `Nothing was decided: ${error.message}`, ends: false };
   }
+}
+
+/** Takes the buttons off a question that is over. */
+export async function endQuestion(
+  deps: Dependencies,
+  { bot }: Pick<AtBot, "bot">,
+  { place, said, question }: { place: Placed; said: Said; question: ChatQuestion },
+): Promise<void> {
+  if (!said.ends) return;
+  if (said.sentence === undefined) return swallowed(bot.setKeyboard(place, []));
+  const threadSubject = await subjectOf(deps, question);
+  await swallowed(bot.edit(place, conclusionMessage({ sentence: said.sentence, threadSubject })));
 }
 
 /** The conversation's own subject. */

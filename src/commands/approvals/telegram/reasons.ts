@@ -1,6 +1,5 @@
 import { named } from "#src/channels/card/names.ts";
 import { withoutReason } from "#src/channels/telegram/buttons.ts";
-import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
 import { unlinkedInChat as inert } from "#src/channels/telegram/inert.ts";
 import { plain, styled } from "#src/channels/telegram/styled.ts";
 import { asFailure } from "#src/channels/telegram/telegramFailure.ts";
@@ -8,7 +7,7 @@ import type { TelegramUpdate } from "#src/channels/telegram/updates.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 import { chatQuestion } from "../chatQuestions.ts";
-import { type AtBot, decide, subjectOf, swallowed } from "./deciding.ts";
+import { type AtBot, decide, endQuestion, swallowed } from "./deciding.ts";
 import { whyNot } from "./whoMayPress.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
@@ -69,18 +68,12 @@ export async function onReply(deps: Dependencies, desk: AtBot, reply: Reply): Pr
   }
   const token = open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field });
   const question = token === "" ? undefined : await chatQuestion(deps, token);
-  const refusal = whyNot(question, { botId, chat, by });
-  if (!question || refusal !== undefined) return say(refusal ?? "This is not known here any more.");
-  const said = await decide(deps, desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });
-  const { sentence } = said;
-  const { message } = question;
-  const id = message?.ids.at(-1);
-  const threadSubject = await subjectOf(deps, question);
-  await Promise.all([
-    say(inert(said.toast)),
-    ...(message && id !== undefined && sentence !== null
-      ? [swallowed(bot.edit({ chat: message.chat, id }, conclusionMessage({ sentence, threadSubject })))]
-      : []),
-  ]);
-  if (sentence !== null) await registry.endPrompt(at);
+  const refusal = question && whyNot(question, { botId, chat, by });
+  if (!question || refusal !== undefined)
+    return say(refusal ?? "Nothing is decided yet: press Reject once more, and I ask again.");
+  const said = await decide(desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });
+  const id = question.message?.ids.at(-1);
+  const place = question.message && id !== undefined ? { chat: question.message.chat, id } : undefined;
+  await Promise.all([say(inert(said.toast)), place && endQuestion(deps, desk, { place, said, question })]);
+  if (said.ends) await registry.endPrompt(at);
 }

@@ -1,16 +1,12 @@
-import type {
-  ChatPerson,
-  DecisionResult,
-  HeldBy,
-  LinkedApproval,
-  RecordedOutcome,
-} from "#src/channels/approvalView.ts";
+import type { DecisionResult, HeldBy, LinkedApproval, RecordedOutcome } from "#src/channels/approvalView.ts";
 import { named } from "#src/channels/card/names.ts";
 import { readableTime } from "#src/html/times.ts";
-import { shortLine } from "#src/html/visible.ts";
 
-/** What is said of a press: over the chat to who pressed, and in the question's place, where it ends the question. */
-export type Said = { toast: string; sentence: string | null };
+/**
+ * What is said over the chat to who pressed. `ends`: nothing can be decided by these buttons any more. What became of the draft is said in the
+ * question's place by a process (processes/concludeCards.ts), `sentence` where nothing has happened to the draft.
+ */
+export type Said = { toast: string; ends: boolean; sentence?: string };
 
 const held: Record<HeldBy, string> = {
   sending_paused: "Sending is paused: it leaves when the pause ends, unless a newer message arrives first.",
@@ -19,18 +15,15 @@ const held: Record<HeldBy, string> = {
 };
 
 const recorded: Record<RecordedOutcome["decision"], string> = {
-  approved: "Approved",
-  sending: "Approved and on its way",
-  sent: "Approved and sent",
-  rejected: "Rejected",
-  stale: "Not sent: a newer message arrived",
-  failed: "Approved, but it could not be delivered",
+  approved: "approved",
+  sending: "approved and on its way",
+  sent: "approved and sent",
+  rejected: "rejected",
+  stale: "stopped by a newer message",
+  failed: "approved, but it could not be delivered",
 };
 
-type Press = { by: ChatPerson; at: string; reason?: string | undefined };
-
-/** `by`: who pressed just now, at this ISO time. */
-export function wordsOf(result: DecisionResult, { by, at, reason }: Press): Said {
+export function wordsOf(result: DecisionResult): Said {
   switch (result.kind) {
     case "approved": {
       const then = result.note
@@ -38,57 +31,55 @@ export function wordsOf(result: DecisionResult, { by, at, reason }: Press): Said
         : result.sending
           ? "It is on its way."
           : "The agent can send it now.";
-      return { toast: `Approved. ${then}`, sentence: `✅ Approved by ${who(by)}, ${readableTime(at)}. ${then}` };
+      return over(`Approved. ${then}`);
     }
     case "vote_counted": {
       const { again, approvals } = result;
-      const sentence = `${again ? "You have approved it before." : "Your approval counts."} ${approvals.given.length} of ${approvals.required} are given.`;
-      return { toast: sentence, sentence: null };
+      const counts = again ? "You have approved it before." : "Your approval counts.";
+      return { toast: `${counts} ${approvals.given.length} of ${approvals.required} are given.`, ends: false };
     }
     case "rejected":
-      return {
-        toast: "Rejected. It will not be sent.",
-        sentence: `❌ Rejected by ${who(by)}, ${readableTime(at)}.${reason ? ` Reason: ${named(reason, 500)}` : ""}`,
-      };
+      return over("Rejected. It will not be sent.");
     case "already_decided":
       return result.view.decided ? decided(result.view.decided) : changed;
     case "changed":
       return changed;
     case "stale":
-      return both("Not sent: a newer message arrived. The agent is told, and you will be asked about its next draft.");
+      return over("Not sent: a newer message arrived. The agent is told, and you will be asked about its next draft.");
     case "expired":
-      return both("These buttons have expired. Nothing was decided.");
+      return expired;
     case "closed":
-      return both("These buttons were closed, since they may have become known to others. Nothing was decided.");
+      return closed;
     case "code_missing":
     case "code_wrong":
-      return { toast: "This draft is decided on its page, with a code.", sentence: null };
+      return { toast: "Nothing was decided: this draft is decided on its page, with a code.", ends: false };
+    case "in_chat_only":
     case "unknown":
-      return { toast: "This button is not known here.", sentence: null };
+      return unknownButton;
   }
 }
 
 /** What stands in the way of a decision now; undefined if nothing does. */
-export function overAlready(link: LinkedApproval | undefined, now: string): Said | undefined {
-  if (!link) return { toast: "This button is not known here.", sentence: null };
-  const pressed = { by: { kind: "telegram", id: "", name: "" }, at: now } as const;
-  if (link.closed) return wordsOf({ kind: "closed", because: link.closed }, pressed);
+export function overAlready(link: LinkedApproval | undefined, now: Date): Said | undefined {
+  if (!link) return unknownButton;
+  if (link.closed) return closed;
   if (link.superseded) return changed;
   if (link.decided) return decided(link.decided);
-  return Date.parse(link.expiresAt) <= Date.parse(now) ? wordsOf({ kind: "expired" }, pressed) : undefined;
+  return Date.parse(link.expiresAt) <= now.getTime() ? expired : undefined;
 }
 
-function decided({ decision, by, at, reason }: RecordedOutcome): Said {
-  const whom = by ? ` by ${named(by)}` : "";
-  const why = reason ? ` ${decision === "failed" ? "What happened" : "Reason"}: ${named(reason, 500)}` : "";
-  const mark = decision === "rejected" ? "❌" : decision === "stale" || decision === "failed" ? "⚠️" : "✅";
-  const sentence = `${recorded[decision]}${decision === "stale" ? "" : whom}, ${readableTime(at)}.${why}`;
-  return { toast: shortLine(`Already decided: ${sentence}`, 190), sentence: `${mark} ${sentence}` };
+function decided({ decision, by, at }: RecordedOutcome): Said {
+  const whom = by && decision !== "stale" ? ` by ${named(by, 60)}` : "";
+  return over(`Already decided: ${recorded[decision]}${whom}, ${readableTime(at)}.`);
 }
 
-const both = (sentence: string): Said => ({ toast: sentence, sentence: `⚠️ ${sentence}` });
+const over = (toast: string): Said => ({ toast, ends: true });
 
-const changed = both("This draft changed: review the new version.");
+export const unknownButton: Said = { toast: "This button is not known here.", ends: false };
 
-/** The id is Telegram's; the name is by their own choice. */
-const who = ({ name }: ChatPerson): string => named(name);
+const changed = over("This draft changed: review the new version.");
+const closed = over("These buttons were closed. Nothing was decided.");
+const expired: Said = {
+  ...over("These buttons have expired. Nothing was decided."),
+  sentence: "These buttons have expired.",
+};

@@ -37,6 +37,7 @@ export function sentenceOf(result: DecisionResult, press: Press, view: ApprovalV
       return closed[result.because];
     case "code_missing":
     case "code_wrong":
+    case "in_chat_only":
       return "Nothing was decided: this draft is decided on its page alone.";
     case "unknown":
       return unknownButton;

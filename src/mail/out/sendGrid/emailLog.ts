@@ -5,10 +5,15 @@ import type { ApiAnswer } from "./wire.ts";
 /** Asks SendGrid's API; undefined where nobody answers. */
 export type Ask = (call: { method: "GET" | "POST"; path: string; body?: object }) => Promise<ApiAnswer | undefined>;
 
-type LoggedMessage = { sg_message_id?: unknown; status?: unknown; custom_args?: Record<string, unknown> };
+type LoggedMessage = {
+  sg_message_id?: unknown;
+  sg_message_id_created_at?: unknown;
+  status?: unknown;
+  custom_args?: Record<string, unknown>;
+};
 
-/** Of the messages to a recipient in that time, so many are looked at: each costs a request. */
-const looksAtMost = 10;
+/** Of the messages to a recipient in that time, so many are looked at, the newest first: each costs a request. */
+const looksAtMost = 20;
 
 /**
  * Looks for an attempt in the email logs, by its mark: SendGrid filters by recipient and time, not by marks. A log that lags behind, holds less
@@ -24,7 +29,9 @@ export async function findInLog(
   const from = since.toISOString().replace(/\.\d+Z$/, "Z");
   const query = `to_email = '${recipient}' AND sg_message_id_created_at >= TIMESTAMP "${from}"`;
   const found = read(await ask({ method: "POST", path: "/v3/logs", body: { query, limit: 100 } }));
-  const messages = Array.isArray(found?.messages) ? (found.messages as LoggedMessage[]) : [];
+  const messages = (Array.isArray(found?.messages) ? (found.messages as LoggedMessage[]) : []).toSorted(
+    (one, other) => madeAt(other) - madeAt(one),
+  );
   for (const { sg_message_id: id } of messages.slice(0, looksAtMost)) {
     if (typeof id !== "string") continue;
     const message = read(await ask({ method: "GET", path: `/v3/logs/${encodeURIComponent(id)}` })) as
@@ -36,6 +43,8 @@ export async function findInLog(
   }
   return undefined;
 }
+
+const madeAt = ({ sg_message_id_created_at: at }: LoggedMessage): number => Date.parse(String(at)) || 0;
 
 function read(answer: ApiAnswer | undefined): Record<string, unknown> | undefined {
   if (answer?.status !== 200) return undefined;

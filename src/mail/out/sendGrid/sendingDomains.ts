@@ -7,10 +7,10 @@ export type SendGridDomainsOptions = WebApiOptions & {
   inboundUrl: string | undefined;
   /** Which security policy signs those posts, by its public key; undefined: none. */
   inboundPublicKey: string | undefined;
+  /** Milliseconds for all calls of one question together (default 12,000): a person may wait for it. */
+  patienceMs?: number;
 };
 
-/** All calls of one question together: a person may wait for it. */
-const patienceMs = 12_000;
 const mxPriority = 10;
 const maxHostLength = 255;
 const maxDataLength = 4_000;
@@ -31,7 +31,7 @@ type Ask = (call: Call) => Promise<Answered>;
  */
 export function sendGridDomains(options: SendGridDomainsOptions): SendingDomains {
   const api = sendGridWebApi(options);
-  const { inboundUrl, inboundPublicKey } = options;
+  const { inboundUrl, inboundPublicKey, patienceMs = 12_000 } = options;
 
   const asking = <T>(question: (ask: Ask) => Promise<T>): Promise<T> => {
     const signal = AbortSignal.timeout(patienceMs);

@@ -1,0 +1,160 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import type { ApprovalView } from "#src/channels/approvalView.ts";
+import { reviewCard } from "#src/channels/card/reviewCard.ts";
+import { readButton } from "#src/channels/telegram/buttons.ts";
+import { conclusionMessage } from "#src/channels/telegram/conclusion.ts";
+import { questionMessages } from "#src/channels/telegram/questionMessages.ts";
+import { inMessages, maxMessageLength, type Styled } from "#src/channels/telegram/styled.ts";
+import { content, ordinary } from "../email/examples.ts";
+
+const tokens = { approve: "A".repeat(43), reject: "R".repeat(43) };
+const link = "https://mail.example.com/a/token?d=approve";
+
+const shown = (view: ApprovalView, different: { link?: string | null } = {}) =>
+  questionMessages({ card: reviewCard(view), tokens, link, allowedUsers: null, ...different });
+const withBody = (body_text: string, more: Partial<ApprovalView> = {}): ApprovalView => ({
+  ...ordinary,
+  content: { ...content, body_text, signature_text: null },
+  ...more,
+});
+const textOf = ({ parts }: { parts: Styled[] }) => parts.map(({ text }) => text).join("");
+
+/** What Telegram would refuse, or show otherwise than it was meant. */
+function judge({ text, entities }: Styled): void {
+  expect(text.length).to.be.within(1, maxMessageLength);
+  expect(text).to.equal(text.trimStart());
+  expect(text).not.to.match(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/);
+  for (const { offset, length } of entities) {
+    expect(length).to.be.above(0);
+    expect(offset + length).to.be.at.most(text.length);
+  }
+  expect(entities.length).to.be.at.most(100);
+}
+
+describe("the card in Telegram", () => {
+  it("says to whom, what, why and what it answers, warnings first, and asks under it", () => {
+    const answers = {
+      ...ordinary.answers!,
+      authentication: { spf: "none", dkim: "none", dmarc: "none", aligned: false },
+    };
+    const card = shown({ ...ordinary, answers });
+    const text = textOf(card);
+    const order = [
+      "⚠️ We could not verify",
+      "To: marta",
+      "The text",
+      "torn cover. A new copy",
+      "Why the agent",
+      "The message it answers",
+      "the atlas came today",
+    ];
+    expect(order.map((each) => text.indexOf(each))).to.deep.equal(
+      order.map((each) => text.indexOf(each)).sort((a, b) => a - b),
+    );
+    expect(
+      order.every((each) => text.includes(each)),
+      text,
+    ).to.equal(true);
+    expect(card.question.text)
+      .to.match(/^Send this reply\?\nOrder 48213 arrived damaged/)
+      .and.contain("1 warning above");
+    expect(card.keyboard.flat().map(({ text }) => text)).to.deep.equal(["Approve & send", "Reject", "Open the page"]);
+    for (const message of [...card.parts, card.question]) judge(message);
+  });
+
+  it("has buttons that fit in what Telegram takes, and are read as what they are", () => {
+    const [[approve, reject] = []] = shown(ordinary).keyboard as { callback_data: string }[][];
+    for (const { callback_data } of [approve!, reject!]) expect(Buffer.byteLength(callback_data)).to.be.at.most(64);
+    expect(readButton(approve!.callback_data)).to.deep.equal({ action: "approve", token: tokens.approve });
+    expect(readButton(reject!.callback_data)).to.deep.equal({ action: "reject", token: tokens.reject });
+  });
+
+  it("gives no address of a private machine to a button, which would refuse the message", () => {
+    for (const local of [
+      "http://localhost:8080/a/x",
+      "http://127.0.0.1/a/x",
+      "https://10.0.0.1/a/x",
+      "https://box.local/a/x",
+    ]) {
+      const { keyboard, question } = shown(ordinary, { link: local });
+      expect(keyboard.flat().filter((button) => "url" in button)).to.deep.equal([]);
+      expect(question.entities.filter(({ url }) => url)).to.deep.equal([]);
+      expect(question.text).to.contain(local);
+    }
+  });
+
+  it("shows markup, HTML and marks of direction as they are, and nothing by others can be tapped", () => {
+    const hostile =
+      "<b>bold</b> &amp; *stars* _under_ `code` [x](http://evil.example) \u202egnp.exe @admin /start #tag https://evil.example a@evil.example";
+    const { parts } = shown(withBody(hostile, { rationale: hostile }));
+    const text = parts.map((part) => part.text).join("");
+    expect(text).to.contain("<b>bold</b> &amp; *stars* _under_ `code`").and.contain("[U+202E]gnp");
+    expect(text).not.to.match(/https:\/\/|evil\.example|a@evil|@admin|\/start|#tag|\u202e/);
+    expect(parts.flatMap(({ entities }) => entities).filter(({ url }) => url)).to.deep.equal([]);
+    // Words by others stand behind a bar.
+    const quotes = parts[0]!.entities.filter(({ type }) => type === "blockquote");
+    expect(quotes.map(({ offset, length }) => parts[0]!.text.slice(offset, offset + length)).join()).to.contain(
+      "*stars*",
+    );
+  });
+
+  it("goes on in further messages, word for word, and divides no character", () => {
+    const words = Array.from({ length: 1_800 }, (_, index) => `word${index}`).join(" ");
+    const family = "👩‍👩‍👧‍👦".repeat(300);
+    const card = shown(withBody(`${words}\n${family}\nThe end.`));
+    expect(card.parts.length).to.be.within(4, 6);
+    for (const message of card.parts) judge(message);
+    expect(textOf(card)).to.contain(words.slice(0, 2_000)).and.contain("The end.");
+    expect(textOf(card).replace(/\s/g, "")).to.contain(words.replace(/\s/g, "")).and.contain(family);
+    for (const { text } of card.parts) expect(text).not.to.match(/^\u200d|\u200d$/);
+    expect(card.question.text).not.to.contain("not shown");
+  });
+
+  it("of 100 KB shows the beginning, says how much is missing and where it can be read", () => {
+    const card = shown(withBody(`${"Tomorrow. ".repeat(10_000)}The end.`));
+    expect(card.parts).to.have.length(6);
+    for (const message of card.parts) judge(message);
+    const [, count = ""] =
+      /([\d,]+) more characters are not shown here. Read the rest on the page/.exec(card.question.text) ?? [];
+    const missing = Number(count.replace(/,/g, ""));
+    expect(missing).to.be.within(70_000, 80_000);
+    expect(shown(withBody("Tomorrow. ".repeat(10_000)), { link: null }).parts).to.have.length(14);
+  });
+
+  it("loses nothing between messages, wherever they are divided", () => {
+    const text = "one two\nthree four five 👩‍👩‍👧‍👦 six\n\nseven éé eight";
+    for (let length = 12; length < text.length; length++) {
+      const { messages, left } = inMessages([{ text }, { text }], { length, most: 100 });
+      expect(left).to.equal(0);
+      const pieces = messages.map((spans) => spans.map((span) => span.text).join(""));
+      for (const piece of pieces) expect(piece.length).to.be.within(1, length);
+      expect(pieces.join("").replace(/\s/g, ""), `${length}`).to.equal(`${text}${text}`.replace(/\s/g, ""));
+    }
+  });
+});
+
+describe("a text without blanks", () => {
+  it("is divided between characters, joined emoji and all", () => {
+    const family = "👩‍👩‍👧‍👦";
+    for (let length = 100; length < 160; length++) {
+      const { messages } = inMessages([{ text: family.repeat(60) }], { length, most: 100 });
+      expect(messages.map(([span]) => span!.text.length % family.length)).to.deep.equal(messages.map(() => 0));
+    }
+  });
+});
+
+describe("the README of Telegram's channel", () => {
+  const readme = readFileSync("src/channels/telegram/README.md", "utf8");
+  const blocks = [...readme.matchAll(/```text\n(.*?)\n```/gs)].map(([, block]) => block);
+
+  it("has the card and the question as they are sent, and what a decision makes of it", () => {
+    const { parts, question, keyboard } = shown(ordinary);
+    const buttons = keyboard.map((row) => row.map(({ text }) => `[ ${text} ]`).join(" ")).join("\n");
+    const card = [...parts, question].map(({ text }) => text).join("\n\n---\n\n");
+    const seen = (text: string) => text.replaceAll("\u200c", "");
+    expect(blocks[0]).to.equal(`${seen(card)}\n\n${buttons}`);
+    const sentence = "Approved by Zoë Lind, 20 Nov 2026, 09:12 UTC. Sent, 20 Nov 2026, 09:12 UTC.";
+    expect(blocks[1]).to.equal(seen(conclusionMessage({ sentence, threadSubject: ordinary.threadSubject }).text));
+  });
+});

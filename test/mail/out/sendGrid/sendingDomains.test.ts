@@ -1,0 +1,67 @@
+import { expect } from "chai";
+import { sendGridDomains } from "#src/mail/out/sendGrid/sendingDomains.ts";
+import { ProviderAway, ProviderRefused } from "#src/mail/out/sendingDomains.ts";
+import { mockDomains } from "#test/support/sendGrid/domains.ts";
+import { faults } from "#test/support/sendGrid/faults.ts";
+import { type MockSendGrid, mockApiKey, startMockSendGrid } from "#test/support/sendGrid/mockSendGrid.ts";
+
+const inboundUrl = "https://agents.example/hooks/sendgrid/inbound/inbound-secret-one";
+
+describe("SendGrid's side of domains", function () {
+  this.timeout(20_000);
+  let mock: MockSendGrid;
+  const account = mockDomains();
+  before(async () => {
+    mock = await startMockSendGrid(account.handlers);
+  });
+  after(() => mock.stop());
+  afterEach(() => mock.setFault(undefined));
+
+  const domains = (more: object = {}) =>
+    sendGridDomains({
+      ...{ baseUrl: mock.url, apiKey: mockApiKey, inboundUrl, inboundPublicKey: undefined, patienceMs: 150 },
+      ...more,
+    });
+
+  it("is away or refuses whatever SendGrid does wrong, within its time, and shows no key", async () => {
+    const at = domains();
+    for (const { at: stage, what, fault } of faults) {
+      mock.setFault(fault);
+      const error = await at.register("mail.faulty.example").then(
+        () => undefined,
+        (reason) => reason,
+      );
+      const isRefusal = /^(400|404|413|307)/.test(what);
+      expect(error, `${stage} ${what}`).to.be.instanceOf(isRefusal ? ProviderRefused : ProviderAway);
+      expect(JSON.stringify([error, error.message, error.stack])).not.to.include(mockApiKey);
+    }
+    await at.close();
+  });
+
+  it("does each thing once, however often it is asked", async () => {
+    const at = domains({ patienceMs: 10_000 });
+    const [first, second] = [await at.register("mail.twice.example"), await at.register("mail.twice.example")];
+    expect([first.made, second.made, second.id]).to.deep.equal([true, false, first.id]);
+    await at.receive("mail.twice.example");
+    await at.receive("mail.twice.example");
+    expect([...account.settings.keys()]).to.deep.equal(["mail.twice.example"]);
+    for (let time = 0; time < 2; time++) {
+      await at.stopReceiving("mail.twice.example");
+      await at.remove(first.id);
+    }
+    expect([account.settings.size, account.domains.size]).to.deep.equal([0, 0]);
+    await at.close();
+  });
+
+  it("brings no mail in that it could not sign, or where no mail is wanted by this way", async () => {
+    const at = domains({ patienceMs: 10_000 });
+    await at.register("mail.signed.example");
+    const signing = domains({ patienceMs: 10_000, inboundPublicKey: "no such key" });
+    const error = await signing.receive("mail.signed.example").catch((reason) => reason);
+    expect(error).to.be.instanceOf(ProviderAway);
+    expect(error.message).to.match(/security policy with SENDGRID_INBOUND_PUBLIC_KEY/);
+    await domains({ inboundUrl: undefined }).receive("mail.signed.example");
+    expect(account.settings.size).to.equal(0);
+    await Promise.all([at.close(), signing.close()]);
+  });
+});
