@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import { projections } from "#projections/index.ts";
 import type { ReadModel } from "#projections/projection.ts";
 import type { Channels } from "#src/channels/channel.ts";
@@ -30,12 +30,16 @@ let readers: ReaderPool | undefined;
 const sharedReaders = () => (readers ??= createReaderPool());
 
 /**
- * Every role of the service in this process, on a database of its own, answering on a real socket. `log` takes each line of its log; `channels`
- * stand in the place of its own.
+ * Every role of the service in this process, on a database of its own, answering on a real socket. `log` takes each line of its log, or
+ * `logger` logs instead; `channels` stand in the place of its own.
  */
 export async function startInProcess(
   environment: Record<string, string> = {},
-  { log, channels = {} }: { log?: (line: string) => void; channels?: Partial<Channels> } = {},
+  {
+    log,
+    logger: given,
+    channels = {},
+  }: { log?: (line: string) => void; logger?: Logger; channels?: Partial<Channels> } = {},
 ) {
   const testDatabase = await createTestDatabase({ readModels: true });
   const limits = ["READ", "WRITE", "SEND", "NOTIFY", "TEST_EMAIL", "BAD_KEY", "BAD_LINK", "DOCUMENT"].map((name) => [
@@ -50,7 +54,7 @@ export async function startInProcess(
     ...Object.fromEntries(limits),
     ...environment,
   });
-  const logger = log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel });
+  const logger = given ?? (log ? pino({ level: config.logLevel }, { write: log }) : pino({ level: config.logLevel }));
   const clock = adjustableClock();
   const composition = compose(config, testDatabase, { logger, clock, readers: sharedReaders(), channels });
   const service = await startService(config, composition, { instanceId: randomUUID(), logger });

@@ -86,7 +86,13 @@ function readAnew(relay: SmtpRelaySettings) {
 
 type SignIn = { user: string; pass: string } | SmtpAccessToken;
 
-type Refusal = Error & { responseCode?: number | false };
+type Refusal = Error & { response?: string; responseCode?: number | false };
+
+/** The codes of the answer alone: a relay may quote the credentials in its words. */
+function signInFailure({ response, message }: Refusal): string {
+  const codes = /^\d{3}(?:[ -]\d\.\d{1,3}\.\d{1,3}(?=\s|$))?/.exec(response ?? "")?.[0];
+  return codes ? `it refused to let us sign in: ${codes.replace("-", " ")}` : message;
+}
 
 /** Resolves once mail may be given; throws Unavailable, CredentialsRefused or ProviderBusy. */
 function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: number): Promise<void> {
@@ -107,7 +113,10 @@ function ready(connection: SMTPConnection, signIn: SignIn | undefined, limitMs: 
       // 454 and its like are the relay's trouble; 535 and its like are ours.
       const isRefused = Number(error.responseCode) >= 500;
       if (isRefused && signIn && "forget" in signIn) signIn.forget();
-      fail(error, isRefused ? CredentialsRefused : Unavailable);
+      if (error instanceof Unavailable) return fail(error);
+      clearTimeout(timer);
+      const What = isRefused ? CredentialsRefused : error.responseCode === 421 ? ProviderBusy : Unavailable;
+      reject(new What(`SMTP relay: ${signInFailure(error)}`));
     };
     connection.once("error", (error) => fail(error));
     connection.once("end", () => fail(new Error("connection closed")));
