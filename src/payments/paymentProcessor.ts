@@ -92,8 +92,11 @@ export type PaymentProcessor = {
   checkoutSession(sessionId: string): Promise<CheckoutSession | undefined>;
   /** A page on which the customer changes plan and payment method, and reads invoices. */
   portal(of: { customerId: string; returnUrl: string }): Promise<{ url: string }>;
-  /** Ended ones too, newest first; of more than 100 the newest 100. */
-  subscriptionsOf(customerId: string): Promise<ProcessorSubscription[] | "customer_deleted">;
+  /**
+   * Ended ones too, newest first; of more than 100 the newest 100. "customer_unknown": there never was such a customer in the account that is asked,
+   * which may be another one than before.
+   */
+  subscriptionsOf(customerId: string): Promise<ProcessorSubscription[] | "customer_deleted" | "customer_unknown">;
   /** Ends it at once and gives back what was paid for it. Asked again, it changes nothing more. */
   cancelAndRefund(subscriptionId: string): Promise<void>;
   /** A call to our webhook: undefined if its signature is not by the processor, is too old, or it is no event. */

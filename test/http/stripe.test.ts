@@ -174,6 +174,46 @@ describe("billing through Stripe, over our own mock of its API", function () {
     await planIs({ plan: "pro", plan_status: "active" });
   });
 
+  it("offers no second trial where one has ended before anybody heard of it [d10 checkout]", async () => {
+    const { checkout, sessions } = await tenant();
+    await checkout();
+    mock.model.cancel(mock.model.completeCheckout(sessions()[0]!.id).id);
+    mock.model.events.splice(0);
+    expect((await checkout()).status).to.equal(200);
+    expect(sessions().map(({ status, trialDays }) => [status, trialDays])).to.deep.equal([
+      ["complete", 30],
+      ["open", null],
+    ]);
+  });
+
+  it("makes another customer where Stripe has deleted one, or knows none, and nobody heard of it [d10 customer]", async () => {
+    const ways: ((customerId: string) => void)[] = [
+      (customerId) => mock.model.deleteCustomer(customerId),
+      (customerId) => void mock.model.customers.delete(customerId),
+    ];
+    /** A new customer is looked at once. */
+    const looked = (customerId: string) =>
+      until(async () =>
+        mock.calls.some(({ method, path }) => `${method} ${path}` === `GET /v1/customers/${customerId}`),
+      );
+    for (const lose of ways) {
+      const { workspaceId, customerId, checkout, portal } = await tenant();
+      await looked(customerId);
+      lose(customerId);
+      mock.model.events.splice(0);
+      const { status, json } = await portal();
+      expect([status, json.error]).to.deep.equal([422, "stripe_customer_missing"]);
+      await until(async () => ![null, customerId].includes((await payer(workspaceId)).customerId));
+      expect((await portal()).status).to.equal(200);
+      const next = (await payer(workspaceId)).customerId!;
+      await looked(next);
+      lose(next);
+      mock.model.events.splice(0);
+      expect((await checkout()).json.error).to.equal("stripe_customer_missing");
+      await until(async () => (await checkout()).status === 200);
+    }
+  });
+
   it("repeats a checkout under an Idempotency-Key without a second one", async () => {
     const { ask, sessions } = await tenant();
     const once = { json: { plan: "pro", interval: "monthly" }, headers: { "Idempotency-Key": "the same" } };

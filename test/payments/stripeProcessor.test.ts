@@ -159,7 +159,7 @@ describe("Stripe, over our own mock of its API", () => {
     mock.model.subscribe({ customer: customerId, price: "price_pro_monthly", trialDays: null });
     mock.model.deleteCustomer(customerId);
     expect(await stripe.subscriptionsOf(customerId)).to.equal("customer_deleted");
-    expect(await stripe.subscriptionsOf("cus_nobody")).to.equal("customer_deleted");
+    expect(await stripe.subscriptionsOf("cus_nobody")).to.equal("customer_unknown");
     for (const call of [
       () => stripe.checkout(request(customerId)),
       () => stripe.portal({ customerId, returnUrl: "https://mail.example/billing" }),
