@@ -37,7 +37,7 @@ export type ProcessorSubscription = {
   trialEnd: string | null;
   /** It ends then unless its customer changes their mind; null: it renews itself. */
   cancelAt: string | null;
-  /** True of one that the processor canceled because its last period was never paid; absent where that is not known. */
+  /** True of one that was canceled while its last period was not paid; absent where that is not known. */
   endedUnpaid?: boolean;
   createdAt: string;
 };

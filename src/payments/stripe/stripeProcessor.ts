@@ -117,7 +117,10 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
     subscriptionsOf: (customerId) =>
       bounded(async () => {
         const found = await unlessMissing(() =>
-          stripe.subscriptions.list({ customer: customerId, status: "all", limit: 100 }),
+          stripe.subscriptions.list({
+            ...{ customer: customerId, status: "all", limit: 100 },
+            expand: ["data.latest_invoice"],
+          }),
         );
         const all: ProcessorSubscription[] =
           found === undefined
