@@ -368,6 +368,20 @@ describe("billing through Stripe, over our own mock of its API", function () {
     expect(text).to.not.contain("<script");
   });
 
+  it("/billing asks Stripe for a few checkouts at once and no more, whatever strangers make up [d10 page]", async () => {
+    mock.breakDown(/^GET \/v1\/checkout/, "silence");
+    const before = mock.calls.length;
+    const ids = [1, 2, 3, 4, 5].map((digit) => `cs_test_${String(digit).repeat(30)}`);
+    const pages = ids.map((id) => page(`?session_id=${id}`));
+    expect((await Promise.any(pages)).text).to.contain("being confirmed");
+    const asked = mock.calls.slice(before).filter(({ path }) => ids.some((id) => path.endsWith(id)));
+    expect(new Set(asked.map(({ path }) => path)).size).to.be.at.most(4);
+    mock.mend();
+    const statuses = (await Promise.all(pages)).map(({ status }) => status);
+    expect(statuses.sort()).to.deep.equal([200, 404, 404, 404, 404]);
+    expect((await page(`?session_id=${ids[0]}`)).status).to.equal(404);
+  });
+
   it("/billing knows no checkout that there is not, nor one of somebody else's, and asks Stripe for none that cannot be one [d10 page]", async () => {
     const foreign = mock.model.openCheckout({
       ...{ customer: mock.model.createCustomer().id, client_reference_id: "x", success_url: "", metadata: {} },
