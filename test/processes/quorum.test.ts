@@ -229,6 +229,42 @@ describe("a draft with approvals_required 2", function () {
     expect((await draftOf(draftId)).approvals.given.map(({ by }: any) => by.name)).to.deep.equal(["Ada", "Bob"]);
   });
 
+  it("asks both channels anew where its approval is taken back", async () => {
+    const to = "anew@approvers.example";
+    const { draftId, identity, button } = await askedTwice(to);
+    const pause = (sending_paused: boolean) => workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
+    const asked = async () => [
+      telegram.askedAbout(draftId).length,
+      (await service.outbox.newest(20)).filter(
+        ({ envelope, text }) => envelope.to.includes(to) && text?.includes("/a/"),
+      ).length,
+    ];
+    await pause(true);
+    await approveByKey(draftId);
+    expect((await press({ token: button(), by: ada })).kind).to.equal("approved");
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { require_human_approval: true } });
+    await pause(false);
+    await until(async () => (await draftOf(draftId)).status === "pending");
+    await until(async () => (await asked()).every((times) => times === 2));
+    expect((await draftOf(draftId)).approvals.given).to.deep.equal([]);
+  });
+
+  it("counts a link into one Telegram chat for somebody who pressed in another", async () => {
+    const channels = {
+      approvalChannel: telegramGroup,
+      secondaryApprovalChannel: { ...telegramGroup, config: { ...telegramGroup.config, chat_id: "-200" } },
+    };
+    const { draftId } = await pending({ ...channels, approvalsRequired: 2 });
+    await until(async () => telegram.askedAbout(draftId).length === 2);
+    await service.caughtUp();
+    const [first, second] = telegram.askedAbout(draftId).map(({ tokens }) => tokens.approve);
+    expect((await press({ token: second! })).kind).to.equal("vote_counted");
+    expect(await press({ token: first!, by: ada })).to.deep.include({ kind: "vote_counted", again: false });
+    expect(await press({ token: second! })).to.deep.include({ kind: "vote_counted", again: true });
+    const { status, approvals } = await draftOf(draftId);
+    expect([status, approvals.given.map(({ by }: any) => by.id)]).to.deep.equal(["pending", ["7"]]);
+  });
+
   it("asks both channels again where its key asks for it", async () => {
     const { draftId } = await askedTwice("again@approvers.example");
     const before = telegram.askedAbout(draftId).length;
