@@ -39,7 +39,7 @@ const sentence = ({ type, data, metadata, position, stream, revision }: Recorded
   // Names and reasons are others' words: a terminal obeys control characters.
   // In a chat, people name themselves as they like; by the id they are known.
   const who = name === undefined || name === id ? id : `${name} (${id})`;
-  const by = [`by ${kind} ${visibleLine(who)}`, channel && `through ${channel}`, ip && `from ${ip}`]
+  const by = [`by ${kind} ${visibleLine(who)}`, channel && channel !== kind && `through ${channel}`, ip && `from ${ip}`]
     .filter(Boolean)
     .join(" ");
   const facts = Object.entries(data)
