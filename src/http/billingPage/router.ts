@@ -16,14 +16,30 @@ export type BillingPageOptions = {
 };
 
 /**
+ * Each look-up asks the payment processor, which takes only so many requests in a second, and anybody may make up ids. So that checkouts and plans do
+ * not wait for strangers, whoever comes beside so many is told that the checkout is being confirmed, and the page looks again by itself.
+ */
+const mostAtOnce = 4;
+
+/**
  * `/billing`: the plans and how to change them; with `?session_id=`, where the payment processor sends people back to, what that checkout came
  * to. It needs no key, changes nothing, and shows nothing else of a workspace.
  */
 export function billingPage(options: BillingPageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  let underWay = 0;
+  async function outcome(sessionId: string): Promise<CheckoutOutcome> {
+    if (underWay >= mostAtOnce) return { kind: "being_confirmed" };
+    underWay++;
+    try {
+      return await options.outcome(sessionId);
+    } finally {
+      underWay--;
+    }
+  }
   router
     .route("/billing")
-    .get(async (request, response) => show(options, request, response))
+    .get(async (request, response) => show({ ...options, outcome }, request, response))
     .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD"), 405, pages.methodPage()));
   router.use(
     "/billing",
