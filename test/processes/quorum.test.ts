@@ -3,6 +3,7 @@ import type { ChatPerson, DecisionResult } from "#src/channels/approvalView.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
+import { runHere } from "#test/support/commandHere.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { cause } from "./sendWorld.ts";
@@ -98,6 +99,12 @@ describe("a draft with approvals_required 2", function () {
     await until(isSent(draftId));
     const sent = await draftOf(draftId);
     expect(sent.decided_by).to.include({ kind: "email_link", id: to });
+    const { serviceUrl, ownerUrl } = service.urls;
+    const audit = await runHere("audit", ["draft", draftId], {
+      ...{ DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: ownerUrl, NODE_ENV: "test" },
+    });
+    expect(audit.out).to.match(/approval given, by telegram Ada \(7\) \(version 1, .*voter telegram:7, required 2\)/);
+    expect(audit.out).to.match(/draft approved, by email_link second@.*quorum 2 telegram:7 \S*second@/);
     expect(sent.approvals.given.map(({ by }: any) => by.id)).to.deep.equal(["7", to]);
     const history = await historyOf(draftId);
     const given = history.filter(({ type }) => type === "ApprovalGiven");

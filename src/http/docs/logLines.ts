@@ -245,7 +245,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "warn",
     says: "mail is caught in the outbox, which nobody can open: set OUTBOX_TOKEN to look at it",
-    todo: "Set `OUTBOX_TOKEN`, or `MAIL_PROVIDER=smtp` if mail should leave.",
+    todo: "Set `OUTBOX_TOKEN`, or `MAIL_PROVIDER=smtp` or `sendgrid` if mail should leave.",
   },
   {
     level: "warn",
