@@ -1,19 +1,25 @@
 import express, { type Request, type Response, type Router } from "express";
 import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
+import { createRoom } from "#src/commands/room.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
 import { answerPage as answer, answerUnknownLink, type CountUnknown } from "../framework/linkPages.ts";
 import * as pages from "./pages.ts";
 
+type Outcome = (sessionId: string) => Promise<CheckoutOutcome>;
+
 export type BillingPageOptions = {
   plans(): pages.Plans;
   /** What came of the checkout with this id. */
-  outcome(sessionId: string): Promise<CheckoutOutcome>;
+  outcome: Outcome;
   /** Counts a checkout that there is not; throws Rejected rate_limited when its sender has tried too many. */
   countUnknown: CountUnknown;
   /** Called with errors that are our own fault. */
   onError(error: unknown): void;
 };
+
+/** Each asks the payment processor, which takes so many requests a second from all of us: strangers do not use them up. */
+const mostLookUps = 4;
 
 /**
  * `/billing`: the plans and how to change them; with `?session_id=`, where the payment processor sends people back to, what that checkout came
@@ -21,9 +27,15 @@ export type BillingPageOptions = {
  */
 export function billingPage(options: BillingPageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
+  const lookUps = createRoom(mostLookUps);
+  const outcome: Outcome = async (sessionId) => {
+    const lookUp = lookUps.takeNow(1, () => options.outcome(sessionId));
+    if (!lookUp) throw new Unavailable("too many checkouts are being looked up");
+    return lookUp;
+  };
   router
     .route("/billing")
-    .get(async (request, response) => show(options, request, response))
+    .get(async (request, response) => show({ ...options, outcome }, request, response))
     .all((_, response) => answer(response.setHeader("Allow", "GET, HEAD"), 405, pages.methodPage()));
   router.use(
     "/billing",
