@@ -84,7 +84,7 @@ function targetOf({ hosts }: Options["api"], { webhook_url: text = "" }: Record<
 }
 
 const unreached = ({ again, why, code }: Extract<SlackAnswer, { ok: false }>): Extract<Answer, { reached: false }> => {
-  const remedy = code === undefined ? undefined : remedies[code];
+  const remedy = code !== undefined && Object.hasOwn(remedies, code) ? remedies[code] : undefined;
   return {
     reached: false,
     again,
