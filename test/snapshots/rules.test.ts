@@ -34,11 +34,12 @@ describe("the hash of a stream's rules", () => {
 
   it("changes with the stream's own sources, and no other's", () => {
     expect(changedBy("webhook/decider.ts")).to.deep.equal(["webhook"]);
-    expect(changedBy("quota/rollOver.ts")).to.deep.equal(["quota"]);
+    expect(changedBy("quota/decider.ts")).to.deep.equal(["quota"]);
   });
 
   it("changes with what they import, however far away", () => {
     expect(changedBy("inbox/words.ts")).to.include.members(["inbox", "thread"]).and.not.to.include("quota");
+    expect(changedBy("quota/rollOver.ts")).to.have.members(["billing", "quota", "workspace"]);
   });
 
   it("changes with the upcasters, for all", () => {
