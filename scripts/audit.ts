@@ -37,7 +37,9 @@ async function tellDraft(id: string, at: string | undefined): Promise<void> {
 const sentence = ({ type, data, metadata, position, stream, revision }: Recorded): string => {
   const { kind, id, name, channel, ip } = metadata.actor;
   // Names and reasons are others' words: a terminal obeys control characters.
-  const by = [`by ${kind} ${visibleLine(name ?? id)}`, channel && `through ${channel}`, ip && `from ${ip}`]
+  // In a chat, people name themselves as they like; by the id they are known.
+  const who = name === undefined || name === id ? id : `${name} (${id})`;
+  const by = [`by ${kind} ${visibleLine(who)}`, channel && channel !== kind && `through ${channel}`, ip && `from ${ip}`]
     .filter(Boolean)
     .join(" ");
   const facts = Object.entries(data)
@@ -75,6 +77,9 @@ const told = [
   "final",
   "provider",
   "changedFields",
+  "voter",
+  "required",
+  "quorum",
 ];
 
 async function exportWorkspace(workspaceId: string | undefined): Promise<void> {

@@ -6,7 +6,8 @@ export const sendGridSettings = {
   SENDGRID_API_KEY: Type.Optional(
     Token({
       otherwise: "no mail leaves by SendGrid",
-      description: "The key of SendGrid's API that MAIL_PROVIDER=sendgrid sends with; it needs the right Mail Send.",
+      description:
+        "The key of SendGrid's API that MAIL_PROVIDER=sendgrid sends with; it needs the rights Mail Send and Sender Authentication.",
     }),
   ),
   SENDGRID_BASE_URL: HttpUrl({

@@ -109,7 +109,11 @@ export const Secret = (meaning: Meaning<string> = {}) =>
 
 /** A secret of Stripe's, which says in its first letters what it is for. */
 export const StripeSecret = (kinds: readonly string[], meaning: Meaning<string> = {}) =>
-  Checked(`a secret of Stripe that begins with ${begins(kinds)}`, isOfStripe(kinds, 16), meaning);
+  Checked(
+    `a secret of Stripe that begins with ${begins(kinds)}, and 16 or more characters`,
+    isOfStripe(kinds, 16),
+    meaning,
+  );
 
 /** The id of an object of Stripe's. */
 export const StripeId = (kinds: readonly string[], meaning: Meaning<string> = {}) =>

@@ -188,7 +188,7 @@ export const settings = Type.Object({
   SERVICE_MAIL_PER_HOUR: FourRates({
     default: [20, 300, 600, 3_000],
     description:
-      "How much mail of the service's own leaves in an hour: notices, tests and rules' mails to one address and of one workspace, which are dropped above that, then requests to approvers and outcomes to one address and of one workspace, which wait; off lifts all four limits.",
+      "How much mail of the service's own leaves in an hour: notices, tests and what rules tell people, to one address or chat and of one workspace, which are dropped above that, then requests to approvers and outcomes to one address and of one workspace, which wait; off lifts all four limits.",
   }),
   NOTIFY_THROTTLE_SECONDS: Whole(0, day, {
     default: 60,

@@ -24,10 +24,13 @@ const byOf = ({ kind, id, name, channel }: Actor): GivenApproval["by"] => ({
 export const givenBy = ({ actor, at }: Metadata): GivenApproval[] =>
   actor.kind === "rule" || actor.kind === "auto" ? [] : [{ by: byOf(actor), at, voter: null, place: null }];
 
-/** Somebody who approves by name takes the place of whoever approved by a link into the same chat: it may have been the same person. */
+const isOfOneKind = (one: string | null, other: string | null): boolean =>
+  one !== null && other !== null && one.split(" ", 1)[0] === other.split(" ", 1)[0];
+
+/** Somebody who approves by name takes the place of whoever approved by a link into a chat of the same kind: it may have been the same person. */
 export function withGiven(given: readonly GivenApproval[], data: Given, { actor, at }: Metadata): GivenApproval[] {
   const { voter, place = null } = data;
-  const others = given.filter((each) => !(place !== null && each.voter === `link:${place}` && each.place === place));
+  const others = given.filter((each) => !(each.voter === `link:${each.place}` && isOfOneKind(each.place, place)));
   return [...others, { by: byOf(actor), at, voter, place }];
 }
 

@@ -83,7 +83,7 @@ function replaced(row: DraftRow, event: Recorded<Edited>): Record<string, unknow
 
 export const drafts: Projection<DraftEvent | Absorbed> = {
   name: "drafts",
-  version: 9,
+  version: 10,
   tables: [
     "drafts",
     "draft_counts",

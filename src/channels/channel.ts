@@ -36,6 +36,9 @@ export type Conclusion = Pick<ApprovalRequest, "channel" | "workspaceId"> & {
   sentence: string;
 };
 
+/** A short text that asks nothing, one line each. Lines may quote words by others: visible, and not escaped for any markup. */
+export type ShortNotice = Pick<ApprovalRequest, "channel"> & { lines: readonly string[] };
+
 /** One question about several drafts of a workspace, asked by one link to a page that lists them. */
 export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "origin"> & {
   /** How many there are. */
@@ -49,12 +52,13 @@ export type BundleRequest = Pick<ApprovalRequest, "channel" | "workspaceId" | "o
 
 /**
  * A way to approvers. Asking may happen twice; it never throws. One without `askTogether` is asked about each draft. `conclude`, where there is one,
- * takes the buttons off a question and says what became of it; doing so twice changes nothing.
+ * takes the buttons off a question and says what became of it; doing so twice changes nothing. `tell`, where there is one, posts a short text.
  */
 export type Channel = {
   ask(request: ApprovalRequest): Promise<Answer>;
   askTogether?(request: BundleRequest): Promise<Answer>;
   conclude?(conclusion: Conclusion): Promise<Answer>;
+  tell?(notice: ShortNotice): Promise<Answer>;
 };
 
 /** One for each type an identity can name. */

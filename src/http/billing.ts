@@ -57,7 +57,7 @@ export const billingRoutes = (deps: HttpDependencies): Route[] => [
       answers: Portal,
       errors: ["stripe_customer_missing", "stripe_error"],
     },
-    async ({ workspaceId }) => ({ portal_url: (await openPortal(deps, workspaceId)).url }),
+    async ({ workspaceId, cause }) => ({ portal_url: (await openPortal(deps, workspaceId, cause)).url }),
   ),
 ];
 

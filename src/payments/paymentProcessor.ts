@@ -37,7 +37,7 @@ export type ProcessorSubscription = {
   trialEnd: string | null;
   /** It ends then unless its customer changes their mind; null: it renews itself. */
   cancelAt: string | null;
-  /** True of one that the processor canceled because its last period was never paid; absent where that is not known. */
+  /** True of one that was canceled while its last period was not paid; absent where that is not known. */
   endedUnpaid?: boolean;
   createdAt: string;
 };
@@ -92,8 +92,11 @@ export type PaymentProcessor = {
   checkoutSession(sessionId: string): Promise<CheckoutSession | undefined>;
   /** A page on which the customer changes plan and payment method, and reads invoices. */
   portal(of: { customerId: string; returnUrl: string }): Promise<{ url: string }>;
-  /** Ended ones too, newest first; of more than 100 the newest 100. */
-  subscriptionsOf(customerId: string): Promise<ProcessorSubscription[] | "customer_deleted">;
+  /**
+   * Ended ones too, newest first; of more than 100 the newest 100. "customer_unknown": there never was such a customer in the account that is asked,
+   * which may be another one than before.
+   */
+  subscriptionsOf(customerId: string): Promise<ProcessorSubscription[] | "customer_deleted" | "customer_unknown">;
   /** Ends it at once and gives back what was paid for it. Asked again, it changes nothing more. */
   cancelAndRefund(subscriptionId: string): Promise<void>;
   /** A call to our webhook: undefined if its signature is not by the processor, is too old, or it is no event. */

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import type { Bot } from "#src/channels/telegram/botApi.ts";
 import type { BotRegistry, BotUse, KnownBot } from "#src/channels/telegram/botRegistry.ts";
 import { botIdOf } from "#src/channels/telegram/botToken.ts";
-import { asFailure, TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
+import { asFailure, type TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
 import { readUpdate, updateIdOf } from "#src/channels/telegram/updates.ts";
 import type { WebhookSecrets } from "#src/channels/telegram/webhookSecret.ts";
 import { openedChannel } from "#src/commands/approvals/approvalChannels.ts";
 import { channelOf } from "#src/commands/approvals/askApprovers.ts";
-import { botsOf, type TelegramDesk } from "#src/commands/approvals/telegram/telegram.ts";
+import { botOf, type TelegramDesk } from "#src/commands/approvals/telegram/telegram.ts";
 import type { TelegramUpdates } from "#src/commands/approvals/telegram/telegramUpdates.ts";
 import type { Dependencies } from "#src/commands/dependencies.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
@@ -52,12 +52,9 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
     const known = await registry.find(botId);
     if (!known) return undefined;
     try {
-      const bots = botsOf({ ...deps, ...attended }, known, [...known.uses, ...known.former]);
-      if (known.uses.length === 0) await leave(registry, known, bots);
-      else if (bots.length > 0) {
-        const work = attended.webhookBase === null ? poll : keepWebhook;
-        await again(await byGoodToken(bots, (bot) => work({ known, bot }, context)));
-      }
+      const bot = botOf({ ...deps, ...attended }, known, [...known.uses, ...known.former]);
+      if (known.uses.length === 0) await leave(registry, known, bot);
+      else if (bot) await again(await (attended.webhookBase === null ? poll : keepWebhook)({ known, bot }, context));
       return undefined;
     } catch (error) {
       if (context.signal.aborted) return { againInMs: 0 };
@@ -132,25 +129,14 @@ export function attendTelegramBots(deps: Dependencies, attended: Attended): Proc
 type At = { known: KnownBot; bot: Bot };
 
 /** Its webhook is taken away, if Telegram still knows the bot by a token of ours; then nothing is known of it. */
-async function leave(registry: BotRegistry, { botId, registered }: KnownBot, bots: readonly Bot[]): Promise<void> {
-  if (registered !== null && bots.length > 0) {
-    await byGoodToken(bots, (bot) => bot.deleteWebhook()).catch((error) => {
+async function leave(registry: BotRegistry, { botId, registered }: KnownBot, bot: Bot | undefined): Promise<void> {
+  if (registered !== null && bot) {
+    await bot.deleteWebhook().catch((error) => {
       if (asFailure(error).kind === "again") throw error;
     });
   }
   // Named again meanwhile: Telegram is told anew.
   if (!(await registry.forget(botId))) await registry.setRegistered(botId, null);
-}
-
-/** By the first token that Telegram knows. Throws what the last one came to. */
-async function byGoodToken<Result>(bots: readonly Bot[], work: (bot: Bot) => Promise<Result>): Promise<Result> {
-  const [bot, ...others] = bots as [Bot, ...Bot[]];
-  try {
-    return await work(bot);
-  } catch (error) {
-    if (others.length === 0 || !(error instanceof TelegramFailure) || error.said.code !== "no_bot") throw error;
-    return byGoodToken(others, work);
-  }
 }
 
 function pauseAfter({ said }: TelegramFailure, tries: number): number {

@@ -61,7 +61,7 @@ const rulesOf = (deps: Dependencies, settings: ProcessSettings): Process[] => [
   releaseHeldMail(deps),
   expireMail(deps, { held: settings.retentionDaysHeld, quarantined: settings.retentionDaysQuarantined }),
   authenticateMail(deps),
-  runRules(deps, settings.provider),
+  runRules(deps, settings),
   checkDomains(deps, settings.domainCheckSeconds),
   notifyApprovers(deps, settings.channels),
   askInBundles(deps, settings.channels),

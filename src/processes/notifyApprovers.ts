@@ -67,8 +67,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
   const first = { tries: 0, escalated: null } as const;
   const onDraft = (event: Recorded, context: ProcessContext) =>
     ask({ ...first, draftId: idOf(event.stream), slot: "primary", happenedAt: event.metadata.at }, context);
-  /** Where several have to approve, both channels hear it. */
-  async function onRequested(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
+  /** Where several have to approve, both channels hear it: the time for the second one passed with the first question. */
+  async function onAskedAgain(event: Recorded, context: ProcessContext): Promise<WaitFor | undefined> {
     const waiting = await onDraft(event, context);
     if (waiting) return waiting;
     const draftId = idOf(event.stream);
@@ -144,8 +144,8 @@ export function notifyApprovers(deps: Dependencies, channels: Channels): Process
     on: {
       DraftSubmitted: onDraft,
       DraftEdited: onDraft,
-      DraftReturnedToPending: onDraft,
-      NotifyRequested: onRequested,
+      DraftReturnedToPending: onAskedAgain,
+      NotifyRequested: onAskedAgain,
       DraftEscalated: onEscalated,
       ApprovalLinkClosed: onLinkClosed,
       IdentityUpdated: onIdentityUpdated,

@@ -3,10 +3,10 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import { derivedId } from "#src/commands/ids.ts";
 import { PausedByOperator } from "#src/commands/installation.ts";
 import { type About, aboutDraft, aboutMessage } from "#src/commands/rules/ruleFacts.ts";
+import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import { noteSent } from "#src/commands/sends/sentMail.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
-import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
 import { type DraftOutcome, isEnd, outcomeAfter } from "#streams/draft/outcome.ts";
 import { idOf, type Recorded } from "#streams/event.ts";
@@ -26,8 +26,8 @@ const sentWithin = { tries: 10, againInMs: 200 };
  * A workspace's rules run on what happens to its mail and drafts. A message's rules come before those of the drafts
  * that answer it: they share a key.
  */
-export function runRules(deps: Dependencies, provider: MailProvider): Process {
-  const submissions = createSubmissions(deps, provider, { onReceived, tellPeople });
+export function runRules(deps: Dependencies, outlets: Outlets): Process {
+  const submissions = createSubmissions(deps, outlets, { onReceived, tellPeople });
 
   async function run(
     event: Recorded,
@@ -38,7 +38,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     const workspaceId = event.metadata.workspaceId as string;
     const at = { trigger, runId, triggerEventId: event.id, workspaceId };
     if ((await evaluateRules(deps, { trigger: at, position: event.position, about }, cause)) === null) return;
-    await carryOut(deps, { provider, runId, part: "quick" }, cause);
+    await carryOut(deps, { outlets, runId, part: "quick" }, cause);
     await tellPeople({ key, runId, tries: 0 }, acting);
   }
 
@@ -46,7 +46,7 @@ export function runRules(deps: Dependencies, provider: MailProvider): Process {
     const payload = { kind: "notices", runId };
     let complete: boolean;
     try {
-      complete = await carryOut(deps, { provider, runId, part: "notices" }, cause);
+      complete = await carryOut(deps, { outlets, runId, part: "notices" }, cause);
     } catch (error) {
       if (!(error instanceof PausedByOperator) || key === runId) throw error;
       // Under a key of its own, so that the other rules about this message or draft go on.

@@ -4,9 +4,9 @@ import type { Dependencies } from "#src/commands/dependencies.ts";
 import type { Cause } from "#src/commands/handle.ts";
 import { actorOf, applyRules, decideSubmission } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
+import type { Outlets } from "#src/commands/rules/ruleNotices.ts";
 import { carryOut, evaluateRules, receivedRunId, rulesFor } from "#src/commands/rules/ruleRuns.ts";
 import { noteDraft } from "#src/commands/threads/threads.ts";
-import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Draft } from "#streams/draft/draft.ts";
 import type { DraftEvent } from "#streams/draft/events.ts";
@@ -38,7 +38,7 @@ const lookEveryMs = 500;
  * The rules of draft.created. They come after those of the message that the draft answers, which may have set an approval mode for it,
  * and their end is recorded on the draft, whether there were any or not: an auto-approved one is not sent before.
  */
-export function createSubmissions(deps: Dependencies, provider: MailProvider, beside: Beside) {
+export function createSubmissions(deps: Dependencies, outlets: Outlets, beside: Beside) {
   async function judge(event: Recorded, until: Date, context: ProcessContext): Promise<WaitFor | undefined> {
     const { cause } = context;
     const draftId = idOf(event.stream);
@@ -71,7 +71,7 @@ export function createSubmissions(deps: Dependencies, provider: MailProvider, be
     };
     const before = async () => [await walkBefore(deps, draftId, draft)];
     const run = await evaluateRules(deps, { trigger, position: event.position, about, before }, cause);
-    if (run) await carryOut(deps, { provider, runId, part: "quick" }, cause);
+    if (run) await carryOut(deps, { outlets, runId, part: "quick" }, cause);
     const own = run && (await ownMode(runId));
     const fromMessage = await modeOfMessage(draftId, draft);
     // The draft's own rules come later in the order: their decision replaces this one.

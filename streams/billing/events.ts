@@ -17,7 +17,7 @@ export type Subscription = {
   trialEnd: string | null;
   /** It ends then; null: it renews itself. */
   cancelAt: string | null;
-  /** It was canceled because its last period was never paid. */
+  /** It was canceled while its last period was not paid. */
   endedUnpaid: boolean;
   createdAt: string;
 };

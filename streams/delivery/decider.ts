@@ -157,11 +157,11 @@ function decide(command: DeliveryCommand, delivery: Delivery): DeliveryEvent[] {
   }
 }
 
-/** The provider's answer. One that comes after somebody gave up waiting is evidence, and settles. */
+/** The provider's answer. One that comes after somebody gave up waiting is evidence, and settles. What it reported before says more than "later". */
 function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
   if (delivery.phase === "started") {
-    const reported = outcome.type === "DeliveryUnknown" && delivery.reports.length > 0;
-    return reported
+    const isOpen = outcome.type === "DeliveryUnknown" || (outcome.type === "DeliveryRefused" && outcome.data.retryable);
+    return isOpen && delivery.reports.length > 0
       ? [outcome, settled(delivery, shownBy(delivery), "the outcome of this mail was already reported")]
       : [outcome];
   }
@@ -174,12 +174,13 @@ function recordOutcome(outcome: Outcome, delivery: Delivery): DeliveryEvent[] {
 }
 
 /**
- * A reported outcome settles what nobody knew. That the provider has the mail is news only until it has said so. An attempt that never started
- * has no outcome.
+ * A reported outcome settles what nobody knew, and what was refused for now: a provider that has the mail must not get it again. That it has the mail is
+ * news only until it has said so. An attempt that never started has no outcome.
  */
 function report(reported: ReportEvent, delivery: Delivery): DeliveryEvent[] {
   if (delivery.started === null || delivery.reports.includes(reported.type)) return [];
-  const unsettled = delivery.phase === "unknown" || delivery.phase === "unconfirmed";
+  const toBeRetried = delivery.phase === "refused" && delivery.retryable;
+  const unsettled = delivery.phase === "unknown" || delivery.phase === "unconfirmed" || toBeRetried;
   if (unsettled) return [reported, settled(delivery, shownBy(evolve(delivery, reported)), reported.data.evidence)];
   if (reported.type === "DeliveryProcessed" && (delivery.phase !== "started" || delivery.reports.length > 0)) return [];
   return [reported];

@@ -27,7 +27,7 @@ function decide(command: DomainCommand, domain: Domain): DomainEvent[] {
   if (!domain.exists || domain.deleted) throw new Rejected("not_found", "no such domain");
   switch (command.type) {
     case "RegisterDomain":
-      return domain.registration?.provider === command.registration.provider ? [] : [registered(command)];
+      return isSameRegistration(domain, command) ? [] : [registered(command)];
     case "RequestCheck":
       return domain.checkRequested ? [] : [{ type: "DomainCheckRequested", data: { at: command.at } }];
     case "AttachIdentity":
@@ -51,6 +51,11 @@ const add = ({ domain, registration, at }: Extract<DomainCommand, { type: "AddDo
   { type: "DomainAdded", data: { ...domain, at } },
   ...(registration ? [registered({ registration, at })] : []),
 ];
+
+const isSameRegistration = (
+  { registration: there }: Domain,
+  { registration }: { registration: Registration },
+): boolean => there?.provider === registration.provider && there.providerId === registration.providerId;
 
 const registered = ({ registration, at }: { registration: Registration; at: string }): DomainEvent => ({
   type: "DomainRegistered",

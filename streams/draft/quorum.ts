@@ -3,8 +3,8 @@ import { type Draft, isByPersonOrKey } from "./draft.ts";
 import type { Authorisation, DraftEvent, Quorum } from "./events.ts";
 
 /**
- * One approver's approval of the draft's newest version. `voter`: who counts once, whichever way they came; `place`: the chat it was given in, which
- * tells nobody apart by itself. `sendRequested`: it means to send.
+ * One approver's approval of the draft's newest version. `voter`: who counts once, whichever way they came; `place`: the chat it was given in, its
+ * kind first, which tells nobody apart by itself. `sendRequested`: it means to send.
  */
 export type Vote = { voter: string; place: string | null; sendRequested: boolean };
 
@@ -48,15 +48,18 @@ export function vote(draft: Shown & { votes: readonly Vote[] }, { voting, ...pre
   return [...given, { type: "DraftApproved", data: { ...shown, sendRequested: means, quorum } }];
 }
 
-/** The holder of a link into a chat may be any of those who voted there by name. */
+/** The holder of a link into a chat may be anybody who voted in one of its kind: people are in several, and one chat may have several names. */
 const hasVoted = (votes: readonly Vote[], { voter, place }: Pick<Vote, "voter" | "place">): boolean =>
-  votes.some((each) => each.voter === voter || (isLinkOf(voter, place) && each.place === place));
+  votes.some((each) => each.voter === voter || (isLinkOf(voter, place) && isOfOneKind(each.place, place)));
 
-/** Somebody who votes by name takes the place of the vote by a link into the same chat: it may have been theirs. */
+/** Somebody who votes by name takes the place of the vote by a link into a chat of the same kind: it may have been theirs. */
 export const withVote = (votes: readonly Vote[], vote: Vote): Vote[] => [
-  ...votes.filter(({ voter, place }) => !(isLinkOf(voter, place) && place === vote.place)),
+  ...votes.filter(({ voter, place }) => !(isLinkOf(voter, place) && isOfOneKind(place, vote.place))),
   vote,
 ];
+
+const isOfOneKind = (one: string | null, other: string | null): boolean =>
+  one !== null && other !== null && one.split(" ", 1)[0] === other.split(" ", 1)[0];
 
 const isLinkOf = (voter: string, place: string | null): boolean => place !== null && voter === linkVoter(place);
 

@@ -470,6 +470,15 @@ describe("http identities", function () {
         { approval_channel: one, require_human_approval: true },
         { approval_channel: one, secondary_approval_channel: email("BOSS@example.com"), approvals_required: 3 },
         { approval_channel: slack(), require_human_approval: true },
+        {
+          ...{ approval_channel: slack(), require_human_approval: true },
+          secondary_approval_channel: slack({ webhook_url: "https://hooks.slack.com/services/T/B/y" }),
+        },
+        {
+          approval_channel: one,
+          secondary_approval_channel: email("boss+2@example.com"),
+          require_human_approval: true,
+        },
         { approval_channel: telegram("42"), require_human_approval: true },
         { approval_channel: telegram("-42", { allowed_users: "7" }), require_human_approval: true },
         {},

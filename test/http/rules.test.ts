@@ -191,10 +191,10 @@ describe("rules over REST", function () {
     const telegram = {
       type: "notify_channel",
       channel: "telegram",
-      config: { bot_token: "12345:secret-token", chat_id: "7" },
+      config: { bot_token: "12345:secret-token-of-a-telegram-bot", chat_id: "7" },
     };
     const rule = await create({ actions: [telegram] });
-    const masked = { ...telegram, config: { bot_token: "****oken", chat_id: "7" } };
+    const masked = { ...telegram, config: { bot_token: "****-bot", chat_id: "7" } };
     expect(rule.actions).to.deep.equal([masked]);
     const { rows } = await service.database.owner.query(
       "select data::text as data from es.events where type = 'RuleCreated'",
@@ -204,6 +204,8 @@ describe("rules over REST", function () {
     expect((await patch([masked])).json.version, "the shown value keeps the stored one").to.equal(1);
     const other = { ...masked, config: { ...masked.config, bot_token: "****nope" } };
     expect((await patch([other])).json.message).to.match(/^actions\[0\]\.config\.bot_token:/);
+    const noToken = { ...telegram, config: { bot_token: "12345:short/../x", chat_id: "7" } };
+    expect((await patch([noToken])).json.message).to.match(/^actions\[0\]\.config\.bot_token: expected the token that/);
     const slack = { type: "notify_channel", channel: "slack", config: { webhook_url: "https://evil.example/x" } };
     expect((await patch([slack])).json.message).to.match(
       /^actions\[0\]\.config\.webhook_url: expected an https:\/\/ URL on /,

@@ -82,7 +82,8 @@ describe("the door for SendGrid's posts", function () {
     const now = Date.now();
     const signed = (agoSeconds = 0) => policy.signed(form(), new Date(now - agoSeconds * 1_000));
     expect(await post(signed())).to.equal(200);
-    expect(await post(signed(23.9 * 3_600))).to.equal(200);
+    // Perhaps a repetition has the signature of the first post: the last one comes after 72 hours.
+    expect(await post(signed(72.5 * 3_600))).to.equal(200);
     expect(await post(signed(-200))).to.equal(200);
     const binary = formPost(inboundFields({ raw: Buffer.from([0xe9, 0xff, 0x00, 0x0d, 0x0a]), to: ["a@b.example"] }));
     expect(await post(policy.signed(binary))).to.equal(200);
@@ -102,7 +103,7 @@ describe("the door for SendGrid's posts", function () {
       ],
       ["no signature at all", { ...good, headers: { ...good.headers, [`${header}signature`]: "AAAA" } }],
       ["an empty one", { ...good, headers: { ...good.headers, [`${header}signature`]: "" } }],
-      ["too old", signed(24.1 * 3_600)],
+      ["too old", signed(96.1 * 3_600)],
       ["of the future", signed(-400)],
       ["no time", policy.signed(form(), new Date(Number.NaN))],
     ];

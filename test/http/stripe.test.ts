@@ -174,6 +174,46 @@ describe("billing through Stripe, over our own mock of its API", function () {
     await planIs({ plan: "pro", plan_status: "active" });
   });
 
+  it("offers no second trial where one has ended before anybody heard of it [d10 checkout]", async () => {
+    const { checkout, sessions } = await tenant();
+    await checkout();
+    mock.model.cancel(mock.model.completeCheckout(sessions()[0]!.id).id);
+    mock.model.events.splice(0);
+    expect((await checkout()).status).to.equal(200);
+    expect(sessions().map(({ status, trialDays }) => [status, trialDays])).to.deep.equal([
+      ["complete", 30],
+      ["open", null],
+    ]);
+  });
+
+  it("makes another customer where Stripe has deleted one, or knows none, and nobody heard of it [d10 customer]", async () => {
+    const ways: ((customerId: string) => void)[] = [
+      (customerId) => mock.model.deleteCustomer(customerId),
+      (customerId) => void mock.model.customers.delete(customerId),
+    ];
+    /** A new customer is looked at once. */
+    const looked = (customerId: string) =>
+      until(async () =>
+        mock.calls.some(({ method, path }) => `${method} ${path}` === `GET /v1/customers/${customerId}`),
+      );
+    for (const lose of ways) {
+      const { workspaceId, customerId, checkout, portal } = await tenant();
+      await looked(customerId);
+      lose(customerId);
+      mock.model.events.splice(0);
+      const { status, json } = await portal();
+      expect([status, json.error]).to.deep.equal([422, "stripe_customer_missing"]);
+      await until(async () => ![null, customerId].includes((await payer(workspaceId)).customerId));
+      expect((await portal()).status).to.equal(200);
+      const next = (await payer(workspaceId)).customerId!;
+      await looked(next);
+      lose(next);
+      mock.model.events.splice(0);
+      expect((await checkout()).json.error).to.equal("stripe_customer_missing");
+      await until(async () => (await checkout()).status === 200);
+    }
+  });
+
   it("repeats a checkout under an Idempotency-Key without a second one", async () => {
     const { ask, sessions } = await tenant();
     const once = { json: { plan: "pro", interval: "monthly" }, headers: { "Idempotency-Key": "the same" } };
@@ -326,6 +366,20 @@ describe("billing through Stripe, over our own mock of its API", function () {
       .and.contain("frame-ancestors 'none'");
     expect(headers.get("referrer-policy")).to.equal("no-referrer");
     expect(text).to.not.contain("<script");
+  });
+
+  it("/billing asks Stripe for a few checkouts at once and no more, whatever strangers make up [d10 page]", async () => {
+    mock.breakDown(/^GET \/v1\/checkout/, "silence");
+    const before = mock.calls.length;
+    const ids = [1, 2, 3, 4, 5].map((digit) => `cs_test_${String(digit).repeat(30)}`);
+    const pages = ids.map((id) => page(`?session_id=${id}`));
+    expect((await Promise.any(pages)).text).to.contain("being confirmed");
+    const asked = mock.calls.slice(before).filter(({ path }) => ids.some((id) => path.endsWith(id)));
+    expect(new Set(asked.map(({ path }) => path)).size).to.be.at.most(4);
+    mock.mend();
+    const statuses = (await Promise.all(pages)).map(({ status }) => status);
+    expect(statuses.sort()).to.deep.equal([200, 404, 404, 404, 404]);
+    expect((await page(`?session_id=${ids[0]}`)).status).to.equal(404);
   });
 
   it("/billing knows no checkout that there is not, nor one of somebody else's, and asks Stripe for none that cannot be one [d10 page]", async () => {

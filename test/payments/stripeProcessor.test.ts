@@ -154,12 +154,34 @@ describe("Stripe, over our own mock of its API", () => {
     expect(ended.map(({ endedUnpaid }) => endedUnpaid).sort()).to.deep.equal([false, false, false, true]);
   });
 
+  it("tells that the last period was not paid when it was ended, whoever ended it, but not of a change within the period", async () => {
+    const { model } = mock;
+    const unpaidOf = async (end: (id: string) => void, paid: boolean) => {
+      const customer = await newCustomer();
+      const { id } = model.subscribe({ customer, price: "price_pro_annual", trialDays: null });
+      model.renew(id, { paid });
+      end(id);
+      const [subscription] = (await stripe.subscriptionsOf(customer)) as { endedUnpaid: boolean }[];
+      return subscription!.endedUnpaid;
+    };
+    const cancel = (id: string) => model.cancel(id);
+    const invoiceOf = (id: string) => model.invoices.get(model.subscriptions.get(id)!.latest_invoice!)!;
+    expect(await unpaidOf(cancel, false)).to.equal(true);
+    expect(await unpaidOf(cancel, true)).to.equal(false);
+    expect(await unpaidOf(() => {}, false), "while it goes on").to.equal(false);
+    const forAChange = (id: string) => {
+      Object.assign(invoiceOf(id), { billing_reason: "subscription_update" });
+      cancel(id);
+    };
+    expect(await unpaidOf(forAChange, false)).to.equal(false);
+  });
+
   it("knows a deleted customer, and one that never was", async () => {
     const customerId = await newCustomer();
     mock.model.subscribe({ customer: customerId, price: "price_pro_monthly", trialDays: null });
     mock.model.deleteCustomer(customerId);
     expect(await stripe.subscriptionsOf(customerId)).to.equal("customer_deleted");
-    expect(await stripe.subscriptionsOf("cus_nobody")).to.equal("customer_deleted");
+    expect(await stripe.subscriptionsOf("cus_nobody")).to.equal("customer_unknown");
     for (const call of [
       () => stripe.checkout(request(customerId)),
       () => stripe.portal({ customerId, returnUrl: "https://mail.example/billing" }),

@@ -56,6 +56,23 @@ describe("where Telegram cannot call, the service fetches what its bots are told
     expect(telegram.shown(token, chat).find(({ id }) => id === question.id)!.buttons).to.deep.equal([]);
   });
 
+  it("a token that Telegram does not know keeps no update from the others who name its bot, whoever they are", async () => {
+    const live = botToken(200_002);
+    const dead = ["x", "y", "z"].map((letter) => `200002:${letter.repeat(35)}`);
+    telegram.answers(({ token: shown }) => (dead.includes(shown) ? refused(401, "Unauthorized") : undefined));
+    const stranger = await service.workspace();
+    const named = (by: Workspace, bot_token: string) =>
+      service.identity(by.id, {
+        approvalChannel: { type: "telegram" as const, config: { bot_token, chat_id: "-78" } },
+      });
+    for (const bot_token of dead) await named(stranger, bot_token);
+    await named(workspace, live);
+    await until(async () => {
+      service.clock.advance(2_000);
+      return fetches().filter((call) => call.token === live).length > 1;
+    });
+  });
+
   it("what is done with is told to Telegram once, and no number of before is held against it later", async () => {
     const before = fetches().length;
     await until(async () => {

@@ -46,7 +46,10 @@ async function world() {
   const clock = { now: () => new Date(nowMs), monotonic: () => nowMs };
   const lines: { level: string; details: Record<string, unknown>; message: string }[] = [];
   const asked: string[] = [];
-  const state = { subscriptions: [] as ProcessorSubscription[] | "customer_deleted", failure: null as Error | null };
+  const state = {
+    subscriptions: [] as ProcessorSubscription[] | "customer_deleted" | "customer_unknown",
+    failure: null as Error | null,
+  };
   const answer = <T>(call: string, value: () => T): Promise<T> => {
     asked.push(call);
     return state.failure ? Promise.reject(state.failure) : Promise.resolve(value());
@@ -184,6 +187,40 @@ describe("customers at the payment processor", () => {
     ];
     await look();
     expect(await plan()).to.include({ plan: "pro", status: "active" });
+  });
+});
+
+describe("customers that the payment processor does not know, as with the key of another account", () => {
+  it("keep what they pay for, and the operator is told; they are given up a week after their period", async () => {
+    const { create, following, eventOf, look, state, plan, wait, deps, lines } = await world();
+    await create("one");
+    state.subscriptions = [subscription()];
+    await look();
+    state.subscriptions = "customer_unknown";
+    await tell(following(), eventOf("CustomerCreated", "billing-one"));
+    expect(lines.at(-1)).to.include({ level: "error", message: "the payment processor refused, trying again" });
+    expect(lines.at(-1)!.details.because).to.contain("STRIPE_SECRET_KEY");
+    expect(await plan()).to.include({ plan: "pro", status: "active" });
+    expect((await payerOf(deps, "one")).customerId).to.equal("cus_1");
+    // With the right key it goes on as before.
+    state.subscriptions = [subscription()];
+    await look();
+    expect(await payerOf(deps, "one")).to.include({ customerId: "cus_1", isSubscribed: true });
+    state.subscriptions = "customer_unknown";
+    wait(37);
+    expect(await look().catch((error) => error)).to.be.instanceOf(ProcessorRefused);
+    wait(39);
+    await look();
+    expect((await payerOf(deps, "one")).customerId).to.equal(null);
+    expect(await plan()).to.include({ plan: "builder_pack", status: "canceled" });
+  });
+
+  it("and that pay for nothing get another one", async () => {
+    const { create, look, state, deps } = await world();
+    await create("one");
+    state.subscriptions = "customer_unknown";
+    await look();
+    expect((await payerOf(deps, "one")).customerId).to.equal(null);
   });
 });
 

@@ -184,6 +184,22 @@ describe("a domain that SendGrid sends for", function () {
     }
   });
 
+  it("is registered anew where SendGrid does not know it any more, and shows the new records", async () => {
+    const domain = await add();
+    const at = `mail.${domain.domain_name}`;
+    const theirs = () => [...account.domains.values()].filter((each) => each.domain === at);
+    account.domains.delete(theirs()[0]!.id);
+    dns.publish(domain.dns_records);
+    service.clock.advance(2_000);
+    await until(async () => theirs().length === 1);
+    const key = theirs()[0]!.dns.dkim!.data;
+    await until(async () => (await read(domain.id)).dns_records[2].value === key);
+    expect((await read(domain.id)).status).to.equal("pending");
+    dns.publish((await read(domain.id)).dns_records);
+    service.clock.advance(2_000);
+    await until(() => isVerified(domain.id));
+  });
+
   it("brings in mail for addresses that nobody has: in its workspace's ledger, and no other's", async () => {
     const owner = await service.workspace();
     const domain = await add("letters.example", owner);

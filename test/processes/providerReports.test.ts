@@ -100,6 +100,20 @@ describe("what a provider reports of a mail", () => {
     expect((await end())[0]).to.equal("sent");
   });
 
+  it("keeps a mail from a second hand-over that was refused for now, and taken all the same", async () => {
+    for (const type of ["DeliveryRefused", "DeliveryStarted"]) {
+      world = await createSendWorld();
+      draftId = await world.submit();
+      world.answer({ kind: "refused", retryable: true, code: "429", message: "later", retryAfterSeconds: 90 });
+      if (type === "DeliveryStarted") world.onAnswer(() => tell("processed"));
+      await queue();
+      await world.run(() => count("DeliveryRefused") > 0);
+      if (type === "DeliveryRefused") await tell("processed");
+      await world.run();
+      expect([(await end())[0], count("DeliveryStarted")], `reported after ${type}`).to.deep.equal(["sent", 1]);
+    }
+  });
+
   it("fails a mail whose key is refused as often as the schedule says", async () => {
     const refused = { kind: "refused", retryable: true, code: "provider_credentials", message: "401" } as const;
     world.answer(refused, refused, refused);

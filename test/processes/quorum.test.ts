@@ -3,6 +3,7 @@ import type { ChatPerson, DecisionResult } from "#src/channels/approvalView.ts";
 import { approvalDecisions } from "#src/commands/approvals/approvalLinks.ts";
 import { type NewIdentity, updateIdentity } from "#src/commands/identities/identities.ts";
 import { chatDouble } from "#test/support/chatDouble.ts";
+import { runHere } from "#test/support/commandHere.ts";
 import { sized } from "#test/support/full.ts";
 import { type InProcess, mail, startInProcess, until, type Workspace } from "#test/support/inProcess.ts";
 import { cause } from "./sendWorld.ts";
@@ -98,6 +99,12 @@ describe("a draft with approvals_required 2", function () {
     await until(isSent(draftId));
     const sent = await draftOf(draftId);
     expect(sent.decided_by).to.include({ kind: "email_link", id: to });
+    const { serviceUrl, ownerUrl } = service.urls;
+    const audit = await runHere("audit", ["draft", draftId], {
+      ...{ DATABASE_URL: serviceUrl, DATABASE_OWNER_URL: ownerUrl, NODE_ENV: "test" },
+    });
+    expect(audit.out).to.match(/approval given, by telegram Ada \(7\) \(version 1, .*voter telegram:7, required 2\)/);
+    expect(audit.out).to.match(/draft approved, by email_link second@.*quorum 2 telegram:7 \S*second@/);
     expect(sent.approvals.given.map(({ by }: any) => by.id)).to.deep.equal(["7", to]);
     const history = await historyOf(draftId);
     const given = history.filter(({ type }) => type === "ApprovalGiven");
@@ -227,6 +234,42 @@ describe("a draft with approvals_required 2", function () {
     expect((await press({ token: button(), by: bob })).kind).to.equal("approved");
     await until(isSent(draftId));
     expect((await draftOf(draftId)).approvals.given.map(({ by }: any) => by.name)).to.deep.equal(["Ada", "Bob"]);
+  });
+
+  it("asks both channels anew where its approval is taken back", async () => {
+    const to = "anew@approvers.example";
+    const { draftId, identity, button } = await askedTwice(to);
+    const pause = (sending_paused: boolean) => workspace.ask("PATCH /v1/workspaces/me", { json: { sending_paused } });
+    const asked = async () => [
+      telegram.askedAbout(draftId).length,
+      (await service.outbox.newest(20)).filter(
+        ({ envelope, text }) => envelope.to.includes(to) && text?.includes("/a/"),
+      ).length,
+    ];
+    await pause(true);
+    await approveByKey(draftId);
+    expect((await press({ token: button(), by: ada })).kind).to.equal("approved");
+    await workspace.ask(`PATCH /v1/identities/${identity.id}`, { json: { require_human_approval: true } });
+    await pause(false);
+    await until(async () => (await draftOf(draftId)).status === "pending");
+    await until(async () => (await asked()).every((times) => times === 2));
+    expect((await draftOf(draftId)).approvals.given).to.deep.equal([]);
+  });
+
+  it("counts a link into one Telegram chat for somebody who pressed in another", async () => {
+    const channels = {
+      approvalChannel: telegramGroup,
+      secondaryApprovalChannel: { ...telegramGroup, config: { ...telegramGroup.config, chat_id: "-200" } },
+    };
+    const { draftId } = await pending({ ...channels, approvalsRequired: 2 });
+    await until(async () => telegram.askedAbout(draftId).length === 2);
+    await service.caughtUp();
+    const [first, second] = telegram.askedAbout(draftId).map(({ tokens }) => tokens.approve);
+    expect((await press({ token: second! })).kind).to.equal("vote_counted");
+    expect(await press({ token: first!, by: ada })).to.deep.include({ kind: "vote_counted", again: false });
+    expect(await press({ token: second! })).to.deep.include({ kind: "vote_counted", again: true });
+    const { status, approvals } = await draftOf(draftId);
+    expect([status, approvals.given.map(({ by }: any) => by.id)]).to.deep.equal(["pending", ["7"]]);
   });
 
   it("asks both channels again where its key asks for it", async () => {

@@ -5,15 +5,19 @@ import { takeAction } from "#src/commands/rules/ruleActions.ts";
 import { aboutDraft } from "#src/commands/rules/ruleFacts.ts";
 import { evaluateRules, receivedRunId } from "#src/commands/rules/ruleRuns.ts";
 import type { EventStore } from "#src/eventStore/eventStore.ts";
+import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
 import type { Timer } from "#src/processes/process.ts";
 import { runRules } from "#src/processes/runRules.ts";
 import { causeOf } from "#src/work/handlerContext.ts";
 import type { Recorded } from "#streams/event.ts";
 import { operator } from "#test/support/cause.ts";
+import { channelDoubles } from "#test/support/chatDouble.ts";
 import { until } from "#test/support/inProcess.ts";
 import { fire, tell } from "#test/support/processContext.ts";
 import { useRules, when } from "./rulesWorld.ts";
+
+const outlets = (provider: MailProvider) => ({ provider, channels: channelDoubles() });
 
 describe("rules under repetition", function () {
   this.timeout(120_000);
@@ -40,7 +44,7 @@ describe("rules under repetition", function () {
         },
       };
       const deps = { ...rules.service.deps, ...createStreamServices({ store, clock, ids }) };
-      return runRules(deps, createOutboxProvider(rules.service.database));
+      return runRules(deps, outlets(createOutboxProvider(rules.service.database)));
     });
   };
 
@@ -101,7 +105,7 @@ describe("rules under repetition", function () {
     const working = createOutboxProvider(rules.service.database);
     let away = true;
     const connect = () => (away ? Promise.reject(new Error("the relay is away")) : working.connect());
-    const process = runRules(rules.service.deps, { ...working, connect });
+    const process = runRules(rules.service.deps, outlets({ ...working, connect }));
     const set: Timer[] = [];
     await tell(process, authenticated!, { timers: set });
     await rules.service.caughtUp();
@@ -135,7 +139,7 @@ describe("rules under repetition", function () {
     const planned = run.evaluated?.results[0];
     const because = { ...operator(run.evaluated!.workspaceId), causationId: evaluation.trigger_event_id };
     const provider = createOutboxProvider(rules.service.database);
-    const again = { provider, run, runId: evaluation.id, rule: planned!, index: 0 };
+    const again = { outlets: outlets(provider), run, runId: evaluation.id, rule: planned!, index: 0 };
     const taken = await takeAction(rules.service.deps, again, because);
     expect(taken.outcome).to.equal("done");
     await rules.service.caughtUp();

@@ -22,6 +22,7 @@ import type { Recorded } from "#streams/event.ts";
 import type { IdentitySettings } from "#streams/identity/events.ts";
 import { quotaStream } from "#streams/quota/events.ts";
 import { planLimits } from "#streams/workspace/planLimits.ts";
+import { channelDoubles } from "#test/support/chatDouble.ts";
 import { draftContent } from "#test/support/draftContent.ts";
 import { identityCreated, mailReceived, workspaceCreated } from "#test/support/examples/index.ts";
 import { Crashed, type Fault, faultyEventStore } from "#test/support/faultyEventStore.ts";
@@ -199,10 +200,7 @@ export function openSendWorld(
       faulty,
       processes: [
         fileInboundEmail(deps),
-        runRules(
-          deps,
-          provider(() => node),
-        ),
+        runRules(deps, { provider: provider(() => node), channels: channelDoubles() }),
         releaseHeldMail(deps),
         escalateUnanswered(deps),
         sendApproved(deps),

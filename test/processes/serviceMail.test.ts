@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "chai";
+import { postNotice } from "#src/commands/serviceMail/postNotice.ts";
 import { sendNotice } from "#src/commands/serviceMail/sendNotice.ts";
 import { createOutboxProvider } from "#src/mail/out/outboxProvider.ts";
+import { channelDoubles, chatDouble } from "#test/support/chatDouble.ts";
 import { sourceFiles, textOf } from "#test/support/imports.ts";
 import { mail, until } from "#test/support/inProcess.ts";
 import { useRules } from "./rulesWorld.ts";
@@ -101,18 +103,47 @@ describe("mail of the service's own", function () {
     expect(caught!.headers).to.include({ "auto-submitted": "auto-generated", "x-auto-response-suppress": "All" });
   });
 
+  it("has the same measure where rules post it in a chat, one for each chat; what was refused is not counted", async () => {
+    const chat = chatDouble("slack");
+    const channels = { ...channelDoubles(), slack: chat.channel };
+    const post = (room: string, more: object = {}) =>
+      postNotice(rules.service.deps, channels, {
+        ...{ workspaceId: randomUUID(), attemptId: randomUUID(), lines: ["News."] },
+        channel: { type: "slack", config: { webhook_url: "https://hooks.slack.com/services/T/B/X", channel: room } },
+        ...more,
+      });
+    const room = randomUUID();
+    const { tell } = chat.channel;
+    chat.channel.tell = async () => ({ reached: false, error: "it is gone", again: false });
+    for (let time = 0; time < 5; time++) expect(await post(room)).to.include({ sent: false, error: "it is gone" });
+    chat.channel.tell = tell!;
+    const attemptId = randomUUID();
+    for (const more of [{ attemptId }, { attemptId }, {}, {}])
+      expect(await post(room, more)).to.deep.equal({ sent: true });
+    const above = await post(room);
+    expect(above).to.include({ sent: false, again: false });
+    expect((above as { error: string }).error).to.match(
+      /for this chat is full \(SERVICE_MAIL_PER_HOUR\): it was dropped$/,
+    );
+    expect(await post(randomUUID())).to.deep.equal({ sent: true });
+    expect(chat.told).to.have.length(5);
+  });
+
   it("is, while the workspace has paused sending, requests to approvers and outcomes alone", async () => {
     const { rule, mail: receive, settled, ask, draft, identity } = await rules.world();
     const [lead, approver] = [someone(), someone()];
-    const told = await rule("email.received", [notify(lead)]);
+    const config = { webhook_url: "https://hooks.slack.com/services/T/B/X" };
+    const told = await rule("email.received", [notify(lead), { type: "notify_channel", channel: "slack", config }]);
     await ask(`PATCH /v1/identities/${identity.id}`, { json: { approval_channel: channel(approver) } });
     await ask("PATCH /v1/workspaces/me", { json: { sending_paused: true } });
     const based = await receive();
     const { actions } = await settled(told);
-    expect(actions[0]).to.include({
-      outcome: "refused",
-      reason: "sending is paused in this workspace: only requests to approvers and outcomes leave",
-    });
+    for (const action of actions) {
+      expect(action).to.include({
+        outcome: "refused",
+        reason: "sending is paused in this workspace: only requests to approvers and outcomes leave",
+      });
+    }
     await draft(based);
     await until(async () => (await mailsTo(approver)).length === 1);
     expect(await mailsTo(lead)).to.have.length(0);

@@ -68,7 +68,13 @@ describe("npm run secrets", function () {
     const rule = await made("POST /v1/rules", {
       name: "tells",
       trigger_event: "draft.stale",
-      actions: [{ type: "notify_channel", channel: "telegram", config: telegram("222:second-token-CCCC").config }],
+      actions: [
+        {
+          type: "notify_channel",
+          channel: "telegram",
+          config: telegram("222:second-token-of-thirty-letters-CCCC").config,
+        },
+      ],
     });
     const webhook = await made("POST /v1/webhooks", { url: `http://${webhookHost}/h`, events: ["draft.stale"] });
     await made(`POST /v1/webhooks/${webhook.id}/rotate-secret`, undefined);

@@ -154,6 +154,23 @@ describe("a delivery", () => {
     given(deliveryDecider, started, told("DeliveryProcessed")).when(record(accepted)).then(accepted);
   });
 
+  it("is not tried again if its provider reports that it has the mail, whatever it answered", () => {
+    const busy = { ...refused, data: { ...refused.data, retryable: true } };
+    const reported = "the outcome of this mail was already reported";
+    for (const type of ["DeliveryProcessed", "DeliveryDelivered", "DeliveryBounced"] as const) {
+      given(deliveryDecider, started, busy)
+        .when(report(told(type)))
+        .then(told(type), settled("accepted", "SendGrid"));
+      given(deliveryDecider, started, told(type)).when(record(busy)).then(busy, settled("accepted", reported));
+    }
+    given(deliveryDecider, started, busy)
+      .when(report(dropped(true)))
+      .then(dropped(true), settled("refused", "SendGrid"));
+    given(deliveryDecider, started, refused)
+      .when(report(told("DeliveryDelivered")))
+      .then(told("DeliveryDelivered"));
+  });
+
   it("was refused if the provider dropped it for its one recipient, and accepted if anything else became of it", () => {
     given(deliveryDecider, started, unknown)
       .when(report(dropped(true)))

@@ -55,10 +55,14 @@ describe("a domain at a mail provider", () => {
     given(domainDecider, added, registered)
       .when({ type: "RegisterDomain", registration, at: at(minute) })
       .then();
-    const other = { ...registration, provider: "Another" };
-    given(domainDecider, added, registered)
-      .when({ type: "RegisterDomain", registration: other, at: at(minute) })
-      .then({ type: "DomainRegistered", data: { ...other, at: at(minute) } });
+    // At another provider, or anew at one that had lost it.
+    for (const other of [
+      { ...registration, provider: "Another" },
+      { ...registration, providerId: "another" },
+    ])
+      given(domainDecider, added, registered)
+        .when({ type: "RegisterDomain", registration: other, at: at(minute) })
+        .then({ type: "DomainRegistered", data: { ...other, at: at(minute) } });
   });
 
   it("is not verified by a check that holds it back, though every record was in order before", () => {

@@ -141,6 +141,26 @@ describe("a draft that several have to approve", () => {
       .then(gave("ada", { place: "other" }), approved(1, full([link, "ada"])));
   });
 
+  it("takes a link into one chat for somebody of another of its kind: people are in several, and a chat gets other ids", () => {
+    const [first, second] = ["telegram 1:-100", "telegram 1:-200"];
+    const links = [first, second].map((place) => gave(linkVoter(place), { place }));
+    draft(gave("telegram:7", { place: first }))
+      .when(by(linkVoter(second), { place: second }))
+      .then();
+    draft(links[0]!)
+      .when(by(linkVoter(second), { place: second }))
+      .then();
+    draft(links[0]!)
+      .when(by("telegram:7", { place: second }))
+      .then(gave("telegram:7", { place: second }));
+    const named = fold(draftDecider, [submitted(), links[0]!, gave("telegram:7", { place: second })]);
+    expect(named.votes.map(({ voter }) => voter)).to.deep.equal(["telegram:7"]);
+    // Another kind of chat is another way to be somebody.
+    draft(gave("telegram:7", { place: first }))
+      .when(by(linkVoter("slack a"), { place: "slack a" }))
+      .thenTypes("ApprovalGiven", "DraftApproved");
+  });
+
   it("is queued only with a full quorum", () => {
     draft().when(queue(2, byKey)).thenRejected("approvals_missing");
     draft(gave("a")).when(queue(2, byKey)).thenRejected("approvals_missing");

@@ -1,4 +1,4 @@
-import type { Answer, ApprovalRequest, Channel, Conclusion } from "#src/channels/channel.ts";
+import type { Answer, ApprovalRequest, Channel, Channels, Conclusion, ShortNotice } from "#src/channels/channel.ts";
 
 /**
  * A chat that keeps what it is asked and what is concluded in it, standing in for a provider's adapter: each question is a message whose buttons carry
@@ -7,6 +7,7 @@ import type { Answer, ApprovalRequest, Channel, Conclusion } from "#src/channels
 export function chatDouble(kind: string) {
   const asked: ApprovalRequest[] = [];
   const concluded: Conclusion[] = [];
+  const told: ShortNotice[] = [];
   const failures = new Map<string, Answer[]>();
   const draftOf = ({ message }: Conclusion): string => asked[Number(message.ids[0]) - 1]?.view.draftId ?? "";
   const channel: Channel = {
@@ -20,9 +21,15 @@ export function chatDouble(kind: string) {
       concluded.push(conclusion);
       return { reached: true };
     },
+    async tell(notice) {
+      told.push(notice);
+      return { reached: true };
+    },
   };
   return {
     channel,
+    /** What was posted that asks nothing. */
+    told,
     /** What was asked about a draft, the newest last. */
     askedAbout: (draftId: string) => asked.filter(({ view }) => view.draftId === draftId),
     /** What stands now on the n-th question about a draft, from 0; undefined while it has its buttons. */
@@ -39,3 +46,10 @@ export function chatDouble(kind: string) {
     failuresLeft: (draftId: string): number => failures.get(draftId)?.length ?? 0,
   };
 }
+
+/** Doubles in the place of every channel. */
+export const channelDoubles = (): Channels => ({
+  email: chatDouble("email").channel,
+  telegram: chatDouble("telegram").channel,
+  slack: chatDouble("slack").channel,
+});

@@ -68,6 +68,12 @@ export const concludedMessage = ({ sentence, threadSubject }: { sentence: string
   ]);
 };
 
+/** A text that asks nothing. Its lines may quote others. */
+export function noticeMessage(lines: readonly string[]): SlackMessage {
+  const text = neutral(lines.join("\n"));
+  return messageOf([{ blocks: sections(text), text: escaped(text) }]);
+}
+
 const messageOf = (pieces: Piece[]): SlackMessage => ({
   text: pieces.map(({ text }) => text).join("\n\n"),
   blocks: pieces.flatMap(({ blocks }) => blocks),

@@ -3,7 +3,7 @@ import { reviewCard } from "../card/reviewCard.ts";
 import type { Answer, ApprovalRequest, Channel } from "../channel.ts";
 import type { SlackAnswer } from "./answers.ts";
 import type { SlackApi } from "./slackApi.ts";
-import { concludedMessage, type Deciding, type SlackMessage, slackMessages } from "./slackCard.ts";
+import { concludedMessage, type Deciding, noticeMessage, type SlackMessage, slackMessages } from "./slackCard.ts";
 import { apiOf, isSlackUrl } from "./slackHosts.ts";
 
 type Options = {
@@ -48,7 +48,17 @@ export const slackChannel = ({ api, signingSecret, withinMs = 30_000 }: Options)
     const answer = await api.post(new URL("chat.update", apiOf(url)), body, { token });
     return answer.ok ? { reached: true } : unreached(answer);
   },
+
+  async tell({ channel, lines }) {
+    const way = wayTo(api, channel.config);
+    if ("fault" in way) return unreached({ ok: false, again: false, why: way.fault }, nobodyTold);
+    const answer = await way.post(noticeMessage(lines), AbortSignal.timeout(withinMs));
+    return answer.ok ? { reached: true } : unreached(answer, nobodyTold);
+  },
 });
+
+const nobodyAsked = "no approver was notified through the slack channel";
+const nobodyTold = "nothing was posted in Slack";
 
 /** How the card of a channel is decided: by whether Slack's presses can be proven, and a form for the reason be opened. */
 export function decidingIn(config: ApprovalRequest["channel"]["config"], own: string | undefined): Deciding {
@@ -83,14 +93,13 @@ function targetOf({ hosts }: Options["api"], { webhook_url: text = "" }: Record<
   return url;
 }
 
-const unreached = ({ again, why, code }: Extract<SlackAnswer, { ok: false }>): Extract<Answer, { reached: false }> => {
+function unreached(
+  { again, why, code }: Extract<SlackAnswer, { ok: false }>,
+  what = nobodyAsked,
+): Extract<Answer, { reached: false }> {
   const remedy = code !== undefined && Object.hasOwn(remedies, code) ? remedies[code] : undefined;
-  return {
-    reached: false,
-    again,
-    error: `no approver was notified through the slack channel: ${why}${remedy ? ` (${remedy})` : ""}`,
-  };
-};
+  return { reached: false, again, error: `${what}: ${why}${remedy ? ` (${remedy})` : ""}` };
+}
 
 const newWebhook = "set a new webhook_url";
 const newToken = "set a new bot_token";

@@ -1,9 +1,11 @@
 import { reviewCard } from "../card/reviewCard.ts";
-import type { Answer, ApprovalRequest, Channel, Conclusion } from "../channel.ts";
+import type { Answer, ApprovalRequest, Channel, Conclusion, ShortNotice } from "../channel.ts";
 import { allowedUsersOf } from "./allowedUsers.ts";
 import type { Bot, Bots, Placed } from "./botApi.ts";
 import { conclusionMessage } from "./conclusion.ts";
+import { unlinkedInChat as inert } from "./inert.ts";
 import { questionMessages } from "./questionMessages.ts";
+import { maxMessageLength, plain } from "./styled.ts";
 import { asFailure, type TelegramFailure } from "./telegramFailure.ts";
 
 /** Up to so long a pause that Telegram asks for is waited for here; a longer one is left to whoever asks again. */
@@ -13,6 +15,7 @@ const longestPauseMs = 3_000;
 export const telegramChannel = ({ bots }: { bots: Bots }): Channel => ({
   ask: (request) => caught(() => ask(bots, request)),
   conclude: (conclusion) => caught(() => conclude(bots, conclusion)),
+  tell: (notice) => caught(() => tell(bots, notice)),
 });
 
 async function caught(work: () => Promise<Answer>): Promise<Answer> {
@@ -44,6 +47,13 @@ async function ask(bots: Bots, { channel, view, tokens, links }: ApprovalRequest
   const ids = placed.map(({ id }) => id);
   const message = { chat: placed.at(-1)!.chat, ids };
   return { reached: true, message, ...(chat.id !== chat_id && { movedTo: chat.id }) };
+}
+
+async function tell(bots: Bots, { channel, lines }: ShortNotice): Promise<Answer> {
+  const { bot_token = "", chat_id = "" } = channel.config;
+  const text = lines.map(inert).join("\n").slice(0, maxMessageLength);
+  await send(bots(bot_token), { id: chat_id }, plain(text));
+  return { reached: true };
 }
 
 /** Sends to where the chat is now, and notes where that is. */

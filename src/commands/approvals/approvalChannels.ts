@@ -73,7 +73,7 @@ export function requireSecret(deps: Dependencies, path: string, value: string): 
 }
 
 /** It becomes a part of the address of every call to Telegram. */
-function requireBotToken(path: string, value: string): void {
+export function requireBotToken(path: string, value: string): void {
   if (isBotToken(value)) return;
   throw invalid(
     path,

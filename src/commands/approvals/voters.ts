@@ -1,3 +1,4 @@
+import { mailboxOf } from "#src/mail/out/measure/measure.ts";
 import type { Asked } from "#streams/draft/events.ts";
 import { keysVoter, linkVoter, type Voting } from "#streams/draft/quorum.ts";
 import type { Actor } from "#streams/event.ts";
@@ -9,7 +10,7 @@ type Voter = Pick<Voting, "voter" | "place">;
 
 /**
  * Who counts once, whichever way they came: a person of a chat, a mailbox, a person who is signed in, and all API keys together. A member whose address
- * an approval mail goes to is one with it. A link into a chat tells nobody apart: all who follow one are one voter. `channel`: what the decision came
+ * an approval mail goes to is one with it. A link into a chat tells nobody apart: all who follow one into chats of a kind are one voter. `channel`: what the decision came
  * through; null for none.
  */
 export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: Asked["channel"] | null): Voter {
@@ -20,7 +21,8 @@ export function voterOf({ kind, id }: Pick<Actor, "kind" | "id">, channel: Asked
   return { voter: `${kind}:${id}`, place };
 }
 
-const mailbox = (address: string): string => `mailbox:${address.toLowerCase()}`;
+/** Another spelling or tag of an address leads to the same person. */
+const mailbox = (address: string): string => `mailbox:${mailboxOf(address)}`;
 
 /** Questions of before a chat's address was kept share one place. */
 const placeOf = ({ type, address }: Asked["channel"]): string => `${type} ${address ?? ""}`.trim();

@@ -1,4 +1,10 @@
-import type { CheckoutRequest, Interval, PaidPlan, PaymentProcessor } from "#src/payments/paymentProcessor.ts";
+import {
+  type CheckoutRequest,
+  type Interval,
+  type PaidPlan,
+  type PaymentProcessor,
+  ProcessorRefused,
+} from "#src/payments/paymentProcessor.ts";
 import { works } from "#streams/billing/planFrom.ts";
 import { Rejected } from "#streams/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -27,9 +33,15 @@ export const startCheckout = (
     const { customerId } = payer;
     if (customerId === null) throw customerMissing();
     let replaces = payer.checkout?.sessionId ?? null;
-    await endOpen(deps, { ...wanted, payments, customerId, sessionId: replaces }, cause);
-    const request = { workspaceId, plan, interval, customerId, trialDays: trialUsed ? null : trialDays };
-    const { sessionId, url, expiresAt } = await payments.checkout({ ...request, ...detailsOf(deps) });
+    const before = await endOpen(deps, { ...wanted, payments, customerId, sessionId: replaces }, cause);
+    const isTrial = !trialUsed && !before.hadTrial;
+    const request = { workspaceId, plan, interval, customerId, trialDays: isTrial ? trialDays : null };
+    const open = () => payments.checkout({ ...request, ...detailsOf(deps) });
+    const { sessionId, url, expiresAt } = await unlessGone(
+      deps,
+      { workspaceId, payments, customerId, ask: open },
+      cause,
+    );
     const checkout = { sessionId, plan, interval, expiresAt };
     // Nobody is told the page before it is on record. Where another request was faster, its page ends before this one is told.
     while (!(await keepCheckout(deps, { workspaceId, checkout, replaces }, cause))) {
@@ -41,18 +53,52 @@ export const startCheckout = (
     return { url };
   });
 
+type Asking<Answer> = {
+  workspaceId: string;
+  payments: Pick<PaymentProcessor, "subscriptionsOf">;
+  customerId: string;
+  ask: () => Promise<Answer>;
+};
+
+/**
+ * What is asked for a customer. If the processor does not know them any more, and nobody heard of that, another one is made in their place: throws
+ * Rejected stripe_customer_missing.
+ */
+export async function unlessGone<Answer>(
+  deps: Dependencies,
+  { workspaceId, payments, customerId, ask }: Asking<Answer>,
+  cause: Cause,
+): Promise<Answer> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (!(error instanceof ProcessorRefused) || error.code !== "resource_missing") throw error;
+    // It may also be a price that is missing.
+    if (Array.isArray(await payments.subscriptionsOf(customerId))) throw error;
+    throw await customerGone(deps, workspaceId, cause);
+  }
+}
+
+async function customerGone(deps: Dependencies, workspaceId: string, cause: Cause): Promise<Rejected> {
+  await askForSubscriptions(deps, { workspaceId, because: "the customer is gone" }, cause);
+  return customerMissing();
+}
+
 type Open = Wanted & { payments: PaymentProcessor; customerId: string; sessionId: string | null };
 
-/** Nobody can finish it afterwards. Throws where somebody has, and has the subscription still, whether we have heard of that yet or not. */
+/**
+ * Nobody can finish it afterwards. Throws where somebody has, and has the subscription still, whether we have heard of that yet or not. `hadTrial`:
+ * what it brought is over, and was a trial.
+ */
 async function endOpen(
   deps: Dependencies,
   { workspaceId, payments, customerId, sessionId }: Open,
   cause: Cause,
-): Promise<void> {
-  if (sessionId === null || (await payments.expireCheckout(sessionId)) !== "complete") return;
+): Promise<{ hadTrial: boolean }> {
+  if (sessionId === null || (await payments.expireCheckout(sessionId)) !== "complete") return { hadTrial: false };
   const all = await payments.subscriptionsOf(customerId);
-  if (all === "customer_deleted") throw customerMissing();
-  if (!all.some(works)) return;
+  if (!Array.isArray(all)) throw await customerGone(deps, workspaceId, cause);
+  if (!all.some(works)) return { hadTrial: all.some(({ trialEnd }) => trialEnd !== null) };
   await askForSubscriptions(deps, { workspaceId, because: "a checkout was finished" }, cause);
   throw subscribed();
 }

@@ -1,8 +1,8 @@
-import type { PaymentProcessor, ProcessorSubscription } from "#src/payments/paymentProcessor.ts";
+import { type PaymentProcessor, ProcessorRefused, type ProcessorSubscription } from "#src/payments/paymentProcessor.ts";
 import type { Billing } from "#streams/billing/decider.ts";
 import { billingStream, type Subscription } from "#streams/billing/events.ts";
 import { nextLook } from "#streams/billing/nextLook.ts";
-import { isAlive, type PlanFound, planFrom } from "#streams/billing/planFrom.ts";
+import { isAlive, type PlanFound, planFrom, works } from "#streams/billing/planFrom.ts";
 import type { Workspace } from "#streams/workspace/decider.ts";
 import type { Dependencies } from "../dependencies.ts";
 import type { Cause } from "../handle.ts";
@@ -36,8 +36,9 @@ async function readOnce(
   cause: Cause,
 ): Promise<Subscription[] | "superseded"> {
   const answer = await payments.subscriptionsOf(customerId);
-  const all = answer === "customer_deleted" ? [] : answer.filter((each) => each.customerId === customerId).map(asRead);
   const now = deps.clock.now();
+  if (answer === "customer_unknown" && isPaidFor(billing, now)) throw otherAccount();
+  const all = Array.isArray(answer) ? answer.filter((each) => each.customerId === customerId).map(asRead) : [];
   const { state: workspace } = await deps.workspaces.load(workspaceId);
   const found = planFrom(all, { present: workspace, billing, now });
   const { followed } = found;
@@ -56,10 +57,24 @@ async function readOnce(
   const guard = { stream: billingStream(workspaceId), revision: recorded.revision };
   await setPlan(deps, { workspaceId, all, billing, now }, { ...cause, unlessMoved: [guard] });
   // The last of all, so that whoever was cut off before comes here again.
-  if (answer === "customer_deleted")
-    await deps.billings.handle(workspaceId, { type: "LoseCustomer", customerId }, cause);
+  if (!Array.isArray(answer)) await deps.billings.handle(workspaceId, { type: "LoseCustomer", customerId }, cause);
   return all;
 }
+
+/**
+ * A customer that pays is not given up because nobody knows them: more often than not the processor is asked with the key of another account, or of
+ * its test mode, and the subscription goes on where it is. The operator has this long after the period to see to it.
+ */
+const untilGivenUpMs = 7 * 24 * 3_600_000;
+
+const isPaidFor = ({ subscriptions }: Billing, now: Date): boolean =>
+  subscriptions.some((each) => works(each) && now.getTime() < Date.parse(each.periodEnd) + untilGivenUpMs);
+
+const otherAccount = (): ProcessorRefused =>
+  new ProcessorRefused(
+    "the payment processor does not know the customer of a subscription that goes on: check that STRIPE_SECRET_KEY is of the same account and mode as before",
+    "resource_missing",
+  );
 
 /** Judged on the workspace as it is when that is recorded: the operator may have had a word meanwhile. */
 async function setPlan(

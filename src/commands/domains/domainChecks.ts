@@ -27,7 +27,7 @@ export async function checkDomain(deps: Dependencies, domainId: string, cause: C
     checkRecords(resolver, expectedRecords(domain, deps.settings)),
     surroundingsOf(resolver, domain, deps.settings.inboundMxHost),
   ]);
-  const judged = await judgedByProvider(deps, domain, { found: inDns, trouble });
+  const judged = await judgedByProvider(deps, { domainId, domain, found: inDns, trouble }, cause);
   const claimed = judged.heldBack
     ? judged
     : { ...judged, found: await withClaim(deps, { domainId, domain, found: judged.found }, cause) };

@@ -40,25 +40,41 @@ export async function registered(
   const { sendingDomains } = deps;
   if (!sendingDomains || domain.registration?.provider === sendingDomains.provider) return { domain };
   try {
-    const registration = (await registrationOf(deps, domain.mailDomain))!;
-    const command = { type: "RegisterDomain", registration, at: deps.clock.now().toISOString() } as const;
-    return { domain: (await deps.domains.handle(domainId, command, cause)).state };
+    return { domain: await registeredNow(deps, { domainId, domain }, cause) };
   } catch (error) {
     return { domain, trouble: findingOf(error) };
   }
 }
 
-/** Has the provider look at its records, once DNS has all of them. */
+async function registeredNow(
+  deps: Dependencies,
+  { domainId, domain }: { domainId: string; domain: Domain },
+  cause: Cause,
+): Promise<Domain> {
+  const registration = (await registrationOf(deps, domain.mailDomain))!;
+  const command = { type: "RegisterDomain", registration, at: deps.clock.now().toISOString() } as const;
+  return (await deps.domains.handle(domainId, command, cause)).state;
+}
+
+type ToJudge = { domainId: string; domain: Domain; found: Findings; trouble: RecordFinding | undefined };
+
+/** Has the provider look at its records, once DNS has all of them. A domain that it has lost is registered anew, for the next check. */
 export async function judgedByProvider(
-  { sendingDomains }: Dependencies,
-  { registration }: Pick<Domain, "registration">,
-  { found, trouble }: { found: Findings; trouble: RecordFinding | undefined },
+  deps: Dependencies,
+  { domainId, domain, found, trouble }: ToJudge,
+  cause: Cause,
 ): Promise<Judged> {
+  const { sendingDomains } = deps;
+  const { registration } = domain;
   if (!sendingDomains) return { found, heldBack: false };
   if (trouble || !registration) return { found: withProviders(found, trouble), heldBack: true };
   if (!domainRecords.every((record) => found[record].status === "verified")) return { found, heldBack: false };
   try {
     const faults = await sendingDomains.validate(registration.providerId);
+    if (faults === "unknown") {
+      await registeredNow(deps, { domainId, domain }, cause);
+      return { found: withProviders(found, lostThere(sendingDomains)), heldBack: true };
+    }
     const judged = { ...found };
     for (const { record, reason } of faults)
       judged[record] = { status: "failed", reason: shown(sendingDomains, reason) };
@@ -131,6 +147,11 @@ const withProviders = (found: Findings, trouble: RecordFinding | undefined): Fin
   ) as Findings;
 
 const findingOf = (error: unknown): RecordFinding => ({ status: "temporary_failure", reason: reasonOf(error) });
+
+const lostThere = ({ provider }: SendingDomains): RecordFinding => ({
+  status: "temporary_failure",
+  reason: `${provider} did not know the domain any more, and has it again now: see whether its records are still the same`,
+});
 
 const isOfProvider = (error: unknown): error is Error =>
   error instanceof ProviderAway || error instanceof ProviderRefused;

@@ -1,4 +1,3 @@
-import type { MailProvider } from "#src/mail/mailProvider.ts";
 import { Rejected } from "#streams/decider.ts";
 import { requireStatus } from "#streams/draft/draft.ts";
 import { draftStream } from "#streams/draft/events.ts";
@@ -12,10 +11,10 @@ import type { Cause } from "../handle.ts";
 import { derivedId } from "../ids.ts";
 import { requireKeysMayDecide, requireOneApproval } from "../sends/sendingAllowed.ts";
 import { onThread } from "../threads/threads.ts";
-import { notifyByRule } from "./ruleNotices.ts";
+import { notifyByRule, type Outlets } from "./ruleNotices.ts";
 
-/** One action of a run that is to be done now. `provider` sends the notices to people. */
-export type ActionToTake = { provider: MailProvider; run: RuleRun; runId: string; rule: RuleResult; index: number };
+/** One action of a run that is to be done now. `outlets` are for the notices to people. */
+export type ActionToTake = { outlets: Outlets; run: RuleRun; runId: string; rule: RuleResult; index: number };
 export type Taken = { outcome: ActionOutcome; reason: string | null };
 
 const done: Taken = { outcome: "done", reason: null };

@@ -1,3 +1,4 @@
+import type { Channels } from "#src/channels/channel.ts";
 import { unlinked } from "#src/channels/email/excerpt.ts";
 import { html } from "#src/html/html.ts";
 import { shortLine } from "#src/html/visible.ts";
@@ -7,11 +8,16 @@ import type { RuleRun } from "#streams/ruleRun/decider.ts";
 import type { ActionOutcome, RuleResult } from "#streams/ruleRun/events.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { derivedId } from "../ids.ts";
-import { sendNotice } from "../serviceMail/sendNotice.ts";
+import { postNotice } from "../serviceMail/postNotice.ts";
+import { type NoticeOutcome, sendNotice } from "../serviceMail/sendNotice.ts";
 import { loadThread } from "../threads/threads.ts";
+import { openedNotify } from "./ruleSecrets.ts";
+
+/** The ways to people: mail, and the chats. */
+export type Outlets = { provider: MailProvider; channels: Channels };
 
 type RuleNotice = {
-  provider: MailProvider;
+  outlets: Outlets;
   runId: string;
   rule: RuleResult;
   index: number;
@@ -19,53 +25,65 @@ type RuleNotice = {
   action: Extract<RuleAction, { type: "notify_channel" }>;
 };
 
-/** Tells somebody, through the channel that the action names, that a rule matched. */
+/** Tells somebody, through the channel that the action names, that a rule matched. What a crash leaves unrecorded, a chat may get twice. */
 export async function notifyByRule(
   deps: Dependencies,
-  { provider, runId, rule, index, evaluated, action }: RuleNotice,
+  notice: RuleNotice,
 ): Promise<{ outcome: ActionOutcome; reason: string | null }> {
-  const { channel, config } = action;
-  if (channel !== "email") {
-    return { outcome: "refused", reason: `this service cannot reach ${channel} channels yet` };
-  }
-  const { identityId, threadId } = evaluated.subject;
-  const attemptId = derivedId("rule-notice", runId, rule.ruleId, String(index));
-  const to = config.to as string;
-  // It may have left right before this process ended. A mailbox knows at once; the log of another provider lags behind.
-  const attempt = { attemptId, recipients: [to], since: new Date(0) };
-  if (provider.isMailbox && (await provider.lookUp?.(attempt)) === "accepted") return { outcome: "done", reason: null };
-  const notice = { to, ...(await letter(deps, rule, evaluated)) };
-  const { workspaceId } = evaluated;
-  const origin = { identityId, threadId, attemptId };
-  const outcome = await sendNotice(deps, provider, { kind: "rule", workspaceId, origin, ...notice });
+  const outcome = await (notice.action.channel === "email" ? mailed(deps, notice) : posted(deps, notice));
   if (outcome.sent) return { outcome: "done", reason: null };
   return { outcome: outcome.again ? "failed" : "refused", reason: outcome.error };
 }
 
-/**
- * The subject is ours alone, and whatever somebody else wrote (the rule's author, a stranger's subject and address) stands between quotation marks
- * after the name of what it is, and is no link.
- */
-async function letter(
-  deps: Dependencies,
-  { ruleName }: RuleResult,
-  { triggerEvent, subject }: RuleNotice["evaluated"],
-): Promise<{ subject: string; text: string; html: string }> {
+const attemptOf = ({ runId, rule, index }: RuleNotice): string =>
+  derivedId("rule-notice", runId, rule.ruleId, String(index));
+
+async function mailed(deps: Dependencies, notice: RuleNotice): Promise<NoticeOutcome> {
+  const { outlets, rule, evaluated, action } = notice;
+  const { provider } = outlets;
+  const { identityId, threadId } = evaluated.subject;
+  const attemptId = attemptOf(notice);
+  const to = action.config.to as string;
+  // It may have left right before this process ended. A mailbox knows at once; the log of another provider lags behind.
+  const attempt = { attemptId, recipients: [to], since: new Date(0) };
+  if (provider.isMailbox && (await provider.lookUp?.(attempt)) === "accepted") return { sent: true };
+  const lines = await linesAbout(deps, { rule, evaluated, quoted });
+  const mail = {
+    subject: "A rule of your workspace matched",
+    text: lines.join("\n"),
+    html: lines.map((line) => html`<p>${line}</p>`.toString()).join(""),
+  };
+  const { workspaceId } = evaluated;
+  const origin = { identityId, threadId, attemptId };
+  return sendNotice(deps, provider, { kind: "rule", workspaceId, origin, to, ...mail });
+}
+
+async function posted(deps: Dependencies, notice: RuleNotice): Promise<NoticeOutcome> {
+  const { outlets, rule, evaluated, action } = notice;
+  const { workspaceId } = evaluated;
+  const lines = await linesAbout(deps, { rule, evaluated, quoted: marked });
+  const channel = openedNotify(deps, workspaceId, action);
+  return postNotice(deps, outlets.channels, { workspaceId, attemptId: attemptOf(notice), channel, lines });
+}
+
+type ToTell = Pick<RuleNotice, "rule" | "evaluated"> & { quoted(words: string, max: number): string };
+
+/** Whatever somebody else wrote (the rule's author, a stranger's subject and address) stands quoted after the name of what it is. */
+async function linesAbout(deps: Dependencies, { rule, evaluated, quoted }: ToTell): Promise<string[]> {
+  const { triggerEvent, subject } = evaluated;
   const { state: thread } = await loadThread(deps, subject.threadId);
-  const lines = [
+  return [
     `A rule of your workspace matched the event ${triggerEvent}.`,
-    `Name of the rule: ${quoted(ruleName, 100)}`,
+    `Name of the rule: ${quoted(rule.ruleName, 100)}`,
     `Subject of the thread: ${quoted(thread.subject, 200)}`,
     `Thread: ${subject.threadId}`,
     ...(subject.contactEmail === null ? [] : [`Contact: ${quoted(subject.contactEmail, 254)}`]),
     ...(subject.draftId === null ? [] : [`Draft: ${subject.draftId}`]),
   ];
-  return {
-    subject: "A rule of your workspace matched",
-    text: lines.join("\n"),
-    html: lines.map((line) => html`<p>${line}</p>`.toString()).join(""),
-  };
 }
 
-/** Somebody else's words: one line, cut, with nothing that a mail program makes a link of. */
-const quoted = (words: string, max: number): string => `“${unlinked(shortLine(words, max))}”`;
+/** Somebody else's words between quotation marks: one line, cut, with nothing in it that cannot be seen. */
+const marked = (words: string, max: number): string => `“${shortLine(words, max)}”`;
+
+/** The same for a mail, whose reader's program makes links of what looks like one. A chat takes care of that by itself. */
+const quoted = (words: string, max: number): string => unlinked(marked(words, max));

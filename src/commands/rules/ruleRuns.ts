@@ -3,7 +3,6 @@ import { ranBefore } from "#projections/ruleEvaluations/queries.ts";
 import { type RuleRow, workingRules } from "#projections/rules/queries.ts";
 import { crashPoint } from "#src/crashPoints.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
-import type { MailProvider } from "#src/mail/mailProvider.ts";
 import type { TriggerEvent } from "#streams/rule/events.ts";
 import { actionKey, type RuleRun } from "#streams/ruleRun/decider.ts";
 import type { RuleResult } from "#streams/ruleRun/events.ts";
@@ -15,6 +14,7 @@ import { derivedId } from "../ids.ts";
 import { capOf } from "../plans/plans.ts";
 import { takeAction } from "./ruleActions.ts";
 import { type About, keptFacts } from "./ruleFacts.ts";
+import type { Outlets } from "./ruleNotices.ts";
 
 /** One trigger event, as its rules are run. `runId` comes out the same on every repetition. */
 export type RuleTrigger = {
@@ -128,14 +128,14 @@ export type Part = "quick" | "notices";
  */
 export async function carryOut(
   deps: Dependencies,
-  { provider, runId, part }: { provider: MailProvider; runId: string; part: Part },
+  { outlets, runId, part }: { outlets: Outlets; runId: string; part: Part },
   cause: Cause,
 ): Promise<boolean> {
   const { state: run } = await deps.ruleRuns.load(runId);
   let complete = true;
   for (const { rule, index } of leftToDo(run, part)) {
     const { ruleId } = rule;
-    const { outcome, reason } = await takeAction(deps, { provider, run, runId, rule, index }, cause);
+    const { outcome, reason } = await takeAction(deps, { outlets, run, runId, rule, index }, cause);
     crashPoint("rules:acted");
     await deps.ruleRuns.handle(runId, { type: "RecordAction", ruleId, index, outcome, reason }, cause);
     crashPoint("rules:recorded");

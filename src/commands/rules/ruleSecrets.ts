@@ -1,8 +1,9 @@
 import type { Reseal } from "#src/secrets/keyRing.ts";
 import { mask } from "#src/secrets/mask.ts";
 import { Rejected } from "#streams/decider.ts";
+import type { ApprovalChannel } from "#streams/identity/events.ts";
 import type { RuleAction } from "#streams/rule/events.ts";
-import { isHostedHere, open, requireSecret, secretFields } from "../approvals/approvalChannels.ts";
+import { isHostedHere, open, requireBotToken, requireSecret, secretFields } from "../approvals/approvalChannels.ts";
 import type { Dependencies } from "../dependencies.ts";
 
 type Notify = Extract<RuleAction, { type: "notify_channel" }>;
@@ -12,7 +13,7 @@ const ownerOf = (workspaceId: string, field: string) => ({ workspaceId, field: `
 
 /**
  * Seals the secrets of actions. A shown, masked value sent back keeps the stored one of that channel. Throws Rejected invalid_request
- * for a mask of nothing stored, and for a webhook_url that is none of Slack's.
+ * for a mask of nothing stored, for a webhook_url that is none of Slack's, and for what is no token of a Telegram bot.
  */
 export function sealActions(
   deps: Dependencies,
@@ -41,6 +42,7 @@ function sealConfig(
     });
     if (kept !== undefined) return [field, kept];
     requireSecret(deps, `${path}.${field}`, value);
+    if (channel === "telegram") requireBotToken(`${path}.${field}`, value);
     return [field, deps.keyRing.seal(value, owner)];
   };
   return Object.fromEntries(Object.entries(config).map(seal));
@@ -65,6 +67,14 @@ export const resealedActions = (
     );
     return { ...action, config: Object.fromEntries(config) };
   });
+
+/** Where an action tells somebody, its secrets opened: for the provider behind it alone. An empty secret is one whose key is gone from the ring. */
+export function openedNotify(deps: Keys, workspaceId: string, { channel, config }: Notify): ApprovalChannel {
+  const opened = Object.entries(config).map(([field, value]) =>
+    secretFields.includes(field) ? [field, open(deps, value, ownerOf(workspaceId, field))] : [field, value],
+  );
+  return { type: channel, config: Object.fromEntries(opened) };
+}
 
 /** Actions as the wire shows them: secrets as **** and their last 4 characters. */
 export function maskedActions(deps: Keys, workspaceId: string, actions: readonly RuleAction[]): RuleAction[] {

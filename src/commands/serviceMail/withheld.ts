@@ -6,8 +6,11 @@ import { isStopped } from "./stops.ts";
 /** What a mail of the service's own is for: an approval is asked for, or it is told what became of a draft; news, a test, or what a rule tells people. */
 export type NoticeKind = "approval" | "outcome" | "notice" | "test" | "rule";
 
-/** Of a mail of the service's own: what it is for, on whose behalf it is sent, to whom, and which attempt it is. */
-export type Leaving = { kind: NoticeKind; workspaceId: string; to: string; attemptId: string };
+/** A chat as it is counted by: whatever names it, among the chats of all providers. */
+export type Chat = { chat: string };
+
+/** Of a mail or post of the service's own: what it is for, on whose behalf it is sent, to whom (an address or a chat), and which attempt it is. */
+export type Leaving = { kind: NoticeKind; workspaceId: string; to: string | Chat; attemptId: string };
 
 /** Why it did not leave, in words. `again`: a later try may succeed; `inMs`: it waits for a place in its measure, which there is after that. */
 export type NotSent = { sent: false; error: string; again: boolean; inMs?: number };
@@ -30,7 +33,7 @@ export async function whyNotNow(
   { kind, workspaceId, to }: Omit<Leaving, "attemptId">,
 ): Promise<NotSent | undefined> {
   await requireNotPaused(deps);
-  if (await isStopped(deps, { workspaceId, address: to })) {
+  if (typeof to === "string" && (await isStopped(deps, { workspaceId, address: to }))) {
     const error = `mail from this workspace to ${to} was stopped by its reader: name another address, or ask its reader to resume it with the link under any such mail`;
     return withheld(deps, { kind, why: "stopped", error });
   }
@@ -45,9 +48,11 @@ export async function takePlace(
   { kind, workspaceId, to, attemptId }: Leaving,
 ): Promise<Extract<Place, { taken: true }> | NotSent | undefined> {
   const measure = isAboutApproval(kind) ? "approvals" : "notices";
-  const place = await deps.mailMeasure?.take({ attemptId, measure, mailbox: mailboxOf(to), workspaceId });
+  const mailbox = typeof to === "string" ? mailboxOf(to) : to.chat;
+  const place = await deps.mailMeasure?.take({ attemptId, measure, mailbox, workspaceId });
   if (!place || place.taken) return place;
-  const whose = place.fullFor === "mailbox" ? "this address" : "this workspace";
+  const addressee = typeof to === "string" ? "this address" : "this chat";
+  const whose = place.fullFor === "mailbox" ? addressee : "this workspace";
   const inMs = Math.max(place.inMs, shortestWaitMs);
   const [what, end] =
     measure === "approvals"

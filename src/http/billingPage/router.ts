@@ -1,25 +1,25 @@
 import express, { type Request, type Response, type Router } from "express";
 import type { CheckoutOutcome } from "#src/commands/billing/checkoutOutcome.ts";
-import { createRoom } from "#src/commands/room.ts";
 import { Unavailable } from "#src/eventStore/eventStore.ts";
 import { errorHandler } from "../framework/errorHandler.ts";
 import { answerPage as answer, answerUnknownLink, type CountUnknown } from "../framework/linkPages.ts";
 import * as pages from "./pages.ts";
 
-type Outcome = (sessionId: string) => Promise<CheckoutOutcome>;
-
 export type BillingPageOptions = {
   plans(): pages.Plans;
   /** What came of the checkout with this id. */
-  outcome: Outcome;
+  outcome(sessionId: string): Promise<CheckoutOutcome>;
   /** Counts a checkout that there is not; throws Rejected rate_limited when its sender has tried too many. */
   countUnknown: CountUnknown;
   /** Called with errors that are our own fault. */
   onError(error: unknown): void;
 };
 
-/** Each asks the payment processor, which takes so many requests a second from all of us: strangers do not use them up. */
-const mostLookUps = 4;
+/**
+ * Each look-up asks the payment processor, which takes only so many requests in a second, and anybody may make up ids. So that checkouts and plans do
+ * not wait for strangers, whoever comes beside so many is told that the checkout is being confirmed, and the page looks again by itself.
+ */
+const mostAtOnce = 4;
 
 /**
  * `/billing`: the plans and how to change them; with `?session_id=`, where the payment processor sends people back to, what that checkout came
@@ -27,12 +27,16 @@ const mostLookUps = 4;
  */
 export function billingPage(options: BillingPageOptions): Router {
   const router = express.Router({ caseSensitive: true, strict: true });
-  const lookUps = createRoom(mostLookUps);
-  const outcome: Outcome = async (sessionId) => {
-    const lookUp = lookUps.takeNow(1, () => options.outcome(sessionId));
-    if (!lookUp) throw new Unavailable("too many checkouts are being looked up");
-    return lookUp;
-  };
+  let underWay = 0;
+  async function outcome(sessionId: string): Promise<CheckoutOutcome> {
+    if (underWay >= mostAtOnce) return { kind: "being_confirmed" };
+    underWay++;
+    try {
+      return await options.outcome(sessionId);
+    } finally {
+      underWay--;
+    }
+  }
   router
     .route("/billing")
     .get(async (request, response) => show({ ...options, outcome }, request, response))

@@ -245,7 +245,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "warn",
     says: "mail is caught in the outbox, which nobody can open: set OUTBOX_TOKEN to look at it",
-    todo: "Set `OUTBOX_TOKEN`, or `MAIL_PROVIDER=smtp` if mail should leave.",
+    todo: "Set `OUTBOX_TOKEN`, or `MAIL_PROVIDER=smtp` or `sendgrid` if mail should leave.",
   },
   {
     level: "warn",
@@ -275,7 +275,7 @@ export const logLines: readonly LogLine[] = [
   {
     level: "error",
     says: "the payment processor refused, trying again",
-    todo: "It refuses the same again until somebody mends it: `because` and `process` say what. Look at the workspace's customer in the processor's dashboard.",
+    todo: "It refuses the same again until somebody mends it: `because` and `process` say what. Look at the workspace's customer in the processor's dashboard; if it does not know the customer, see whether STRIPE_SECRET_KEY is of the same account and mode as before.",
   },
   {
     level: "error",

@@ -8,7 +8,10 @@ export const ruleActions: Record<RuleAction["type"], { fields: readonly string[]
     does: "`auto` approves without a person, `manual` sends an automatic approval back to a person. At `email.received` it is about the next draft that is based on the message, at `draft.created` about that draft.",
   },
   skip_approval: { fields: [], does: "Approves the draft and sends it, without a person." },
-  notify_channel: { fields: ["channel", "config"], does: "Tells somebody by the channel that it configures." },
+  notify_channel: {
+    fields: ["channel", "config"],
+    does: "Tells people, in a mail or a chat, in a few lines that ask nothing: which rule matched, on which thread and draft.",
+  },
   add_tag: { fields: ["tag"], does: "Tags the contact." },
   set_priority: { fields: ["priority"], does: "Sets the priority of the thread." },
 };

@@ -15,8 +15,8 @@ export type SendingDomains = {
   readonly provider: string;
   /** Finds the domain there, or makes it. */
   register(mailDomain: string): Promise<ProviderDomain>;
-  /** What the provider does not find in place; none if it will sign for the domain. */
-  validate(id: string): Promise<ProviderFault[]>;
+  /** What the provider does not find in place; none if it will sign for the domain. "unknown": it has no such domain any more. */
+  validate(id: string): Promise<ProviderFault[] | "unknown">;
   /** Forgets a domain. */
   remove(id: string): Promise<void>;
   /** Sees to it that mail for any address of this domain is brought to us. */

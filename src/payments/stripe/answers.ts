@@ -37,6 +37,13 @@ export const OpenedSession = Type.Object({
 
 export const PortalSession = Type.Object({ object: Type.Literal("billing_portal.session"), url: Url });
 
+/** As far as it says whether it was paid. Where only its id is given, nothing is known of that. */
+const LatestInvoice = Type.Object({
+  id: Id,
+  status: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  billing_reason: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
+
 export const Subscription = Type.Object({
   object: Type.Literal("subscription"),
   id: Id,
@@ -49,7 +56,7 @@ export const Subscription = Type.Object({
   cancellation_details: Type.Optional(
     Type.Union([Type.Object({ reason: Type.Optional(Type.Union([Type.String(), Type.Null()])) }), Type.Null()]),
   ),
-  latest_invoice: NullableRef,
+  latest_invoice: Type.Optional(Type.Union([Id, LatestInvoice, Type.Null()])),
   // Where periods were before API version 2025-03-31.
   current_period_start: Type.Optional(Seconds),
   current_period_end: Type.Optional(Seconds),

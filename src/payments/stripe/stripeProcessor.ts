@@ -54,9 +54,11 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
     return customerId === null ? undefined : { customerId, status, subscriptionId: idOf(subscription) };
   }
 
-  async function isDeleted(customerId: string): Promise<boolean> {
+  /** Stripe goes on to show a deleted customer, with no more than its id. null: it is there. */
+  async function whyGone(customerId: string): Promise<"customer_deleted" | "customer_unknown" | null> {
     const found = await unlessMissing(() => stripe.customers.retrieve(customerId));
-    return found === undefined || asAsked(answers.Customer, found).deleted === true;
+    if (found === undefined) return "customer_unknown";
+    return asAsked(answers.Customer, found).deleted === true ? "customer_deleted" : null;
   }
 
   return {
@@ -115,7 +117,10 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
     subscriptionsOf: (customerId) =>
       bounded(async () => {
         const found = await unlessMissing(() =>
-          stripe.subscriptions.list({ customer: customerId, status: "all", limit: 100 }),
+          stripe.subscriptions.list({
+            ...{ customer: customerId, status: "all", limit: 100 },
+            expand: ["data.latest_invoice"],
+          }),
         );
         const all: ProcessorSubscription[] =
           found === undefined
@@ -123,9 +128,9 @@ export function stripeProcessor(options: StripeOptions): PaymentProcessor {
             : asAsked(answers.ListOf(answers.Subscription), found)
                 .data.map((each) => readSubscription(prices, each))
                 .filter((each) => each.customerId === customerId);
-        // A deleted customer has no subscription left that goes on.
-        if (all.every(({ status }) => hasEnded(status)) && (await isDeleted(customerId))) return "customer_deleted";
-        return all.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+        // A customer that is gone has no subscription left that goes on.
+        const gone = all.every(({ status }) => hasEnded(status)) ? await whyGone(customerId) : null;
+        return gone ?? all.sort((one, other) => other.createdAt.localeCompare(one.createdAt));
       }),
 
     cancelAndRefund: (subscriptionId) =>

@@ -5,7 +5,7 @@ import { boughtWith, type Prices } from "./prices.ts";
 
 /** One of Stripe's subscriptions in our words. Throws ProcessorUnavailable if it has no period. */
 export function readSubscription(prices: Prices, given: Static<typeof Subscription>): ProcessorSubscription {
-  const { items, trial_end, cancel_at, cancel_at_period_end, cancellation_details } = given;
+  const { items, trial_end, cancel_at, cancel_at_period_end } = given;
   // Ours has one item. Somebody may have added others by hand.
   const item = items.data.find(({ price }) => boughtWith(prices, price.id)) ?? items.data[0]!;
   const start = item.current_period_start ?? given.current_period_start;
@@ -24,7 +24,21 @@ export function readSubscription(prices: Prices, given: Static<typeof Subscripti
     periodEnd: timeOf(end),
     trialEnd: timeOrNull(trial_end),
     cancelAt: timeOrNull(cancel_at ?? (cancel_at_period_end ? end : null)),
-    endedUnpaid: cancellation_details?.reason === "payment_failed",
+    endedUnpaid: isUnpaid(given),
     createdAt: timeOf(given.created),
   };
+}
+
+/** Invoices for a period itself, and none for a change within it. */
+const forPeriods = ["subscription_create", "subscription_cycle"];
+const unpaid = ["draft", "open", "uncollectible"];
+
+/**
+ * Whether its last period was never paid, if it has ended: Stripe gave it up, or somebody ended it before that. Then Stripe's reason is theirs, and
+ * the period's invoice is still to be paid.
+ */
+function isUnpaid({ status, cancellation_details, latest_invoice: invoice }: Static<typeof Subscription>): boolean {
+  if (cancellation_details?.reason === "payment_failed") return true;
+  if (status !== "canceled" || typeof invoice !== "object" || invoice === null) return false;
+  return unpaid.includes(invoice.status ?? "") && forPeriods.includes(invoice.billing_reason ?? "");
 }

@@ -372,6 +372,38 @@ describe("an approver in Slack", function () {
     expect((await draftOf(unknown.draftId)).notification_status.error).to.contain("channel_not_found");
   });
 
+  it("is told by a rule in a few plain lines, or the rule says why not [4 action notify_channel]", async () => {
+    const identity = await service.identity(workspace.id);
+    const post = { ...byBot(), config: { ...byBot().config, channel: slack.channel.elsewhere } };
+    const actions = [byWebhook(), post, byBot({ channel: "C0NOWHERE" })].map(({ type, config }) => ({
+      ...{ type: "notify_channel", channel: type, config },
+    }));
+    const rule = { name: "<!channel> *now*", identity_id: identity.id, trigger_event: "email.received", actions };
+    const made = await workspace.ask("POST /v1/rules", { json: rule });
+    expect(made.status, made.text).to.equal(200);
+    const subject = "Help <https://evil.example|us> @ada";
+    await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, subject }));
+    const taken = async (): Promise<any[]> =>
+      (await workspace.ask(`GET /v1/rules/${made.json.id}/evaluations`)).json.data[0]?.actions ?? [];
+    await until(async () => (await taken()).filter(({ outcome }) => outcome !== "pending").length === 3);
+    expect((await taken()).map(({ outcome, reason }) => [outcome, reason])).to.deep.equal([
+      ["done", null],
+      ["done", null],
+      [
+        "refused",
+        "nothing was posted in Slack: Slack answered channel_not_found (invite the app into the channel, or name another one)",
+      ],
+    ]);
+    for (const channel of [slack.channel.general, slack.channel.elsewhere]) {
+      const { text, blocks } = await newest(channel);
+      expect(text).to.match(/^A rule of your workspace matched the event email/);
+      expect(text)
+        .to.contain("“&lt;!channel&gt; *now*”")
+        .and.not.to.match(/[<>]|evil\.example|@ada/);
+      expect(blocks.map((block: any) => [block.type, block.text.type])).to.deep.equal([["section", "plain_text"]]);
+    }
+  });
+
   it("leaves no secret in the log, in events or in answers", async () => {
     const { rows } = await service.database.query("select data::text || metadata::text as text from es.events");
     const everything = `${log.join("\n")}\n${rows.map(({ text }: any) => text).join("\n")}`;

@@ -430,6 +430,48 @@ describe("approvers in Telegram", function () {
     });
   });
 
+  describe("a rule of theirs", () => {
+    /** What became of telling a chat that a customer wrote. */
+    async function told(config: { bot_token: string; chat_id: string }, name = "Tell") {
+      const identity = await service.identity(workspace.id);
+      const actions = [{ type: "notify_channel", channel: "telegram", config }];
+      const rule = { name, identity_id: identity.id, trigger_event: "email.received", actions };
+      const made = await workspace.ask("POST /v1/rules", { json: rule });
+      expect(made.status, made.text).to.equal(200);
+      const subject = "=?utf-8?B?PGI+SGVscDwvYj7igK4gQGVtaWx5IC9zdGFydCBldmlsLmV4YW1wbGUg?=";
+      await service.deliver(identity.address, mail({ id: `${identity.id}@x.example`, subject }));
+      const action = async () =>
+        (await workspace.ask(`GET /v1/rules/${made.json.id}/evaluations`)).json.data[0]?.actions[0];
+      await until(async () => ((await action())?.outcome ?? "pending") !== "pending");
+      return action();
+    }
+
+    it("tells a chat in a few plain lines, in which nothing that others wrote can be tapped or hides [4 action notify_channel]", async () => {
+      const chat = String(chats--);
+      expect(await told({ bot_token: token, chat_id: chat }, "*Ring* @ada")).to.include({ outcome: "done" });
+      const posts = telegram.shown(token, chat);
+      expect(posts).to.have.length(1);
+      const [{ text, entities, buttons } = posts[0]!] = posts;
+      expect(text).to.match(/^A rule of your workspace matched the event email/);
+      expect(text).to.contain("“*Ring* @\u200cada”").and.contain("“<b>Help</b>[U+202E] @\u200cemily /\u200cstart ");
+      expect(text).not.to.contain("evil.example").and.not.to.contain("ann@customer");
+      expect([entities, buttons]).to.deep.equal([[], []]);
+    });
+
+    it("whose chat cannot be reached says why, without its token", async () => {
+      const stop = telegram.answers(({ params }) =>
+        params.chat_id === "-77" ? refused(403, `Forbidden: bot was kicked from ${token}`) : undefined,
+      );
+      const action = await told({ bot_token: token, chat_id: "-77" });
+      stop();
+      expect(action).to.deep.include({
+        outcome: "refused",
+        reason:
+          "Telegram: the bot may not write in this chat: add it to the group again, with the right to send messages (403)",
+      });
+    });
+  });
+
   describe("after all this", () => {
     it("leave no secret of theirs in the log, in events, in what is answered or measured", async () => {
       const secrets = [token, otherToken, ...Object.values(telegram.webhooks).map(({ secret_token }) => secret_token!)];

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import Stripe from "stripe";
-import { hasEnded, type StripeEvent, StripeModel } from "./model.ts";
+import { hasEnded, type StripeEvent, StripeModel, type Subscription } from "./model.ts";
 
 /**
  * Our own mock of Stripe's API, on loopback: the calls we make, over the model beside it. It refuses what Stripe's reference does not know, and
@@ -48,7 +48,7 @@ const known: [line: RegExp, names: string[]][] = [
     ],
   ],
   [/^POST \/v1\/billing_portal\/sessions$/, ["customer", "return_url", "configuration"]],
-  [/^GET \/v1\/subscriptions$/, ["customer", "status", "limit"]],
+  [/^GET \/v1\/subscriptions$/, ["customer", "status", "limit", "expand[#]"]],
   [/^DELETE \/v1\/subscriptions\/\w+$/, ["invoice_now", "prorate"]],
   [/^GET \/v1\/invoice_payments$/, ["invoice", "limit"]],
   [/^POST \/v1\/refunds$/, ["payment_intent", "reason"]],
@@ -173,7 +173,7 @@ function answerTo(model: StripeModel, { method, path, parameters }: Call): Answe
       return openPortal(model, parameters);
     case "GET /v1/subscriptions":
       return isAlive(model, parameters.customer)
-        ? ok(list(model.subscriptionsOf(parameters.customer!)))
+        ? ok(list(model.subscriptionsOf(parameters.customer!).map((each) => withInvoice(model, each, parameters))))
         : invalid("resource_missing");
     case "GET /v1/subscriptions/:id":
       return ok(model.subscriptions.get(id!)!);
@@ -248,3 +248,9 @@ async function textOf(request: IncomingMessage): Promise<string> {
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString("utf8");
 }
+
+/** As it is listed: with its last invoice whole where that was asked for. */
+const withInvoice = (model: StripeModel, subscription: Subscription, { "expand[0]": expand }: Call["parameters"]) => {
+  const invoice = model.invoices.get(subscription.latest_invoice ?? "");
+  return expand === "data.latest_invoice" && invoice ? { ...subscription, latest_invoice: invoice } : subscription;
+};

@@ -61,6 +61,7 @@ export type Invoice = {
   customer: string;
   status: "open" | "paid" | "void";
   amount: number;
+  billing_reason: "subscription_create" | "subscription_cycle";
   payment: string | null;
   refunded: boolean;
   parent: { type: "subscription_details"; subscription_details: { subscription: string } };
@@ -215,8 +216,10 @@ export class StripeModel {
   }
 
   private bill(subscription: Subscription, { amount, paid }: { amount: number; paid: boolean }): void {
+    const billing_reason = subscription.latest_invoice === null ? "subscription_create" : "subscription_cycle";
     const invoice: Invoice = {
-      ...{ id: newId("in"), object: "invoice", customer: subscription.customer, amount, refunded: false },
+      ...{ id: newId("in"), object: "invoice", customer: subscription.customer, amount, billing_reason },
+      refunded: false,
       status: paid ? "paid" : "open",
       payment: paid && amount > 0 ? newId("pi") : null,
       parent: { type: "subscription_details", subscription_details: { subscription: subscription.id } },

@@ -5,20 +5,18 @@ import { chatQuestion } from "../chatQuestions.ts";
 import { type AtBot, decide, endQuestion, subjectOf, swallowed } from "./deciding.ts";
 import { askWhy } from "./reasons.ts";
 import { overAlready, type Said, unknownButton } from "./resultWords.ts";
-import { botAsking } from "./telegram.ts";
 import { whyNot } from "./whoMayPress.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
 
 /** A button under a question was pressed. Reject decides nothing yet: it asks why. */
-export async function onPress(deps: Dependencies, told: AtBot, press: Press): Promise<void> {
+export async function onPress(deps: Dependencies, desk: AtBot, press: Press): Promise<void> {
   const button = readButton(press.data);
   const question = button && (await chatQuestion(deps, button.token));
-  const refusal = whyNot(question, { ...told, ...press });
+  const refusal = whyNot(question, { ...desk, ...press });
   if (!button || !question || refusal !== undefined) {
-    return answer(told, press, refusal === undefined ? unknownButton : { toast: refusal, ends: false });
+    return answer(desk, press, refusal === undefined ? unknownButton : { toast: refusal, ends: false });
   }
-  const desk = { ...told, bot: botAsking(told, question) };
   const { action, token } = button;
   const decision = action === "approve" ? "approve" : "reject";
   // Each button has the token of its own choice, and decides no other.

@@ -8,7 +8,6 @@ import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
 import { chatQuestion } from "../chatQuestions.ts";
 import { type AtBot, decide, endQuestion, swallowed } from "./deciding.ts";
-import { botAsking } from "./telegram.ts";
 import { whyNot } from "./whoMayPress.ts";
 
 type Press = Extract<TelegramUpdate, { kind: "press" }>;
@@ -53,17 +52,12 @@ export async function askWhy(
 }
 
 /** A reply to such a message, by who was asked: the draft is rejected for this reason. Everybody else's words are theirs. */
-export async function onReply(deps: Dependencies, told: AtBot, reply: Reply): Promise<void> {
-  const { botId, registry } = told;
+export async function onReply(deps: Dependencies, desk: AtBot, reply: Reply): Promise<void> {
+  const { bot, botId, registry } = desk;
   const { by, chat, text } = reply;
   const at = { botId, chat: chat.id, messageId: reply.toMessageId };
   const prompt = await registry.findPrompt(at);
   if (!prompt || prompt.userId !== by.id) return;
-  const token = open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field });
-  const question = token === "" ? undefined : await chatQuestion(deps, token);
-  const refusal = question && whyNot(question, { botId, chat, by });
-  const bot = question && refusal === undefined ? botAsking(told, question) : told.bot;
-  const desk = { ...told, bot };
   const say = (sentence: string) =>
     swallowed(bot.send({ ...plain(sentence), chat: chat.id, replyTo: reply.messageId }));
   if (text === null) return say("Nothing is decided yet: send the reason as text, in reply to my question.");
@@ -72,6 +66,9 @@ export async function onReply(deps: Dependencies, told: AtBot, reply: Reply): Pr
       "Nothing is decided yet: the reason is too long (2,048 bytes at most). Reply once more with a shorter one.",
     );
   }
+  const token = open(deps, prompt.sealedToken, { workspaceId: prompt.workspaceId, field });
+  const question = token === "" ? undefined : await chatQuestion(deps, token);
+  const refusal = question && whyNot(question, { botId, chat, by });
   if (!question || refusal !== undefined)
     return say(refusal ?? "Nothing is decided yet: press Reject once more, and I ask again.");
   const said = await decide(desk, { token, decision: "reject", reason: text, by, updateId: reply.updateId });

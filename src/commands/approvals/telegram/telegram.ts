@@ -2,39 +2,58 @@ import type { ApprovalDecisions } from "#src/channels/approvalView.ts";
 import type { Bot, Bots } from "#src/channels/telegram/botApi.ts";
 import type { BotRegistry, BotUse, KnownBot } from "#src/channels/telegram/botRegistry.ts";
 import { botIdOf } from "#src/channels/telegram/botToken.ts";
+import { TelegramFailure } from "#src/channels/telegram/telegramFailure.ts";
 import type { Dependencies } from "../../dependencies.ts";
 import { open } from "../approvalChannels.ts";
-import type { ChatQuestion } from "../chatQuestions.ts";
 
 /** What decisions in Telegram are made with. */
 export type TelegramDesk = { bots: Bots; registry: BotRegistry; decisions: ApprovalDecisions };
 
-/** Calls that one round makes at most to find a token that is good. */
-const mostTokens = 20;
-
 /**
- * The bot, once by each of the tokens that its users have named, as far as they can be opened. A bot's id is no secret, and anybody can name a token
- * that begins with it: so one may not be Telegram's, and whose comes next is another workspace's, however many one of them has named.
+ * The bot, by the tokens of all who use it; undefined if no token of it can be opened. Its id is no secret: one who names it with a token that Telegram
+ * does not know, or no longer knows, must not stand in the way of the others.
  */
-export function botsOf(
+export function botOf(
   { keyRing, bots }: Pick<Dependencies, "keyRing"> & Pick<TelegramDesk, "bots">,
   { botId }: Pick<KnownBot, "botId">,
   uses: readonly BotUse[],
-): Bot[] {
+): Bot | undefined {
   const namedBy = new Map<string, string[]>();
   for (const use of uses) {
     const token = tokenOf({ keyRing }, use);
     const named = namedBy.get(use.workspaceId) ?? [];
     if (botIdOf(token) === botId && !named.includes(token)) namedBy.set(use.workspaceId, [...named, token]);
   }
+  // In turn, so that however many one workspace names, the first of another's is not behind them.
   const inTurn = [...namedBy.values()].flatMap((named) => named.map((token, turn) => ({ token, turn })));
   inTurn.sort((one, other) => one.turn - other.turn);
-  return [...new Set(inTurn.map(({ token }) => token))].slice(0, mostTokens).map(bots);
+  const tokens = new Set(inTurn.map(({ token }) => token));
+  return tokens.size === 0 ? undefined : byAnyOf([...tokens].map(bots));
 }
 
-/** The question's own bot, by the token that its identity has now. */
-export const botAsking = ({ bots }: Pick<TelegramDesk, "bots">, { channel }: ChatQuestion): Bot =>
-  bots(channel?.config.bot_token ?? "");
+/** Each call is made by the first of them that Telegram knows. */
+function byAnyOf(same: readonly Bot[]): Bot {
+  let first = 0;
+  const made = (method: keyof Bot) =>
+    async function call(...given: unknown[]): Promise<unknown> {
+      for (;;) {
+        const at = first;
+        const bot = same[at] as Record<keyof Bot, (...given: unknown[]) => Promise<unknown>>;
+        try {
+          return await bot[method](...given);
+        } catch (error) {
+          if (!isUnknownToTelegram(error) || at + 1 >= same.length) throw error;
+          // Calls at once may meet the same one.
+          first = Math.max(first, at + 1);
+        }
+      }
+    };
+  const methods = Object.keys(same[0] as Bot) as (keyof Bot)[];
+  return Object.fromEntries(methods.map((method) => [method, made(method)])) as unknown as Bot;
+}
+
+const isUnknownToTelegram = (error: unknown): boolean =>
+  error instanceof TelegramFailure && error.said.code === "no_bot";
 
 const tokenOf = (deps: Pick<Dependencies, "keyRing">, { workspaceId, slot, sealedToken }: BotUse): string =>
   open(deps, sealedToken, {

@@ -4,7 +4,7 @@ import type { Cause } from "../../handle.ts";
 import { moveChat } from "../channelAddresses.ts";
 import { onPress } from "./presses.ts";
 import { onReply } from "./reasons.ts";
-import { botsOf, type TelegramDesk } from "./telegram.ts";
+import { botOf, type TelegramDesk } from "./telegram.ts";
 
 /** What Telegram tells our bots is dealt with here, whichever way it came. */
 export type TelegramUpdates = {
@@ -17,7 +17,7 @@ export type TelegramUpdates = {
 export const telegramUpdates = (deps: Dependencies, desk: TelegramDesk): TelegramUpdates => ({
   async take(botId, update) {
     const known = await desk.registry.find(botId);
-    const [bot] = known ? botsOf({ ...deps, ...desk }, known, known.uses) : [];
+    const bot = known && botOf({ ...deps, ...desk }, known, known.uses);
     if (!known || !bot) return undefined;
     if (update.kind === "press") await onPress(deps, { ...desk, botId, bot }, update);
     else if (update.kind === "reply") await onReply(deps, { ...desk, botId, bot }, update);

@@ -129,7 +129,7 @@ const sentenceOf: Record<Doubt, string> = {
   unsigned:
     "it is not signed: attach the security policy to the Inbound Parse setting, or unset SENDGRID_INBOUND_PUBLIC_KEY",
   forged: "its signature is not of SENDGRID_INBOUND_PUBLIC_KEY, or the body was changed on the way",
-  late: "it was signed more than a day ago or in the future: see whether this machine's clock is right",
+  late: "it was signed more than four days ago or in the future: see whether this machine's clock is right",
 };
 
 /** How long a comparison takes says nothing of a secret. */

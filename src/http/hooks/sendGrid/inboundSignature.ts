@@ -6,8 +6,8 @@ export type Doubt = "unsigned" | "forged" | "late";
 const signatureHeader = "x-twilio-email-event-webhook-signature";
 const timestampHeader = "x-twilio-email-event-webhook-timestamp";
 
-/** A late repetition is genuine. */
-const oldestMs = 24 * 3_600_000;
+/** A late repetition is genuine: SendGrid posts a mail again for 72 hours, and what is refused until then is lost. A day more does no harm. */
+const oldestMs = 96 * 3_600_000;
 const earliestMs = 5 * 60_000;
 
 type Signed = { headers: Readonly<Record<string, string | string[] | undefined>>; body: Buffer; now: Date };

@@ -51,7 +51,8 @@ export function sendGridDomains(options: SendGridDomainsOptions): SendingDomains
     validate: (id) =>
       asking(async (ask) => {
         const path = `/v3/whitelabel/domains/${encodeURIComponent(id)}/validate`;
-        return faultsIn((await ask({ method: "POST", path })).json);
+        const { status, json } = await ask({ method: "POST", path, answers: [404] });
+        return status === 404 ? "unknown" : faultsIn(json);
       }),
     remove: (id) =>
       asking(async (ask) => {

@@ -7,9 +7,9 @@ import { Unavailable } from "#src/eventStore/eventStore.ts";
 export type WireTimeouts = {
   /** From the name's resolution to a connection that is encrypted. */
   readyMs: number;
-  /** Without a byte written or read. */
+  /** Without a byte written or read, until the request is written. */
   idleMs: number;
-  /** From the last byte of the request to the answer. Long: giving up early makes an unknown outcome of a good one. */
+  /** From the last byte of the request to the end of the answer. Long: giving up early makes an unknown outcome of a good one. */
   answerMs: number;
 };
 
@@ -83,6 +83,8 @@ export function exchange(
     asked.setTimeout(idleMs, () => fail(`nothing was heard for ${idleMs} ms`));
     asked.once("finish", () => {
       written = true;
+      // From here on nothing is to be heard but the answer, which has its own time.
+      asked.setTimeout(0);
       timer = setTimeout(() => fail(`no answer within ${answerMs} ms`), answerMs);
     });
     asked.once("response", (response) => {

@@ -79,6 +79,16 @@ describe("the SendGrid provider", () => {
     });
   }
 
+  it("waits for the answer to a mail that it has given longer than for a sign of life while it gives it", async () => {
+    failSends(mock, {
+      after(_call, _answer, response) {
+        setTimeout(() => response.writeHead(202).end(), 500);
+        return true;
+      },
+    });
+    expect(await handOver(mail(), () => true, { idleMs: 250, answerMs: 20_000 })).to.include({ kind: "accepted" });
+  });
+
   it("says why it refused a mail, and repeats no key", async () => {
     const says = `bad key ${mockApiKey}, Bearer ${mockApiKey}\u202e and more`;
     const body = JSON.stringify({ errors: [{ message: says }] });
